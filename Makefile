@@ -1,0 +1,59 @@
+# Needs only make and Python 3.11 or newer. Everything is installed into .venv, from requirements.lock.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+# The arrays here are small: more threads only get in each other's way, and results would depend on their number.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+
+.PHONY: help demo test check bench lock clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.ready .venv/.system  ## Set everything up and open the twin
+	$(BIN)/thenar demo $(ARGS)
+
+test: .venv/.ready .venv/.system  ## Set everything up and run the tests (ARGS="-k touch" picks some)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.ready  ## Lint, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+
+bench: .venv/.ready  ## Measure speed on this machine
+	$(BIN)/thenar bench $(ARGS)
+
+lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
+	@cp requirements.lock .venv/lock
+	$(BIN)/uv pip compile pyproject.toml --group dev --output-file .venv/lock --quiet \
+		--universal --python-version 3.11 --generate-hashes \
+		--no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
+	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
+
+clean:  ## Remove what the other targets made
+	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# A new lock means a new environment, so that nothing outlives the lock that asked for it.
+.venv/.deps: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'thenar needs Python 3.11 or newer, and "$(PYTHON)" is not. If you have one under another name:' \
+			'make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+		echo 'This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt-get install python3-venv' \
+			>&2; exit 1; }
+	@echo 'Setting up .venv: about a minute, once.'
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+.venv/.ready: .venv/.deps pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.system: .venv/.deps scripts/system-packages
+	@PYTHON=$(PYTHON) scripts/system-packages
+	@touch $@

@@ -1,0 +1,57 @@
+"""A digital twin for dexterous robot hands."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from thenar import hands as hands
+    from thenar.errors import ThenarError as ThenarError
+    from thenar.hands.spec import HandSpec as HandSpec
+    from thenar.signals import ContactSet as ContactSet
+    from thenar.signals import HandCommand as HandCommand
+    from thenar.signals import HandState as HandState
+    from thenar.signals import MotorError as MotorError
+    from thenar.signals import MotorStatus as MotorStatus
+    from thenar.sim import scenes as scenes
+    from thenar.sim.props import Box as Box
+    from thenar.sim.props import Capsule as Capsule
+    from thenar.sim.props import Cylinder as Cylinder
+    from thenar.sim.props import Ellipsoid as Ellipsoid
+    from thenar.sim.props import Mesh as Mesh
+    from thenar.sim.props import Sphere as Sphere
+    from thenar.sim.scenes import Mount as Mount
+    from thenar.sim.scenes import Scene as Scene
+    from thenar.sim.world import World as World
+
+# What `thenar.X` is and where it lives; imported on first use, so that `import thenar` costs nothing.
+_EXPORTS = {
+    "hands": "thenar.hands",
+    "scenes": "thenar.sim.scenes",
+    "ThenarError": "thenar.errors",
+    "HandSpec": "thenar.hands.spec",
+    "ContactSet": "thenar.signals",
+    "HandCommand": "thenar.signals",
+    "HandState": "thenar.signals",
+    "MotorError": "thenar.signals",
+    "MotorStatus": "thenar.signals",
+    **dict.fromkeys(("Sphere", "Box", "Cylinder", "Capsule", "Ellipsoid", "Mesh"), "thenar.sim.props"),
+    **dict.fromkeys(("Mount", "Scene"), "thenar.sim.scenes"),
+    "World": "thenar.sim.world",
+}
+
+__all__ = sorted((*_EXPORTS, "__version__"))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'thenar' has no attribute {name!r}")
+    module = importlib.import_module(_EXPORTS[name])
+    return module if _EXPORTS[name].rpartition(".")[2] == name else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,73 @@
+"""Every error thenar raises on purpose: what was got, what was wanted, what to type."""
+
+from collections.abc import Iterable
+
+
+class ThenarError(Exception):
+    """Root of all errors raised on purpose."""
+
+
+class UnknownName(ThenarError, KeyError):
+    """A name that is not in the list it was looked up in."""
+
+    def __init__(self, kind: str, name: str, available: Iterable[str]):
+        """Say which kind of name was wrong and list the right ones."""
+        self.kind = kind
+        self.name = name
+        self.available = tuple(sorted(available))
+        super().__init__(f"no {kind} named {name!r}; available: {', '.join(self.available) or 'none'}")
+
+    def __str__(self) -> str:
+        """Plain text: KeyError would put the message in quotes."""
+        return self.args[0]
+
+
+class BadValue(ThenarError, ValueError):
+    """A value outside what its field may hold."""
+
+    def __init__(self, field: str, got: object, wanted: str):
+        """Name the field, the value that came and the values it takes."""
+        self.field = field
+        super().__init__(f"{field} is {got!r}; wanted {wanted}")
+
+
+class BadCommand(ThenarError, ValueError):
+    """A command that does not fit the hand it was sent to; the hand is left as it was."""
+
+
+class BadFile(ThenarError, ValueError):
+    """A file that cannot be read as what it should be."""
+
+    def __init__(self, path: object, why: str):
+        """Name the file and the reason."""
+        self.path = str(path)
+        super().__init__(f"{path}: {why}")
+
+
+class MissingExtra(ThenarError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str):
+        """Name the package and the command that installs it."""
+        super().__init__(f"{package} is not installed; run: pip install 'thenar[{extra}]'")
+
+
+class NoRenderer(ThenarError, RuntimeError):
+    """No OpenGL library that can draw without a screen."""
+
+    def __init__(self, why: str):
+        """Say why, and which package brings one."""
+        super().__init__(f"cannot draw: {why}; on Debian or Ubuntu run: sudo apt-get install libosmesa6")
+
+
+class SimulationDiverged(ThenarError, ArithmeticError):
+    """The physics produced a value that is not a number; the world was put back to its last good state."""
+
+    def __init__(self, at_s: float, warnings: Iterable[str]):
+        """Say when it happened and what MuJoCo reported."""
+        self.at_s = at_s
+        self.warnings = tuple(warnings)
+        super().__init__(
+            f"simulation diverged at t = {at_s:.4f} s ({', '.join(self.warnings)}); "
+            "the world is back at the start of this advance(): use a smaller timestep_s or heavier objects"
+        )

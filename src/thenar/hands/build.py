@@ -1,0 +1,223 @@
+"""A `HandSpec` into a MuJoCo `MjSpec`.
+
+One body per link, one hinge per joint, couplings as equality constraints, tendons with their limits, and one
+torque actuator per motor: what the torque is, is decided by the motor model. The skin and solids of a link
+collide; its looks never do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from thenar.errors import BadFile
+from thenar.hands.rotations import quat_wxyz_from_rpy
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, loft_mesh
+from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
+
+SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP = 1, 2, 3  # MuJoCo draws groups 0 to 2
+
+# Stiff contacts: 36 um deep at 1 N on a 50 g object (facts: touch solver, section 2).
+CONTACT_SOLREF = (0.004, 1.0)
+CONTACT_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
+SKIN_FRICTION = (0.9, 0.005, 0.0001)  # rubber on plastic; assumed
+
+# Linkages: as stiff as a 2 ms step allows, so that a loaded fingertip does not open the coupling.
+COUPLING_SOLREF = (0.004, 1.0)
+COUPLING_SOLIMP = (0.99, 0.9999, 0.001, 0.5, 2.0)
+
+
+def build_spec(hand: HandSpec) -> mujoco.MjSpec:
+    """The hand alone, its root link at the origin of the world."""
+    if hand.own_model is not None:
+        return _build_own(hand, hand.own_model)
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.modelname = hand.name
+    bodies = {hand.root: spec.worldbody.add_body(name=hand.root)}
+    for joint in hand.joints:  # parents come before children
+        body = bodies[joint.parent].add_body(
+            name=joint.child, pos=list(joint.pos_m), quat=list(quat_wxyz_from_rpy(joint.rpy_rad))
+        )
+        bodies[joint.child] = body
+    for link in hand.links:
+        _add_link(spec, bodies[link.name], link, hand.palette)
+    for joint in hand.joints:
+        _add_joint(bodies[joint.child], joint, damping_nms_rad=_motor_damping(hand, joint.name))
+    _add_drive(spec, hand)
+    for tip in hand.tips:
+        bodies[tip.link].add_site(name=f"{tip.finger}_tip", pos=list(tip.pos_m), size=[0.001, 0, 0], group=5)
+    for joint in hand.joints:
+        # MuJoCo skips parent and child by itself, but not when the parent is fixed to the world.
+        spec.add_exclude(bodyname1=joint.parent, bodyname2=joint.child)
+    for one, other in hand.no_contact:
+        spec.add_exclude(bodyname1=one, bodyname2=other)
+    return spec
+
+
+def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
+    """Couplings, tendons and motors on joints that are already there."""
+    for coupling in hand.couplings:
+        spec.add_equality(
+            name=f"{coupling.joint}_coupling",
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            name1=coupling.joint,
+            name2=coupling.driver,
+            data=[coupling.offset_rad, coupling.ratio, *([0.0] * 10)],
+            solref=COUPLING_SOLREF,
+            solimp=COUPLING_SOLIMP,
+        )
+    for tendon in hand.tendons:
+        limits = (tendon.lower_rad, tendon.upper_rad)
+        made = spec.add_tendon(name=tendon.name, solref_limit=COUPLING_SOLREF, solimp_limit=COUPLING_SOLIMP)
+        if limits != (None, None):
+            made.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+            made.range = [
+                -1e3 if tendon.lower_rad is None else tendon.lower_rad,
+                1e3 if tendon.upper_rad is None else tendon.upper_rad,
+            ]
+        made.damping = [_motor_damping(hand, tendon.name), 0, 0]
+        for joint_name, weight in tendon.joints:
+            made.wrap_joint(joint_name, weight)
+    tendon_names = {tendon.name for tendon in hand.tendons}
+    for actuator in hand.actuators:
+        kind = mujoco.mjtTrn.mjTRN_TENDON if actuator.drives in tendon_names else mujoco.mjtTrn.mjTRN_JOINT
+        spec.add_actuator(name=actuator.name, trntype=kind, target=actuator.drives)
+
+
+def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
+    """The user's body with this hand's names, couplings and motors; what the file had of these is dropped."""
+    try:
+        spec = mujoco.MjSpec.from_file(str(own.path))
+    except ValueError as error:
+        raise BadFile(own.path, f"not a model MuJoCo can read: {error}") from error
+    spec.compiler.degree = False
+    for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.sensors, *spec.keys):
+        spec.delete(element)
+    for kind, names, find in (("joint", own.joints, spec.joint), ("link", own.links, spec.body)):
+        there = {x.name for x in (spec.joints if kind == "joint" else spec.bodies)}
+        for ours, theirs in names.items():
+            if theirs not in there:
+                raise BadFile(
+                    own.path, f"no {kind} named {theirs!r} (for {ours!r}); it has: {', '.join(sorted(there))}"
+                )
+        found = [(find(theirs), ours) for ours, theirs in names.items()]
+        for index, (element, _) in enumerate(found):
+            element.name = f"_renaming_{index}"  # so that swapped names do not meet
+        for element, ours in found:
+            element.name = ours
+    wanted = set(hand.joint_names)
+    for joint in spec.joints:
+        if joint.name not in wanted:
+            raise BadFile(
+                own.path, f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}"
+            )
+        wanted.discard(joint.name)
+        ours = hand.joint(joint.name)
+        joint.armature = ours.armature_kgm2
+        joint.damping = [ours.damping_nms_rad + _motor_damping(hand, joint.name), 0, 0]
+        joint.frictionloss = ours.friction_nm
+        joint.stiffness = [ours.spring_nm_rad, 0, 0]
+        spec.add_exclude(bodyname1=joint.parent.name, bodyname2=joint.parent.parent.name)
+    if wanted:
+        raise BadFile(own.path, f"no joint is mapped to {', '.join(sorted(wanted))} of {hand.name}")
+    _add_drive(spec, hand)
+    return spec
+
+
+def _motor_damping(hand: HandSpec, drives: str) -> float:
+    """Damping between a motor and what it drives; as joint damping the engine integrates it implicitly."""
+    return sum(a.motor.damping_nms_rad for a in hand.actuators if a.drives == drives)
+
+
+def _add_joint(body: mujoco.MjsBody, joint: Joint, *, damping_nms_rad: float) -> None:
+    body.add_joint(
+        name=joint.name,
+        type=mujoco.mjtJoint.mjJNT_HINGE,
+        axis=list(joint.axis),
+        limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        range=[joint.lower_rad, joint.upper_rad],
+        damping=[joint.damping_nms_rad + damping_nms_rad, 0, 0],
+        armature=joint.armature_kgm2,
+        frictionloss=joint.friction_nm,
+        stiffness=[joint.spring_nm_rad, 0, 0],
+        solref_limit=[0.004, 1.0],
+    )
+
+
+def _add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Palette) -> None:
+    solids = (*((link.skin,) if link.skin else ()), *link.solids)
+    total = sum(_volume_m3(shape) for shape in solids)
+    inertial = link.inertia_kgm2 is not None or not solids
+    if inertial:
+        body.explicitinertial = True
+        body.mass = link.mass_kg
+        body.ipos = list(link.com_m or (0.0, 0.0, 0.0))
+        # A part without shape or published inertia is taken as a ball of 10 mm radius.
+        ball = 0.4 * link.mass_kg * 0.01**2
+        body.fullinertia = list(link.inertia_kgm2 or (ball, ball, ball, 0.0, 0.0, 0.0))
+    for index, shape in enumerate(solids):
+        is_skin = shape is link.skin
+        geom = _add_shape(body, shape)
+        geom.name = f"{link.name}_skin" if is_skin else f"{link.name}_solid_{index}"
+        geom.group = SKIN_GROUP if is_skin else SOLID_GROUP
+        geom.rgba = [*palette.skin, 1.0]
+        geom.mass = 0.0 if inertial else link.mass_kg * _volume_m3(shape) / total
+        geom.friction = SKIN_FRICTION
+        geom.solref = CONTACT_SOLREF
+        geom.solimp = CONTACT_SOLIMP
+        geom.condim = 4 if is_skin else 3
+    if isinstance(link.skin, Box):  # a palm is drawn by its looks; its box would show square corners
+        body.geoms[0].group = SOLID_GROUP
+    for index, look in enumerate(link.looks):
+        name = f"{link.name}_look_{index}"
+        if isinstance(look, Loft):
+            vertices, faces = loft_mesh(look)
+            spec.add_mesh(
+                name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist()
+            )
+            geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
+            tone = getattr(palette, look.tone)
+        else:
+            geom = _add_shape(body, look)
+            tone = palette.skin if isinstance(look, Box) else palette.dark
+        geom.name = name
+        geom.group = LOOKS_GROUP
+        geom.contype = geom.conaffinity = 0
+        geom.mass = 0.0
+        geom.rgba = [*tone, 1.0]
+
+
+def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
+    geoms = mujoco.mjtGeom
+    match shape:
+        case Capsule() | Cylinder():
+            kind = geoms.mjGEOM_CAPSULE if isinstance(shape, Capsule) else geoms.mjGEOM_CYLINDER
+            return body.add_geom(
+                type=kind, fromto=[*shape.start_m, *shape.end_m], size=[shape.radius_m, 0, 0]
+            )
+        case Sphere():
+            return body.add_geom(
+                type=geoms.mjGEOM_SPHERE, pos=list(shape.centre_m), size=[shape.radius_m, 0, 0]
+            )
+        case Box():
+            return body.add_geom(
+                type=geoms.mjGEOM_BOX,
+                pos=list(shape.centre_m),
+                size=list(shape.half_m),
+                quat=list(quat_wxyz_from_rpy(shape.rpy_rad)),
+            )
+
+
+def _volume_m3(shape: Shape) -> float:
+    match shape:
+        case Sphere():
+            return 4.0 / 3.0 * math.pi * shape.radius_m**3
+        case Box():
+            return 8.0 * math.prod(shape.half_m)
+        case Capsule() | Cylinder():
+            length = float(np.linalg.norm(np.subtract(shape.end_m, shape.start_m)))
+            ends = 4.0 / 3.0 * math.pi * shape.radius_m**3 if isinstance(shape, Capsule) else 0.0
+            return math.pi * shape.radius_m**2 * length + ends

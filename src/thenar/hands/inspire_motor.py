@@ -1,0 +1,117 @@
+"""The lead-screw motors of the Inspire hands, fitted to what was measured on a real RH56DFX.
+
+The spring between screw and finger (a linear and a cubic part), the stall force and the torque-speed droop
+are fitted to the published table of force-stop peaks (correlllab/rh56_controller, arXiv 2603.08988: middle
+finger, rigid contact, 7 speeds x 5 limits, 20 trials a cell). One reported count is one gram-force.
+
+The same table is taken for the RH56DFTP, for which nobody has published one: equal speed and limit counts
+then give equal peaks, and the drive gives at least 1.1 times the limit so that the 3000 g of its manual are
+reached.
+"""
+
+from __future__ import annotations
+
+from thenar.hands.spec import LeadScrew
+from thenar.units import GRAM_FORCE_N
+
+MEASURED = "correlllab/rh56_controller, arXiv 2603.08988"
+
+# Fit of F = a x + b x^3 [counts], x = screw travel past contact in (speed counts x seconds).
+SPRING_A = 4.342
+SPRING_B = 0.01941
+STALL_COUNTS = 1678.0
+REACTION_S = 0.066  # the measured latency; the sheet's "60 to 70 ms"
+TOP_SPEED_COUNTS = 1000.0
+
+# Real newtons per reported newton. Ref: linear fits N = slope * counts, single hand: index 0.007478, middle
+# 0.006452, thumb bend 0.012547; ring and little were not measured and take the mean of index and middle.
+_NEWTON_PER_COUNT = {
+    "index": 0.007478,
+    "middle": 0.006452,
+    "ring": 0.006965,
+    "little": 0.006965,
+    "thumb_bend": 0.012547,
+    "thumb_rotation": GRAM_FORCE_N,
+}
+
+IDLE_A = 0.2 / 6  # Ref: RH56DFTP manual, whole hand at 24 V: idle 0.2 A,
+FREE_A = 1.2 / 6  # free motion 1.2 A on average,
+GRIP_A = 4.5 / 6  # largest grip 4.5 A.
+
+
+def _motor(
+    name: str, *, full_stroke_s: float, lever_m: float, force_max_n: float, grip_n: float, source: str
+) -> LeadScrew:
+    # Travel per full stroke in (speed counts x seconds) turns the fit into "per stroke".
+    stroke = TOP_SPEED_COUNTS * full_stroke_s
+    return LeadScrew(
+        full_stroke_s=full_stroke_s,
+        latency_s=0.066,
+        latency_spread_s=0.0022,  # p90 is 3 ms and p99 4 ms above the median
+        reaction_s=REACTION_S,
+        stop_s=0.010,
+        stiffness_n=SPRING_A * stroke * GRAM_FORCE_N,
+        stiffening_n=SPRING_B * stroke**3 * GRAM_FORCE_N,
+        stall_n=STALL_COUNTS * GRAM_FORCE_N,
+        stall_over_limit=1.1,
+        lever_m=lever_m,
+        newton_per_reported=_NEWTON_PER_COUNT[name] / GRAM_FORCE_N,
+        force_max_n=force_max_n,
+        default_force_n=1000 * GRAM_FORCE_N,
+        damping_nms_rad=0.02,
+        idle_a=IDLE_A,
+        drive_a=FREE_A - IDLE_A,
+        amps_per_n=(GRIP_A - FREE_A) / grip_n,
+        current_limit_a=1.5,
+        # Heat: no public figure. 0.75 A held would settle 90 C above the room, in about a minute.
+        heating_c_per_a2=160.0,
+        cooling_s=60.0,
+        trip_c=70.0,
+        recover_c=60.0,
+        angle_noise=0.002,  # "a few counts" of 1000 at rest
+        force_noise_n=5 * GRAM_FORCE_N,
+        source=source,
+    )
+
+
+# Fingertip travel per radian of the motor joint at mid stroke [m], from the hand's own kinematics.
+_FTP_LEVER_M = {
+    "little": 0.1148,
+    "ring": 0.1352,
+    "middle": 0.1424,
+    "index": 0.1352,
+    "thumb_bend": 0.1677,
+    "thumb_rotation": 0.0919,  # Ref: rh56_controller, lever arm of the rotation at zero bend
+}
+_DFX_LEVER_M = {
+    "little": 0.1033,
+    "ring": 0.1196,
+    "middle": 0.1257,
+    "index": 0.1197,
+    "thumb_bend": 0.1778,
+    "thumb_rotation": 0.0919,
+}
+
+FTP_MOTORS = {
+    name: _motor(
+        name,
+        full_stroke_s=0.6,  # Ref: RH56DFTP manual, speed 1000
+        lever_m=lever,
+        force_max_n=3000 * GRAM_FORCE_N,  # Ref: RH56DFTP manual, FORCE_SET 0..3000 g
+        grip_n=3000 * GRAM_FORCE_N,
+        source=f"RH56DFTP manual (stroke time, force, current); {MEASURED} (latency, force stop, N per count)",
+    )
+    for name, lever in _FTP_LEVER_M.items()
+}
+
+DFX_MOTORS = {
+    name: _motor(
+        name,
+        full_stroke_s=0.8,  # often quoted for the DFX generation; no public manual confirms it
+        lever_m=lever,
+        force_max_n=1000 * GRAM_FORCE_N,  # Ref: DFX register map, FORCE_SET 0..1000 g
+        grip_n=STALL_COUNTS * GRAM_FORCE_N,
+        source=f"DFX register map (force); RH56DFTP manual (current); {MEASURED} (latency, force stop)",
+    )
+    for name, lever in _DFX_LEVER_M.items()
+}

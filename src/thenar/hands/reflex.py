@@ -1,0 +1,249 @@
+"""ReFlex TakkTile: 4 motors, three fingers, two of which swivel against each other.
+
+Frame of ``base``: z out of the palm, fingers 1 and 2 towards +x, finger 3 (the thumb) towards -x. Source:
+RightHandRobotics reflex-ros-pkg (full_reflex_model.urdf.xacro), masses and limits of axkoenig/reflex_stack.
+The distal joint stands for the rubber flexure: one hinge with a spring.
+"""
+
+from __future__ import annotations
+
+import math
+
+from thenar.hands.shapes import Box, Cylinder, Loft, Shape, Station, Vec3
+from thenar.hands.spec import (
+    Actuator,
+    Coupling,
+    HandSpec,
+    Joint,
+    Link,
+    Palette,
+    PalmFrame,
+    Servo,
+    Tendon,
+    Tip,
+)
+
+XACRO = "reflex-ros-pkg full_reflex_model.urdf.xacro"
+STACK = "axkoenig/reflex_stack"
+SIZES = f"{STACK}: mass; {XACRO}: extents of the mesh"
+
+# Beam estimate EI/L of the 14 x 6 x 16 mm urethane flexure, E 2..10 MPa: 0.03..0.16 N m/rad. No figure is public.
+FLEXURE_NM_RAD = 0.09
+
+PALETTE = Palette(body=(0.18, 0.22, 0.28), skin=(0.86, 0.84, 0.78), dark=(0.09, 0.09, 0.10))
+
+
+def _finger_links(number: int) -> tuple[Link, Link]:
+    across: Vec3 = (0.0, 1.0, 0.0)
+
+    def loft(*stations: tuple[float, float, float, float], tone: str = "body") -> Loft:
+        return Loft(
+            stations=tuple(
+                Station(centre_m=(x, 0.0, z), half_width_m=width, half_depth_m=depth)
+                for x, z, width, depth in stations
+            ),
+            across=across,
+            tone=tone,
+            dome_m=0.002,
+            squareness=4.0,
+        )
+
+    proximal = Link(
+        name=f"proximal_{number}",
+        mass_kg=0.025 + 0.015 + 0.010,
+        source=f"{SIZES}; half of the flexure",
+        skin=Box(centre_m=(0.0350, 0.0, 0.0050), half_m=(0.0260, 0.0080, 0.0112)),
+        looks=(
+            loft((-0.005, 0.0, 0.0068, 0.0075), (0.020, -0.001, 0.0070, 0.0070), (0.062, -0.001, 0.0070, 0.0060)),
+            loft((0.0110, 0.0090, 0.0080, 0.0066), (0.0590, 0.0090, 0.0080, 0.0066), tone="skin"),
+            loft((0.060, -0.003, 0.0066, 0.0028), (0.078, -0.002, 0.0066, 0.0028), tone="dark"),
+        ),
+    )
+    distal = Link(
+        name=f"distal_{number}",
+        mass_kg=0.02 + 0.01 + 0.010,
+        source=f"{SIZES}; half of the flexure",
+        skin=Box(centre_m=(0.0215, 0.0, 0.0050), half_m=(0.0185, 0.0080, 0.0086)),
+        looks=(
+            loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
+            loft((0.0045, 0.0070, 0.0080, 0.0064), (0.0290, 0.0070, 0.0080, 0.0062), (0.038, 0.0035, 0.0070, 0.0040), tone="skin"),
+        ),
+    )
+    return proximal, distal
+
+
+def _base() -> Link:
+    solids: tuple[Shape, ...] = (
+        Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),
+        Box(centre_m=(0.010, 0.0, 0.0660), half_m=(0.034, 0.040, 0.0060)),
+    )
+    return Link(
+        name="base",
+        mass_kg=0.6 + 0.03,
+        source=SIZES,
+        solids=solids,
+        looks=(
+            Loft(
+                stations=(
+                    Station(centre_m=(0.004, 0.0, 0.002), half_width_m=0.040, half_depth_m=0.040),
+                    Station(centre_m=(0.006, 0.0, 0.020), half_width_m=0.052, half_depth_m=0.048),
+                    Station(centre_m=(0.009, 0.0, 0.046), half_width_m=0.064, half_depth_m=0.050),
+                    Station(centre_m=(0.010, 0.0, 0.060), half_width_m=0.062, half_depth_m=0.048),
+                ),
+                across=(1.0, 0.0, 0.0),
+                squareness=3.6,
+                dome_m=0.002,
+            ),
+            Loft(
+                stations=(
+                    Station(centre_m=(0.010, 0.0, 0.061), half_width_m=0.036, half_depth_m=0.042),
+                    Station(centre_m=(0.010, 0.0, 0.070), half_width_m=0.034, half_depth_m=0.040),
+                ),
+                across=(1.0, 0.0, 0.0),
+                squareness=4.0,
+                tone="skin",
+                dome_m=0.002,
+            ),
+            Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012)),
+        ),
+    )
+
+
+def _swivel(number: int) -> Link:
+    return Link(
+        name=f"swivel_{number}",
+        mass_kg=0.02,
+        source=SIZES,
+        looks=(
+            Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165),
+            Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095)),
+        ),
+    )
+
+
+def _hinge(
+    name: str,
+    parent: str,
+    child: str,
+    pos_m: Vec3,
+    axis: Vec3,
+    lower_rad: float,
+    upper_rad: float,
+    *,
+    yaw_rad: float = 0.0,
+    spring_nm_rad: float = 0.0,
+) -> Joint:
+    return Joint(
+        name=name,
+        parent=parent,
+        child=child,
+        pos_m=pos_m,
+        rpy_rad=(0.0, 0.0, yaw_rad),
+        axis=axis,
+        lower_rad=lower_rad,
+        upper_rad=upper_rad,
+        source=f"{XACRO}: origin and axis; {STACK}: limits",
+        damping_nms_rad=0.01,
+        armature_kgm2=1e-4,
+        spring_nm_rad=spring_nm_rad,
+    )
+
+
+def _joints() -> tuple[Joint, ...]:
+    across: Vec3 = (0.0, -1.0, 0.0)
+    down: Vec3 = (0.0, 0.0, -1.0)
+    joints = [
+        _hinge("preshape_1", "base", "swivel_1", (0.0503974, -0.026, 0.063), down, 0.0, math.pi / 2),
+        _hinge("preshape_2", "base", "swivel_2", (0.0503974, 0.026, 0.063), down, -math.pi / 2, 0.0),
+        _hinge("proximal_1", "swivel_1", "proximal_1", (0.01, 0.0, 0.0186), across, 0.0, math.pi),
+        _hinge("proximal_2", "swivel_2", "proximal_2", (0.01, 0.0, 0.0186), across, 0.0, math.pi),
+        _hinge("proximal_3", "base", "proximal_3", (-0.03, 0.0, 0.0816), across, 0.0, math.pi, yaw_rad=math.pi),
+    ]
+    joints += [
+        _hinge(
+            f"distal_{n}",
+            f"proximal_{n}",
+            f"distal_{n}",
+            (0.076, 0.0, 0.0025),
+            across,
+            0.0,
+            math.pi / 3,
+            spring_nm_rad=FLEXURE_NM_RAD,
+        )
+        for n in (1, 2, 3)
+    ]
+    return tuple(joints)
+
+
+def _actuators() -> tuple[Actuator, ...]:
+    def motor(
+        name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float, lever_m: float
+    ) -> Actuator:
+        return Actuator(
+            name=name,
+            drives=name if name != "preshape" else "preshape_1",
+            open_rad=0.0,
+            closed_rad=closed_rad,
+            lower_rad=0.0,
+            upper_rad=upper_rad,
+            motor=Servo(
+                stiffness_nm_rad=12.0,
+                damping_nms_rad=0.1,
+                top_speed_rad_s=3.5,
+                effort_nm=2.0,
+                lever_m=lever_m,
+                default_speed_rad_s=default_speed_rad_s,
+                source=f"reflex_takktile.yaml: speeds and travel; {STACK}: effort, damping; stiffness assumed",
+            ),
+        )
+
+    return (
+        *(motor(f"f{n}", 3.0, 3.6, 3.0, 0.10) for n in (1, 2, 3)),
+        motor("preshape", math.pi / 2, math.pi / 2, 2.0, 0.10),
+    )
+
+
+HAND = HandSpec(
+    name="reflex",
+    maker="RightHand Robotics",
+    model="ReFlex TakkTile",
+    side="none",
+    summary="Four motors, three underactuated fingers; two of them swivel against each other.",
+    root="base",
+    links=(
+        _base(),
+        _swivel(1),
+        _swivel(2),
+        *(link for number in (1, 2, 3) for link in _finger_links(number)),
+    ),
+    joints=_joints(),
+    couplings=(
+        Coupling(joint="preshape_2", driver="preshape_1", ratio=-1.0, source=f"{XACRO}: equal and opposite"),
+    ),
+    tendons=tuple(
+        Tendon(
+            name=f"f{n}",
+            joints=((f"proximal_{n}", 1.0), (f"distal_{n}", 1.0)),
+            source="reflex driver: spool angle = proximal + distal",
+        )
+        for n in (1, 2, 3)
+    ),
+    actuators=_actuators(),
+    tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in (1, 2, 3)),
+    palm=PalmFrame(pos_m=(0.010, 0.0, 0.0720), rpy_rad=(0.0, 0.0, -math.pi / 2)),
+    palette=PALETTE,
+    no_contact=tuple(
+        ("base", name) for name in ("proximal_1", "proximal_2")
+    ),
+    # Closing fractions: f1, f2, f3, preshape.
+    poses={
+        "open": (0.0, 0.0, 0.0, 0.0),
+        "fist": (0.62, 0.62, 0.62, 0.0),
+        "pinch": (0.50, 0.50, 0.50, 0.0),
+        "point": (0.0, 0.62, 0.62, 0.0),
+    },
+    notes=(
+        "tf_geometry.yaml has the swivels on the opposite sides; the URDF's are taken.",
+        "The flexure's stiffness is in no public source: 0.09 N m/rad is the middle of a beam estimate.",
+    ),
+)

@@ -1,0 +1,419 @@
+"""What a hand is, as plain data: links, joints, couplings, motors, skin and pads.
+
+A `HandSpec` knows nothing of a physics engine. Lengths are metres, angles radians, poses are the child in
+its parent with URDF's roll-pitch-yaw (``R = Rz Ry Rx``). Every number carries the source it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadValue, UnknownName
+from thenar.hands.shapes import Loft, Shape, Vec3
+
+Side = Literal["left", "right", "none"]
+T = TypeVar("T")
+PoseName = str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One rigid part of a hand."""
+
+    name: str
+    mass_kg: float
+    """Mass [kg]."""
+    source: str
+    """Where the mass and the sizes come from."""
+    com_m: Vec3 | None = None
+    """Centre of mass in the link frame [m]; None: that of the skin and solids."""
+    inertia_kgm2: tuple[float, float, float, float, float, float] | None = None
+    """Inertia about the centre of mass, ixx iyy izz ixy ixz iyz [kg m^2]; None: of the skin and solids."""
+    skin: Shape | None = None
+    """The one analytic surface that carries the link's contact and on which its pads are charts."""
+    solids: tuple[Shape, ...] = ()
+    """Further colliding parts without any sensor."""
+    looks: tuple[Loft | Shape, ...] = ()
+    """Shapes that are only seen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """A hinge between two links."""
+
+    name: str
+    parent: str
+    child: str
+    pos_m: Vec3
+    """Origin of the child in the parent [m]."""
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+    """Orientation of the child in the parent at zero angle [rad]."""
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    """Axis in the child frame."""
+    lower_rad: float
+    upper_rad: float
+    source: str
+    damping_nms_rad: float = 0.0
+    """Viscous damping [N m s/rad]."""
+    armature_kgm2: float = 0.0
+    """Inertia of what turns with the joint inside the finger [kg m^2]."""
+    friction_nm: float = 0.0
+    """Dry friction [N m]."""
+    spring_nm_rad: float = 0.0
+    """Stiffness of a spring that pulls the joint to zero [N m/rad]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coupling:
+    """A linkage: ``joint = ratio * driver + offset_rad``."""
+
+    joint: str
+    driver: str
+    ratio: float
+    offset_rad: float = 0.0
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tendon:
+    """A weighted sum of joint angles that a motor pulls or that has limits of its own."""
+
+    name: str
+    joints: tuple[tuple[str, float], ...]
+    """Pairs of joint name and weight."""
+    lower_rad: float | None = None
+    """Smallest sum, where the mechanism forbids less [rad]."""
+    upper_rad: float | None = None
+    """Largest sum, where the mechanism forbids more [rad]."""
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadScrew:
+    """A motor that turns a lead screw: it keeps its place without power and senses the force it passes on.
+
+    Forces are what the motor's own sensor reports (nominal newtons); `newton_per_reported` says how many
+    real newtons at the fingertip one of them is worth. Stiffness is per full stroke of the screw.
+    """
+
+    full_stroke_s: float
+    """Time for the whole stroke, unloaded, at top speed [s]."""
+    latency_s: float
+    """From a command to the first motion [s], median."""
+    latency_spread_s: float
+    """Standard deviation of that latency [s]."""
+    reaction_s: float
+    """From the force limit being crossed to the motor stopping [s]."""
+    stop_s: float
+    """Time to reach or to leave top speed [s]."""
+    stiffness_n: float
+    """Reported force per stroke of screw travel against a blocked finger, at small force [N]."""
+    stiffening_n: float
+    """Cubic part of the same law [N per stroke cubed]."""
+    stall_n: float
+    """Force at which the motor stops by itself [N]."""
+    stall_over_limit: float
+    """The drive is given at least this multiple of the force limit."""
+    lever_m: float
+    """Fingertip travel per radian of the driven joint at mid stroke [m]."""
+    newton_per_reported: float
+    """Real fingertip newtons for one reported newton."""
+    force_max_n: float
+    """Largest force limit it accepts [N]."""
+    default_force_n: float
+    """Force limit at power-on [N]."""
+    damping_nms_rad: float
+    """Damping of the linkage between screw and finger [N m s/rad]."""
+    idle_a: float
+    """Current of one motor's electronics [A]."""
+    drive_a: float
+    """Extra current while the motor turns freely [A]."""
+    amps_per_n: float
+    """Extra current per reported newton while it drives [A/N]."""
+    current_limit_a: float
+    """Current at which protection stops the motor [A]."""
+    heating_c_per_a2: float
+    """Steady rise of temperature per squared ampere [C/A^2]."""
+    cooling_s: float
+    """Time constant of the temperature [s]."""
+    trip_c: float
+    """Temperature at which the motor switches off [C]."""
+    recover_c: float
+    """Temperature below which it may run again [C]."""
+    angle_noise: float
+    """Standard deviation of the angle reading, as a fraction of the stroke."""
+    force_noise_n: float
+    """Standard deviation of the force reading [N]."""
+    source: str
+
+    def ideal(self) -> LeadScrew:
+        """The same motor without delay, noise or a dishonest force sensor."""
+        return replace(
+            self,
+            latency_s=0.0,
+            latency_spread_s=0.0,
+            reaction_s=0.0,
+            newton_per_reported=1.0,
+            angle_noise=0.0,
+            force_noise_n=0.0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Servo:
+    """A position servo with limits on speed and effort, which gives way when pushed."""
+
+    stiffness_nm_rad: float
+    """Torque per radian of error [N m/rad]."""
+    damping_nms_rad: float
+    """Torque per rad/s of error [N m s/rad]; the joint carries it as damping."""
+    top_speed_rad_s: float
+    """Largest speed of the set-point [rad/s]."""
+    effort_nm: float
+    """Largest torque [N m]."""
+    lever_m: float
+    """Arm that turns torque into the reported force [m]."""
+    default_speed_rad_s: float | None = None
+    """Speed at power-on [rad/s]; None: the top speed."""
+    source: str
+
+    def ideal(self) -> Servo:
+        """The same: no delay or noise of these servos is known."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actuator:
+    """One motor of a hand and what it moves."""
+
+    name: str
+    drives: str
+    """Name of the joint or tendon."""
+    open_rad: float
+    """Angle with the finger open [rad]."""
+    closed_rad: float
+    """Angle with the finger closed [rad]; equal to `open_rad` where closing does not move it."""
+    lower_rad: float
+    """Smallest angle it may be sent to [rad]."""
+    upper_rad: float
+    """Largest angle it may be sent to [rad]."""
+    motor: LeadScrew | Servo
+
+    @property
+    def stroke_rad(self) -> float:
+        """Size of the whole stroke [rad]."""
+        return abs(self.closed_rad - self.open_rad)
+
+    @property
+    def top_speed_rad_s(self) -> float:
+        """Largest speed [rad/s]."""
+        if isinstance(self.motor, LeadScrew):
+            # Getting up to speed and down again costs half of stop_s each.
+            return self.stroke_rad / (self.motor.full_stroke_s - self.motor.stop_s)
+        return self.motor.top_speed_rad_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pad:
+    """A grid of taxels on the skin of a link.
+
+    ``u`` runs along the rows (row 1 to the last), ``v`` along the columns, both measured on the skin from
+    the pad's centre. Taxel ``[r, c]`` is centred at ``u = (r - (rows-1)/2) * row_pitch_m`` and likewise v.
+    """
+
+    name: str
+    link: str
+    rows: int
+    cols: int
+    row_pitch_m: float
+    col_pitch_m: float
+    chart: Literal["cylinder", "cap", "face"]
+    """Which part of the skin it lies on: a capsule's side, a capsule's end, or a face of a box."""
+    centre_m: Vec3
+    """Centre of the pad on the skin, in the link frame [m]."""
+    row_axis: Vec3
+    """Direction of growing row at the centre, in the link frame."""
+    normal: Vec3
+    """Outward normal at the centre, in the link frame."""
+    mirrored: bool = False
+    """True on a mirrored hand: columns then run against ``normal x row_axis``."""
+    source: str
+
+    @property
+    def taxels(self) -> int:
+        """Number of taxels."""
+        return self.rows * self.cols
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tip:
+    """The end of a finger."""
+
+    finger: str
+    link: str
+    pos_m: Vec3
+
+
+@dataclass(frozen=True, kw_only=True)
+class PalmFrame:
+    """Where a hand is held: origin at the palm's centre, z out of the palm, y towards the fingers."""
+
+    pos_m: Vec3
+    rpy_rad: Vec3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Palette:
+    """Colours of a hand, red green blue from 0 to 1."""
+
+    body: Vec3
+    skin: Vec3
+    dark: Vec3
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnModel:
+    """A model file of the user's that takes the place of the built-in body."""
+
+    path: Path
+    """The URDF or MJCF file."""
+    joints: Mapping[str, str]
+    """Name in the file of each of the hand's joints."""
+    links: Mapping[str, str]
+    """Name in the file of the hand's links."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandSpec:
+    """A whole hand."""
+
+    name: str
+    maker: str
+    model: str
+    side: Side
+    summary: str
+    """What it is, in a sentence."""
+    root: str
+    """The link that everything hangs on."""
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    couplings: tuple[Coupling, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    actuators: tuple[Actuator, ...]
+    pads: tuple[Pad, ...] = ()
+    tips: tuple[Tip, ...] = ()
+    palm: PalmFrame
+    palette: Palette
+    no_contact: tuple[tuple[str, str], ...] = ()
+    """Pairs of links that touch by construction and are left alone by the collision."""
+    poses: Mapping[PoseName, tuple[float, ...]] = field(default_factory=dict)
+    """Named postures, a closing fraction per actuator."""
+    variants: Mapping[str, tuple[Coupling, ...]] = field(default_factory=dict)
+    """Other published coupling laws, by name; the spec's own is the default."""
+    notes: tuple[str, ...] = ()
+    """What sources disagree about, and what was taken."""
+    own_model: OwnModel | None = None
+    """The user's own body for this hand, if any; links, joints and looks above then only describe the mechanism."""
+
+    @cached_property
+    def _joint_by_name(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def _link_by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        return _named("joint", name, self._joint_by_name)
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        return _named("link", name, self._link_by_name)
+
+    def pad(self, name: str) -> Pad:
+        """The pad of that name."""
+        return _named("pad", name, {pad.name: pad for pad in self.pads})
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of all joints, in order."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of all actuators, in the maker's order."""
+        return tuple(actuator.name for actuator in self.actuators)
+
+    @property
+    def open_rad(self) -> NDArray[np.float64]:
+        """Angle of each actuator with the hand open [rad]."""
+        return np.array([a.open_rad for a in self.actuators])
+
+    @property
+    def closed_rad(self) -> NDArray[np.float64]:
+        """Angle of each actuator with the hand closed [rad]."""
+        return np.array([a.closed_rad for a in self.actuators])
+
+    @property
+    def top_speed_rad_s(self) -> NDArray[np.float64]:
+        """Largest speed of each actuator [rad/s]."""
+        return np.array([a.top_speed_rad_s for a in self.actuators])
+
+    @property
+    def mass_kg(self) -> float:
+        """Mass of the whole hand [kg]."""
+        return sum(link.mass_kg for link in self.links)
+
+    @property
+    def taxels(self) -> int:
+        """Number of taxels of the whole hand."""
+        return sum(pad.taxels for pad in self.pads)
+
+    def pose_fractions(self, pose: str) -> NDArray[np.float64]:
+        """Closing fraction per actuator of a named posture, or of numbers written as text (``0,0.5,1``)."""
+        if pose in self.poses:
+            return np.array(self.poses[pose])
+        try:
+            fractions = np.array([float(word) for word in pose.split(",")])
+        except ValueError:
+            raise UnknownName("pose", pose, self.poses) from None
+        if fractions.size == 1:
+            fractions = np.repeat(fractions, len(self.actuators))
+        if fractions.size != len(self.actuators):
+            wanted = f"1 or {len(self.actuators)} fractions ({', '.join(self.actuator_names)})"
+            raise BadValue("pose", pose, wanted)
+        if not np.all((fractions >= 0.0) & (fractions <= 1.0)):
+            raise BadValue("pose", pose, "fractions from 0 (open) to 1 (closed)")
+        return fractions
+
+    def joint_angles(self, actuator_rad: NDArray[np.float64]) -> dict[str, float]:
+        """Angle of every joint when each motor stands at ``actuator_rad`` and nothing pushes back [rad]."""
+        tendons = {tendon.name: tendon for tendon in self.tendons}
+        angles = {joint.name: min(max(0.0, joint.lower_rad), joint.upper_rad) for joint in self.joints}
+        for actuator, angle in zip(self.actuators, actuator_rad, strict=True):
+            if actuator.drives in tendons:
+                remaining = float(angle)
+                for name, weight in tendons[actuator.drives].joints:
+                    # The first joint of a tendon bends first: the others carry what is left over.
+                    joint = self.joint(name)
+                    angles[name] = min(max(remaining / weight, joint.lower_rad), joint.upper_rad)
+                    remaining -= weight * angles[name]
+            else:
+                angles[actuator.drives] = float(angle)
+        for coupling in self.couplings:  # drivers come before what they drive
+            angles[coupling.joint] = coupling.ratio * angles[coupling.driver] + coupling.offset_rad
+        return angles
+
+
+def _named(kind: str, name: str, among: Mapping[str, T]) -> T:
+    if name not in among:
+        raise UnknownName(kind, name, among)
+    return among[name]

@@ -1,0 +1,201 @@
+"""The values that flow between the rooms: small, frozen, stamped, in SI units and radians.
+
+Arrays are per actuator in the hand's own order unless a field says otherwise. ``stamp_s`` is the time of
+the measurement in seconds of the twin's clock. Vendor counts exist only in ``wire``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.errors import BadCommand, BadValue
+
+FloatArray = NDArray[np.float64]
+
+
+class MotorStatus(enum.IntEnum):
+    """What a motor is doing, with the codes of the Inspire hand (there is no 4)."""
+
+    RELEASING = 0
+    GRASPING = 1
+    POSITION_REACHED = 2
+    FORCE_REACHED = 3
+    CURRENT_PROTECTION = 5
+    STALLED = 6
+    FAULT = 7
+
+
+class MotorError(enum.IntFlag):
+    """What is wrong with a motor, with the bits of the Inspire hand."""
+
+    NONE = 0
+    STALL = 1
+    OVER_TEMPERATURE = 2
+    OVER_CURRENT = 4
+    MOTOR = 8
+    COMMUNICATION = 16
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HandCommand:
+    """What a hand is asked to do. NaN leaves an entry as it is."""
+
+    target_rad: FloatArray
+    """Where each actuator should go [rad]; NaN holds the target it has."""
+    speed_rad_s: FloatArray
+    """How fast it may go [rad/s]; NaN keeps the speed it has."""
+    force_limit_n: FloatArray
+    """Force at which it stops [N]; NaN keeps the limit it has."""
+
+    @staticmethod
+    def to(
+        target_rad: ArrayLike,
+        *,
+        speed_rad_s: ArrayLike = np.nan,
+        force_limit_n: ArrayLike = np.nan,
+    ) -> HandCommand:
+        """Command from plain numbers; a single speed or limit serves every actuator."""
+        target = np.atleast_1d(np.asarray(target_rad, dtype=np.float64)).copy()
+        return HandCommand(
+            target_rad=target,
+            speed_rad_s=_spread("speed_rad_s", speed_rad_s, target.size),
+            force_limit_n=_spread("force_limit_n", force_limit_n, target.size),
+        )
+
+    @staticmethod
+    def closing(
+        fraction: ArrayLike, *, speed: ArrayLike = np.nan, force_limit_n: ArrayLike = np.nan
+    ) -> Closing:
+        """Close by a fraction of the stroke (0 open, 1 closed) at a fraction of the top speed.
+
+        It fits any hand: the world turns it into radians of the hand it is sent to.
+        """
+        return Closing(fraction=fraction, speed=speed, force_limit_n=force_limit_n)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Closing:
+    """A command in fractions of the stroke, for any hand; one number or one per actuator."""
+
+    fraction: ArrayLike
+    """0 is open, 1 is closed; NaN holds."""
+    speed: ArrayLike = np.nan
+    """Fraction of the top speed; NaN keeps."""
+    force_limit_n: ArrayLike = np.nan
+    """Force at which a motor stops [N]; NaN keeps."""
+
+    def in_radians(
+        self, *, open_rad: FloatArray, closed_rad: FloatArray, top_speed_rad_s: FloatArray
+    ) -> HandCommand:
+        """The same command for a hand with these end stops and speeds."""
+        fraction = _spread("fraction", self.fraction, open_rad.size)
+        speed = _spread("speed", self.speed, open_rad.size)
+        for name, values in (("fraction", fraction), ("speed", speed)):
+            if np.any((values < 0.0) | (values > 1.0)):
+                raise BadValue(name, values.tolist(), "numbers from 0 to 1 (or NaN)")
+        return HandCommand(
+            target_rad=open_rad + fraction * (closed_rad - open_rad),
+            speed_rad_s=speed * top_speed_rad_s,
+            force_limit_n=_spread("force_limit_n", self.force_limit_n, open_rad.size),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HandState:
+    """What a hand reports. A value the real hand does not measure is NaN, never an invented zero."""
+
+    stamp_s: float
+    """Time of the measurement [s]."""
+    actuator_names: tuple[str, ...]
+    """Name of each actuator, in the order of the arrays."""
+    angle_rad: FloatArray
+    """Angle of the driven joint or tendon [rad]."""
+    velocity_rad_s: FloatArray
+    """Its velocity [rad/s]."""
+    force_n: FloatArray
+    """Force the motor's sensor reports, positive while closing pushes on something [N]."""
+    torque_nm: FloatArray
+    """Torque at the driven joint or tendon, positive in the joint's own direction [N m]."""
+    current_a: FloatArray
+    """Motor current [A]."""
+    temperature_c: FloatArray
+    """Motor temperature [degrees Celsius]."""
+    status: NDArray[np.int64]
+    """`MotorStatus` of each actuator."""
+    error: NDArray[np.int64]
+    """`MotorError` bits of each actuator."""
+    joint_names: tuple[str, ...]
+    """Name of every joint, driven and coupled."""
+    joint_rad: FloatArray
+    """Angle of every joint [rad]."""
+    joint_velocity_rad_s: FloatArray
+    """Velocity of every joint [rad/s]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContactSet:
+    """Contacts of one instant, in world axes. Shapes use n = contacts.
+
+    Force and normal are written from the side of `body`: the normal points out of it into `partner`, and
+    `force_n` acts on it. The sum of `force_n` over a body's contacts is the contact force on that body.
+    """
+
+    stamp_s: float
+    """Time of the contacts [s]."""
+    body: tuple[str, ...]
+    """The body the force acts on: the hand's link where a hand takes part."""
+    partner: tuple[str, ...]
+    """The other body."""
+    position_m: FloatArray
+    """Contact point [m]. Shape (n, 3)."""
+    normal: FloatArray
+    """Unit vector out of `body` into `partner`. Shape (n, 3)."""
+    force_n: FloatArray
+    """Whole contact force on `body` [N]. Shape (n, 3)."""
+    normal_force_n: FloatArray
+    """Size of its normal part, never negative [N]. Shape (n,)."""
+    tangent_force_n: FloatArray
+    """Its friction part [N]. Shape (n, 3)."""
+    friction: FloatArray
+    """Sliding friction coefficient of the pair. Shape (n,)."""
+    depth_m: FloatArray
+    """Overlap of the two shapes, positive when they interpenetrate [m]. Shape (n,)."""
+
+    def __len__(self) -> int:
+        """Number of contacts."""
+        return len(self.body)
+
+    def between(self, body: str, partner: str) -> ContactSet:
+        """Only the contacts between these two bodies, names as in the fields."""
+        return self.where([b == body and p == partner for b, p in zip(self.body, self.partner, strict=True)])
+
+    def where(self, keep: Sequence[bool]) -> ContactSet:
+        """Only the contacts marked in ``keep``."""
+        chosen = np.flatnonzero(np.asarray(keep, dtype=bool))
+        return ContactSet(
+            stamp_s=self.stamp_s,
+            body=tuple(self.body[i] for i in chosen),
+            partner=tuple(self.partner[i] for i in chosen),
+            position_m=self.position_m[chosen],
+            normal=self.normal[chosen],
+            force_n=self.force_n[chosen],
+            normal_force_n=self.normal_force_n[chosen],
+            tangent_force_n=self.tangent_force_n[chosen],
+            friction=self.friction[chosen],
+            depth_m=self.depth_m[chosen],
+        )
+
+
+def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:
+    """One number for every actuator, or one number each."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim == 0:
+        return np.full(size, float(array))
+    if array.shape != (size,):
+        raise BadCommand(f"{name} has {array.size} values; this command is for {size} actuators")
+    return array.copy()

@@ -1,0 +1,1 @@
+"""The world: hands, motors and things to touch, stepped by MuJoCo."""

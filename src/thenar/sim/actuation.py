@@ -1,0 +1,384 @@
+"""The motors: commands into torques, and into what each motor would report.
+
+Pure functions over arrays with a leading batch axis: shapes use b = hands in the batch, n = motors. One motor
+is one record of `MOTOR_STATE`, described by one record of `MOTOR_PARAMS`. Two kinds share the code:
+
+* a *lead screw* (Inspire) moves a screw at the commanded speed; the finger hangs on the screw through a spring
+  that stiffens, and only that spring's force reaches the joint. The screw cannot be driven backwards.
+* a *servo* (all others) moves a set-point at the commanded speed and pulls the joint towards it with a
+  limited torque.
+
+Order within a step: commands that are due, set-point, protection, status, current, temperature, torque.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.hands.spec import Actuator, LeadScrew
+from thenar.signals import MotorError, MotorStatus
+
+FloatArray = NDArray[np.float64]
+RecordArray = NDArray[np.void]
+
+PENDING_COMMANDS = 96
+"""Commands a motor can have under way: 66 ms of latency at more than 1 kHz."""
+
+ROOM_TEMPERATURE_C = 25.0
+POSITION_TOLERANCE = 1e-6  # of the screw, [rad]: the profile ends on the target itself
+STALL_SPEED = 0.02  # slower than this fraction of the commanded speed counts as standing still
+STALL_S = 0.5  # for this long [s], then it is a stall; no public figure
+NO_LIMIT_N = 1e9
+
+MOTOR_PARAMS = np.dtype(
+    [
+        ("is_screw", np.bool_),
+        ("closing", np.float64),  # +1 if closing increases the angle, else -1
+        ("lower_rad", np.float64),
+        ("upper_rad", np.float64),
+        ("stroke_rad", np.float64),
+        ("top_speed_rad_s", np.float64),
+        ("acceleration_rad_s2", np.float64),
+        ("spring_n", np.float64),  # screw: force per stroke
+        ("spring_cubic_n", np.float64),
+        ("stiffness_nm_rad", np.float64),  # servo
+        ("damping_nms_rad", np.float64),
+        ("torque_per_n", np.float64),  # torque at the joint per reported newton
+        ("force_max_n", np.float64),
+        ("stall_n", np.float64),
+        ("stall_over_limit", np.float64),
+        ("reaction_s", np.float64),
+        ("idle_a", np.float64),
+        ("drive_a", np.float64),
+        ("amps_per_n", np.float64),
+        ("heating_c_per_a2", np.float64),
+        ("cooling_s", np.float64),
+        ("trip_c", np.float64),
+        ("recover_c", np.float64),
+    ]
+)
+"""What a motor is."""
+
+MOTOR_STATE = np.dtype(
+    [
+        ("target_rad", np.float64),
+        ("speed_rad_s", np.float64),
+        ("limit_n", np.float64),
+        ("current_limit_a", np.float64),
+        ("screw_rad", np.float64),  # screw position, or set-point of a servo
+        ("screw_rad_s", np.float64),
+        ("force_n", np.float64),  # positive while closing pushes on something
+        ("torque_nm", np.float64),
+        ("over_s", np.float64),  # how long the force has been over the limit
+        ("still_s", np.float64),  # how long it has been driven without moving
+        ("current_a", np.float64),
+        ("temperature_c", np.float64),
+        ("force_stopped", np.bool_),
+        ("jammed", np.bool_),  # injected: the screw cannot turn
+        ("status", np.int64),
+        ("error", np.int64),
+        ("pending_first", np.int64),
+        ("pending_count", np.int64),
+    ]
+)
+"""What a motor is doing."""
+
+PENDING_COMMAND = np.dtype(
+    [("due_s", np.float64), ("target_rad", np.float64), ("speed_rad_s", np.float64), ("limit_n", np.float64)]
+)
+"""A command on its way to the motor."""
+
+_STALL, _HOT, _OVER_CURRENT = int(MotorError.STALL), int(MotorError.OVER_TEMPERATURE), int(MotorError.OVER_CURRENT)
+_MOTOR, _COMMUNICATION = int(MotorError.MOTOR), int(MotorError.COMMUNICATION)
+_RELEASING, _GRASPING = int(MotorStatus.RELEASING), int(MotorStatus.GRASPING)
+_AT_POSITION, _AT_FORCE = int(MotorStatus.POSITION_REACHED), int(MotorStatus.FORCE_REACHED)
+_PROTECTED, _STALLED = int(MotorStatus.CURRENT_PROTECTION), int(MotorStatus.STALLED)
+_FAULT = int(MotorStatus.FAULT)
+
+
+def motor_params(actuators: Sequence[Actuator]) -> RecordArray:
+    """Records of `MOTOR_PARAMS` for these actuators. Shape (n,)."""
+    params = np.zeros(len(actuators), dtype=MOTOR_PARAMS)
+    for record, actuator in zip(params, actuators, strict=True):
+        motor = actuator.motor
+        record["closing"] = 1.0 if actuator.closed_rad >= actuator.open_rad else -1.0
+        record["lower_rad"], record["upper_rad"] = actuator.lower_rad, actuator.upper_rad
+        record["stroke_rad"] = actuator.stroke_rad
+        record["top_speed_rad_s"] = actuator.top_speed_rad_s
+        record["damping_nms_rad"] = motor.damping_nms_rad
+        record["is_screw"] = isinstance(motor, LeadScrew)
+        if isinstance(motor, LeadScrew):
+            record["acceleration_rad_s2"] = actuator.top_speed_rad_s / motor.stop_s
+            record["spring_n"], record["spring_cubic_n"] = motor.stiffness_n, motor.stiffening_n
+            record["torque_per_n"] = motor.lever_m * motor.newton_per_reported
+            for name in (
+                "force_max_n",
+                "stall_n",
+                "stall_over_limit",
+                "reaction_s",
+                "idle_a",
+                "drive_a",
+                "amps_per_n",
+                "heating_c_per_a2",
+                "cooling_s",
+                "trip_c",
+                "recover_c",
+            ):
+                record[name] = getattr(motor, name)
+        else:
+            record["acceleration_rad_s2"] = math.inf
+            record["stiffness_nm_rad"] = motor.stiffness_nm_rad
+            record["torque_per_n"] = motor.lever_m
+            record["force_max_n"] = motor.effort_nm / motor.lever_m
+    return params
+
+
+def motor_state(actuators: Sequence[Actuator], *, batch: int = 1) -> tuple[RecordArray, RecordArray]:
+    """Motors at rest with the hand open and nothing under way.
+
+    Returns:
+        Records of `MOTOR_STATE`, shape (b, n), and of `PENDING_COMMAND`, shape (b, n, PENDING_COMMANDS).
+    """
+    state = np.zeros((batch, len(actuators)), dtype=MOTOR_STATE)
+    for n, actuator in enumerate(actuators):
+        motor, record = actuator.motor, state[:, n]
+        record["target_rad"] = record["screw_rad"] = actuator.open_rad
+        record["status"] = MotorStatus.POSITION_REACHED
+        record["temperature_c"] = ROOM_TEMPERATURE_C if isinstance(motor, LeadScrew) else math.nan
+        if isinstance(motor, LeadScrew):
+            record["speed_rad_s"] = actuator.top_speed_rad_s
+            record["limit_n"] = motor.default_force_n
+            record["current_limit_a"] = motor.current_limit_a
+            record["current_a"] = motor.idle_a
+        else:
+            record["speed_rad_s"] = motor.default_speed_rad_s or motor.top_speed_rad_s
+            record["limit_n"] = motor.effort_nm / motor.lever_m
+            record["current_a"] = math.nan
+    return state, np.zeros((batch, len(actuators), PENDING_COMMANDS), dtype=PENDING_COMMAND)
+
+
+@nb.njit(cache=True)
+def push_command(
+    state: RecordArray,
+    pending: RecordArray,
+    target_rad: FloatArray,
+    speed_rad_s: FloatArray,
+    limit_n: FloatArray,
+    due_s: float,
+) -> None:
+    """Send a command on its way, in place: it takes effect at ``due_s``. Command arrays have shape (b, n).
+
+    A later command never overtakes an earlier one. When a motor's line is full the newest command replaces the
+    last one in it.
+    """
+    for b in range(state.shape[0]):
+        for n in range(state.shape[1]):
+            m = state[b, n]
+            count = min(m.pending_count, PENDING_COMMANDS - 1)
+            last = (m.pending_first + count - 1) % PENDING_COMMANDS
+            due = due_s if count == 0 else max(due_s, pending[b, n, last].due_s)
+            slot = (m.pending_first + count) % PENDING_COMMANDS
+            pending[b, n, slot].due_s = due
+            pending[b, n, slot].target_rad = target_rad[b, n]
+            pending[b, n, slot].speed_rad_s = speed_rad_s[b, n]
+            pending[b, n, slot].limit_n = limit_n[b, n]
+            m.pending_count = count + 1
+
+
+def step_motors(
+    params: RecordArray,
+    state: RecordArray,
+    pending: RecordArray,
+    angle_rad: FloatArray,
+    velocity_rad_s: FloatArray,
+    *,
+    now_s: float,
+    dt_s: float,
+) -> tuple[RecordArray, FloatArray]:
+    """One step of every motor.
+
+    Args:
+        params: What the motors are. Shape (n,).
+        state: What they do now. Shape (b, n).
+        pending: Commands under way. Shape (b, n, PENDING_COMMANDS).
+        angle_rad: Angle of each driven joint or tendon [rad]. Shape (b, n).
+        velocity_rad_s: Its velocity [rad/s]. Shape (b, n).
+        now_s: Time at the start of the step [s].
+        dt_s: Length of the step [s].
+
+    Returns:
+        State after the step, shape (b, n), and the torque on each driven joint or tendon [N m], shape (b, n).
+    """
+    after = state.copy()
+    torque_nm = np.empty(state.shape)
+    advance_in_place(params, after, pending, angle_rad, velocity_rad_s, now_s, dt_s, torque_nm)
+    return after, torque_nm
+
+
+@nb.njit(cache=True)
+def advance_in_place(
+    params: RecordArray,
+    state: RecordArray,
+    pending: RecordArray,
+    angle_rad: FloatArray,
+    velocity_rad_s: FloatArray,
+    now_s: float,
+    dt_s: float,
+    torque_nm: FloatArray,
+) -> None:
+    """`step_motors` without copies: ``state`` and ``torque_nm`` are written over."""
+    for b in range(state.shape[0]):
+        for n in range(state.shape[1]):
+            p, m = params[n], state[b, n]
+            _take_due_commands(p, m, pending[b, n], now_s)
+            driving = _drive_screw(p, m, dt_s)
+            m.force_n = _force(p, m.screw_rad - angle_rad[b, n], m.screw_rad_s)
+            if p.is_screw:
+                _protect(p, m, driving, dt_s)
+                _warm_up(p, m, driving, dt_s)
+            else:
+                m.status = _servo_status(p, m, driving)
+            m.torque_nm = p.closing * p.torque_per_n * m.force_n
+            if p.is_screw:
+                # The engine adds -damping * velocity implicitly; this is the other half of that damper.
+                m.torque_nm += p.damping_nms_rad * m.screw_rad_s
+            torque_nm[b, n] = m.torque_nm
+
+
+@nb.njit(cache=True)
+def _take_due_commands(p: np.void, m: np.void, line: RecordArray, now_s: float) -> None:
+    """Commands that have arrived become the motor's own. NaN leaves what there is."""
+    while m.pending_count > 0 and line[m.pending_first].due_s <= now_s:
+        command = line[m.pending_first]
+        if not math.isnan(command.speed_rad_s):
+            m.speed_rad_s = min(command.speed_rad_s, p.top_speed_rad_s)
+        if not math.isnan(command.limit_n):
+            m.limit_n = min(command.limit_n, p.force_max_n)
+        if not math.isnan(command.target_rad):
+            m.target_rad = min(max(command.target_rad, p.lower_rad), p.upper_rad)
+            # A new target restarts a motor that stopped on force; a new force limit alone does not.
+            m.force_stopped = False
+            m.over_s = 0.0
+            m.still_s = 0.0
+        m.pending_first = (m.pending_first + 1) % PENDING_COMMANDS
+        m.pending_count -= 1
+
+
+@nb.njit(cache=True)
+def _drive_screw(p: np.void, m: np.void, dt_s: float) -> bool:
+    """Move the screw (or the set-point) towards the target; True while it is driven."""
+    to_go = m.target_rad - m.screw_rad
+    driving = m.error == 0 and not m.force_stopped and abs(to_go) > POSITION_TOLERANCE and m.speed_rad_s > 0.0
+    wanted = 0.0
+    if driving:
+        # Fast enough to arrive, slow enough to stop there.
+        wanted = min(m.speed_rad_s, abs(to_go) / dt_s)
+        if p.acceleration_rad_s2 < np.inf:
+            wanted = min(wanted, math.sqrt(2.0 * p.acceleration_rad_s2 * abs(to_go)))
+        if p.is_screw:
+            wanted *= _droop(p, m, math.copysign(1.0, to_go))
+        wanted = math.copysign(wanted, to_go)
+    if m.jammed:
+        m.screw_rad_s = 0.0
+        return driving
+    change = p.acceleration_rad_s2 * dt_s
+    m.screw_rad_s = min(max(wanted, m.screw_rad_s - change), m.screw_rad_s + change)
+    m.screw_rad += m.screw_rad_s * dt_s
+    if driving and (m.target_rad - m.screw_rad) * to_go <= 0.0:  # arrived within this step
+        m.screw_rad = m.target_rad
+        m.screw_rad_s = 0.0
+    return driving
+
+
+@nb.njit(cache=True)
+def _droop(p: np.void, m: np.void, direction: float) -> float:
+    """What load leaves of the speed: a straight line from 1 at no load to 0 at stall, as of a DC motor."""
+    opposing_n = m.force_n * p.closing * direction
+    stall_n = max(p.stall_n, p.stall_over_limit * m.limit_n)
+    return min(max(1.0 - opposing_n / stall_n, 0.0), 1.0)
+
+
+@nb.njit(cache=True)
+def _force(p: np.void, ahead_rad: float, screw_rad_s: float) -> float:
+    """Force passed on to the finger, positive when it closes [N]; ``ahead_rad`` is the screw before the joint."""
+    if p.is_screw:
+        x = p.closing * ahead_rad / p.stroke_rad
+        return p.spring_n * x + p.spring_cubic_n * x * x * x
+    torque_nm = p.stiffness_nm_rad * ahead_rad + p.damping_nms_rad * screw_rad_s
+    return p.closing * torque_nm / p.torque_per_n
+
+
+@nb.njit(cache=True)
+def _protect(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
+    """Force stop, stall and current protection, and the status that tells of them."""
+    direction = math.copysign(1.0, m.target_rad - m.screw_rad)
+    grasping = direction * p.closing > 0.0
+    if driving and grasping and m.force_n >= m.limit_n:
+        m.over_s += dt_s
+        if m.over_s > p.reaction_s:
+            m.force_stopped = True
+    elif driving:
+        m.over_s = 0.0
+    if driving and not m.force_stopped and abs(m.screw_rad_s) < STALL_SPEED * m.speed_rad_s:
+        m.still_s += dt_s
+        if m.still_s > STALL_S:
+            m.error |= _STALL
+    else:
+        m.still_s = 0.0
+    if m.current_a > m.current_limit_a:
+        m.error |= _OVER_CURRENT
+    if m.error & (_MOTOR | _COMMUNICATION | _HOT):
+        m.status = _FAULT
+    elif m.error & _OVER_CURRENT:
+        m.status = _PROTECTED
+    elif m.error & _STALL:
+        m.status = _STALLED
+    elif m.force_stopped:
+        m.status = _AT_FORCE
+    elif abs(m.target_rad - m.screw_rad) <= POSITION_TOLERANCE:
+        m.status = _AT_POSITION
+    else:
+        m.status = _GRASPING if grasping else _RELEASING
+
+
+@nb.njit(cache=True)
+def _servo_status(p: np.void, m: np.void, driving: bool) -> int:
+    """A servo clips its force at the limit and says what it is doing."""
+    clipped = min(max(m.force_n, -m.limit_n), m.limit_n)
+    at_limit = clipped != m.force_n
+    m.force_n = clipped
+    if m.error != 0:
+        m.force_n = 0.0
+        return _FAULT
+    if driving:
+        return _GRASPING if (m.target_rad - m.screw_rad) * p.closing > 0.0 else _RELEASING
+    return _AT_FORCE if at_limit else _AT_POSITION
+
+
+@nb.njit(cache=True)
+def _warm_up(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
+    """Current from load and motion, temperature from current, and the switch that opens when it is hot."""
+    m.current_a = p.idle_a
+    if driving:
+        # A jammed screw takes all the motor can give, although no force reaches the finger.
+        load_n = p.force_max_n if m.jammed else min(abs(m.force_n), max(p.stall_n, p.stall_over_limit * m.limit_n))
+        m.current_a += p.drive_a + p.amps_per_n * load_n
+    warmth = p.heating_c_per_a2 * m.current_a * m.current_a
+    m.temperature_c += (ROOM_TEMPERATURE_C + warmth - m.temperature_c) * (dt_s / p.cooling_s)
+    if m.temperature_c > p.trip_c:
+        m.error |= _HOT
+    elif m.temperature_c < p.recover_c:
+        m.error &= ~_HOT
+
+
+def clear_errors(state: RecordArray) -> RecordArray:
+    """The motors after a clear-error command: every error goes but over-temperature, which must cool down."""
+    after = state.copy()
+    after["error"] &= int(MotorError.OVER_TEMPERATURE)
+    after["still_s"] = 0.0
+    return after

@@ -1,0 +1,186 @@
+"""Hands, props and surroundings into one compiled MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadFile, BadValue
+from thenar.hands import build_spec
+from thenar.hands.build import CONTACT_SOLIMP, CONTACT_SOLREF
+from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix, quat_wxyz_from_rpy
+from thenar.hands.spec import HandSpec
+from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
+from thenar.sim.scenes import Mount, Scene
+
+GROUND, TABLE = "ground", "table"
+MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a world is made of."""
+
+    hands: tuple[HandSpec, ...]
+    mounts: Mapping[str, Mount]
+    props: tuple[Prop, ...]
+    scene: Scene
+    timestep_s: float
+
+
+def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Position [m] and matrix of a hand's root link that put its palm frame where the mount says."""
+    R_wp = matrix_from_rpy(mount.rpy_rad)
+    R_rp = matrix_from_rpy(hand.palm.rpy_rad)
+    R_wr = R_wp @ R_rp.T
+    return np.asarray(mount.pos_m) - R_wr @ np.asarray(hand.palm.pos_m), R_wr
+
+
+def name_props(props: Sequence[Prop]) -> tuple[Prop, ...]:
+    """Give every prop a name of its own."""
+    named: list[Prop] = []
+    taken: set[str] = {GROUND, TABLE}
+    for prop in props:
+        name = prop.name or type(prop).__name__.lower()
+        if prop.name in taken:
+            raise BadValue("name of a prop", prop.name, f"a name not used yet (taken: {', '.join(sorted(taken))})")
+        number, free = 2, name
+        while free in taken:
+            free, number = f"{name}_{number}", number + 1
+        taken.add(free)
+        named.append(replace(prop, name=free))
+    return tuple(named)
+
+
+def compile_model(plan: Plan) -> mujoco.MjModel:
+    """The whole world as one model. Bodies of a hand are called ``hand/link``."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.modelname = "thenar"
+    spec.option.timestep = plan.timestep_s
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    # A simulation that breaks must be seen, not silently started again.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    _add_surroundings(spec, plan.scene)
+    for prop in plan.props:
+        _add_prop(spec, prop)
+    for hand in plan.hands:
+        _add_hand(spec, hand, plan.mounts[hand.name])
+    try:
+        return spec.compile()
+    except ValueError as error:
+        for prop in plan.props:
+            if isinstance(prop, Mesh) and (prop.name in str(error) or Path(prop.file).name in str(error)):
+                raise BadFile(prop.file, f"not a usable mesh: {error}") from error
+        raise
+
+
+def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1440
+    spec.visual.headlight.ambient = [0.42, 0.42, 0.42]
+    spec.visual.headlight.diffuse = [0.42, 0.42, 0.42]
+    spec.visual.headlight.specular = [0.15, 0.15, 0.15]
+    spec.visual.quality.shadowsize = 4096
+    spec.visual.map.znear = 0.01
+    spec.stat.extent = 0.6
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.97, 0.98, 1.0],
+        rgb2=[0.74, 0.79, 0.85],
+        width=128,
+        height=128 * 6,
+    )
+    for pos, diffuse, shadow in (([0.5, 0.9, 1.4], 0.45, True), ([-0.8, -0.6, 0.9], 0.18, False)):
+        direction = -np.asarray(pos) / np.linalg.norm(pos)
+        spec.worldbody.add_light(
+            pos=pos, dir=direction.tolist(), diffuse=[diffuse] * 3, specular=[0.2] * 3, castshadow=shadow
+        )
+    spec.worldbody.add_geom(
+        name=GROUND,
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[2.0, 2.0, 0.05],
+        pos=[0.0, 0.0, scene.ground_m],
+        rgba=[0.80, 0.83, 0.86, 1.0],
+    )
+    if scene.table_m is not None:
+        half = (0.45, 0.35, 0.02)
+        spec.worldbody.add_geom(
+            name=TABLE,
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            size=list(half),
+            pos=[0.0, 0.08, scene.table_m - half[2]],
+            rgba=[0.72, 0.58, 0.44, 1.0],
+            solref=CONTACT_SOLREF,
+            solimp=CONTACT_SOLIMP,
+        )
+
+
+def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
+    body = spec.worldbody.add_body(
+        name=prop.name, pos=list(prop.pos_m), quat=list(quat_wxyz_from_rpy(prop.rpy_rad))
+    )
+    if not prop.fixed:
+        body.add_freejoint(name=prop.name)
+    geoms = mujoco.mjtGeom
+    mesh_name = ""
+    match prop:
+        case Sphere():
+            kind, size = geoms.mjGEOM_SPHERE, [prop.radius_m, 0, 0]
+        case Box():
+            kind, size = geoms.mjGEOM_BOX, [edge / 2 for edge in prop.size_m]
+        case Cylinder():
+            kind, size = geoms.mjGEOM_CYLINDER, [prop.radius_m, prop.length_m / 2, 0]
+        case Capsule():
+            kind, size = geoms.mjGEOM_CAPSULE, [prop.radius_m, prop.length_m / 2, 0]
+        case Ellipsoid():
+            kind, size = geoms.mjGEOM_ELLIPSOID, list(prop.radii_m)
+        case Mesh():
+            kind, size, mesh_name = geoms.mjGEOM_MESH, [0, 0, 0], prop.name
+            spec.add_mesh(name=prop.name, file=str(Path(prop.file).resolve()), scale=list(prop.scale))
+    body.add_geom(
+        name=prop.name,
+        type=kind,
+        size=size,
+        meshname=mesh_name,
+        mass=prop.mass_kg,
+        rgba=[*prop.colour, 1.0],
+        friction=[prop.friction, 0.005, 0.0001],
+        solref=CONTACT_SOLREF,
+        solimp=CONTACT_SOLIMP,
+        condim=4,
+    )
+
+
+def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:
+    child = build_spec(hand)
+    pos, R = root_pose(hand, mount)
+    quat = quat_wxyz_from_matrix(R)
+    if not mount.driven:
+        spec.attach(child, prefix=f"{hand.name}/", frame=spec.worldbody.add_frame(pos=list(pos), quat=list(quat)))
+        return
+    target = f"{hand.name}/wrist_target"
+    wrist = f"{hand.name}/wrist"
+    spec.worldbody.add_body(name=target, pos=list(pos), quat=list(quat), mocap=True)
+    body = spec.worldbody.add_body(name=wrist, pos=list(pos), quat=list(quat))
+    body.add_freejoint(name=wrist)
+    body.explicitinertial = True
+    body.mass = MOUNT_MASS_KG
+    body.inertia = [2e-5] * 3
+    spec.attach(child, prefix=f"{hand.name}/", frame=body.add_frame())
+    spec.add_equality(
+        name=f"{hand.name}/wrist_weld",
+        type=mujoco.mjtEq.mjEQ_WELD,
+        objtype=mujoco.mjtObj.mjOBJ_BODY,
+        name1=target,
+        name2=wrist,
+        solref=[0.006, 1.0],
+        solimp=[0.99, 0.999, 0.001, 0.5, 2.0],
+    )

@@ -1,0 +1,505 @@
+"""The world: load hands and things, command them, advance time, read back what the real hand would report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import mujoco
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar import hands as catalogue
+from thenar.errors import BadCommand, BadValue, SimulationDiverged, UnknownName
+from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.hands.shapes import Vec3
+from thenar.hands.spec import HandSpec, LeadScrew
+from thenar.signals import Closing, ContactSet, HandCommand, HandState, MotorError
+from thenar.sim import actuation, scenes
+from thenar.sim.building import Plan, compile_model, name_props, root_pose
+from thenar.sim.contacts import read_contacts
+from thenar.sim.props import Prop
+from thenar.sim.scenes import Mount, Scene
+
+Profile = Literal["measured", "ideal"]
+Fault = Literal["jam", "motor", "communication"]
+FloatArray = NDArray[np.float64]
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+WRIST_SPEED_M_S, WRIST_TURN_RAD_S = 0.5, 3.0  # how fast a driven wrist follows its command
+CHECK_EVERY_STEPS = 250
+LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Snapshot:
+    """Everything a world needs to go on from an instant exactly as it did before."""
+
+    physics: FloatArray
+    motors: NDArray[np.void]
+    pending: NDArray[np.void]
+    steps: int
+    commands: tuple[int, ...]
+    wrist_goals: Mapping[str, tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Seat:
+    """Where one hand sits in the arrays of the world."""
+
+    spec: HandSpec
+    motors: slice
+    joint_qpos: NDArray[np.int64]
+    joint_dof: NDArray[np.int64]
+    angle_noise_rad: FloatArray
+    force_noise_n: FloatArray
+    latency_s: float
+    latency_spread_s: float
+    mocap: int
+    """Number of the wrist's target among the mocap bodies; -1 when the hand is fixed."""
+    root_body: int
+
+
+class World:
+    """Hands and objects in one simulation.
+
+    >>> world = World("inspire_right")
+    >>> world.command("inspire_right", HandCommand.closing(0.5))
+    >>> world.advance(1.0)
+    >>> world.state("inspire_right").angle_rad.shape
+    (6,)
+    """
+
+    def __init__(
+        self,
+        hands: str | HandSpec | Sequence[str | HandSpec],
+        *,
+        props: Iterable[Prop] = (),
+        scene: str | Scene = "empty",
+        mounts: Mapping[str, Mount] | None = None,
+        timestep_s: float = 0.002,
+        seed: int = 0,
+        profile: Profile = "measured",
+    ):
+        """Build and settle nothing: time is 0 and every hand is open.
+
+        Args:
+            hands: One hand or several, by name or as specs.
+            props: Things to touch, besides those of the scene.
+            scene: Surroundings, by name (`thenar.scenes`) or as a `Scene`.
+            mounts: How hands are held, by hand name, where the scene's choice is not wanted.
+            timestep_s: Step of the physics [s].
+            seed: Of every random number.
+            profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
+        """
+        if not (math.isfinite(timestep_s) and 0.0 < timestep_s <= 0.01):
+            raise BadValue("timestep_s", timestep_s, "seconds above 0 and at most 0.01")
+        if profile not in ("measured", "ideal"):
+            raise UnknownName("profile", profile, ("measured", "ideal"))
+        chosen = [hands] if isinstance(hands, (str, HandSpec)) else list(hands)
+        specs = [catalogue.load(hand) if isinstance(hand, str) else hand for hand in chosen]
+        doubled = {spec.name for spec in specs if sum(s.name == spec.name for s in specs) > 1}
+        if doubled:
+            raise BadValue("hands", sorted(doubled), "every hand once, or specs with names of their own")
+        if profile == "ideal":
+            specs = [_ideal(spec) for spec in specs]
+        scene = scenes.load(scene) if isinstance(scene, str) else scene
+        held = _mounts(specs, scene, mounts or {})
+        self.timestep_s = timestep_s
+        self.seed = seed
+        self.profile = profile
+        plan = Plan(
+            hands=tuple(specs),
+            mounts=held,
+            props=name_props((*scene.props, *props)),
+            scene=scene,
+            timestep_s=timestep_s,
+        )
+        self.model = compile_model(plan)
+        self.data = mujoco.MjData(self.model)
+        self.hand_names = tuple(spec.name for spec in specs)
+        self.prop_names = tuple(prop.name for prop in plan.props)
+        actuators = [actuator for spec in specs for actuator in spec.actuators]
+        self._params = actuation.motor_params(actuators)
+        self._rest = actuation.motor_state(actuators)
+        self._drives = _drives(self.model, specs)
+        self._seats = _seats(self.model, specs, held)
+        self._angle_rad = np.zeros((1, len(actuators)))
+        self._velocity_rad_s = np.zeros((1, len(actuators)))
+        self._torque_nm = np.zeros((1, len(actuators)))
+        self._ctrl = self.data.ctrl
+        self.reset()
+
+    @property
+    def time_s(self) -> float:
+        """Time of the twin's clock [s]."""
+        return self._steps * self.timestep_s
+
+    def hand(self, name: str) -> HandSpec:
+        """The spec of a hand of this world."""
+        return self._seat(name).spec
+
+    def reset(self) -> None:
+        """Back to time 0: hands open, objects where they began, motors cool."""
+        mujoco.mj_resetData(self.model, self.data)
+        for seat in self._seats.values():
+            for qpos, angle in zip(seat.joint_qpos, seat.spec.joint_angles(seat.spec.open_rad).values(), strict=True):
+                self.data.qpos[qpos] = angle
+        self._motors, self._pending = (array.copy() for array in self._rest)
+        self._steps = 0
+        self._commands = dict.fromkeys(self.hand_names, 0)
+        self._wrist_goals: dict[str, tuple[FloatArray, FloatArray]] = {}
+        mujoco.mj_forward(self.model, self.data)
+        self._contacts_s = 0.0
+
+    def command(self, hand: str, command: HandCommand | Closing) -> None:
+        """Send a command to a hand. It acts after the hand's latency; a refused one changes nothing.
+
+        Args:
+            hand: Name of the hand.
+            command: Targets, speeds and force limits; values beyond what the motor can do are clamped to it.
+        """
+        seat = self._seat(hand)
+        spec = seat.spec
+        if isinstance(command, Closing):
+            command = command.in_radians(
+                open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
+            )
+        fields = {
+            "target_rad": command.target_rad,
+            "speed_rad_s": command.speed_rad_s,
+            "force_limit_n": command.force_limit_n,
+        }
+        values = {name: np.asarray(field, dtype=np.float64) for name, field in fields.items()}
+        for name, array in values.items():
+            _check_command(hand, spec, name, array)
+        latency = seat.latency_s
+        if seat.latency_spread_s > 0.0:
+            draw = self._random(LATENCY_STREAM, hand, self._commands[hand]).standard_normal()
+            latency += seat.latency_spread_s * float(np.clip(draw, -2.0, 2.0))
+        actuation.push_command(
+            self._motors[:, seat.motors],
+            self._pending[:, seat.motors],
+            values["target_rad"][None],
+            values["speed_rad_s"][None],
+            values["force_limit_n"][None],
+            self.time_s + latency,
+        )
+        self._commands[hand] += 1
+
+    def move_wrist(self, hand: str, *, pos_m: Vec3 | None = None, quat_wxyz: Sequence[float] | None = None) -> None:
+        """Send a driven wrist to a pose of the palm frame; it goes there at a limited speed.
+
+        Args:
+            hand: Name of a hand with a driven mount.
+            pos_m: Centre of the palm in the world [m]; None keeps it.
+            quat_wxyz: Orientation of the palm frame in the world, w first; None keeps it.
+        """
+        seat = self._seat(hand)
+        if seat.mocap < 0:
+            raise BadCommand(f"the wrist of {hand} is fixed; give it a Mount(driven=True) to move it")
+        goal_pos, goal_quat = self._wrist_goals.get(hand, self.wrist(hand))
+        if pos_m is not None:
+            goal_pos = np.asarray(pos_m, dtype=np.float64)
+        if quat_wxyz is not None:
+            goal_quat = np.asarray(quat_wxyz, dtype=np.float64)
+        if goal_pos.shape != (3,) or not np.all(np.isfinite(goal_pos)):
+            raise BadValue("pos_m", pos_m, "three finite numbers")
+        norm = np.linalg.norm(goal_quat)
+        if goal_quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
+            raise BadValue("quat_wxyz", quat_wxyz, "four numbers of norm 1, w first")
+        self._wrist_goals[hand] = (goal_pos, goal_quat / norm)
+
+    def wrist(self, hand: str) -> tuple[FloatArray, FloatArray]:
+        """Where a hand's palm frame is: position [m] and quat_wxyz in the world."""
+        seat = self._seat(hand)
+        R_wr = self.data.xmat[seat.root_body].reshape(3, 3)
+        return _palm_pose(seat.spec, self.data.xpos[seat.root_body], R_wr)
+
+    def advance(self, seconds: float) -> None:
+        """Let simulated time pass, in whole steps of the physics."""
+        if not (math.isfinite(seconds) and seconds >= 0.0):
+            raise BadValue("seconds", seconds, "a finite number not below 0")
+        before = self.snapshot()
+        steps = round(seconds / self.timestep_s)
+        model, data = self.model, self.data
+        drives, dt = self._drives, self.timestep_s
+        motors, pending, params = self._motors, self._pending, self._params
+        qpos, qvel = data.qpos, data.qvel
+        step = mujoco.mj_step
+        for done in range(steps):
+            if self._wrist_goals:
+                self._move_wrists()
+            _actuate(
+                params, motors, pending, drives, qpos, qvel, self._steps * dt, dt, self._angle_rad,
+                self._velocity_rad_s, self._torque_nm, self._ctrl,
+            )  # fmt: skip
+            step(model, data)
+            self._steps += 1
+            if done % CHECK_EVERY_STEPS == CHECK_EVERY_STEPS - 1:
+                self._check(before)
+        if steps:
+            self._contacts_s = self.time_s - dt
+            self._check(before)
+
+    def state(self, hand: str) -> HandState:
+        """What a hand reports now. Reading twice at one time gives the same values."""
+        seat = self._seat(hand)
+        motors = self._motors[0, seat.motors]
+        angle, velocity = _driven(self._drives[seat.motors], self.data.qpos, self.data.qvel)
+        noise = self._random(READING_STREAM, hand, self._steps).standard_normal((2, len(angle)))
+        return HandState(
+            stamp_s=self.time_s,
+            actuator_names=seat.spec.actuator_names,
+            angle_rad=angle + seat.angle_noise_rad * noise[0],
+            velocity_rad_s=velocity,
+            force_n=motors["force_n"] + seat.force_noise_n * noise[1],
+            torque_nm=motors["torque_nm"].copy(),
+            current_a=motors["current_a"].copy(),
+            temperature_c=motors["temperature_c"].copy(),
+            status=motors["status"].copy(),
+            error=motors["error"].copy(),
+            joint_names=seat.spec.joint_names,
+            joint_rad=self.data.qpos[seat.joint_qpos].copy(),
+            joint_velocity_rad_s=self.data.qvel[seat.joint_dof].copy(),
+        )
+
+    def contacts(self, hand: str | None = None) -> ContactSet:
+        """Contacts of the last step, of one hand (told from its side) or of the whole world."""
+        if hand is not None:
+            self._seat(hand)
+        return read_contacts(self.model, self.data, stamp_s=self._contacts_s, hand=hand)
+
+    def prop_pose(self, prop: str) -> tuple[FloatArray, FloatArray]:
+        """Position [m] and quat_wxyz of an object in the world."""
+        if prop not in self.prop_names:
+            raise UnknownName("prop", prop, self.prop_names)
+        body = self.model.body(prop).id
+        return self.data.xpos[body].copy(), self.data.xquat[body].copy()
+
+    def clear_errors(self, hand: str) -> None:
+        """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
+        motors = self._motors[:, self._seat(hand).motors]
+        motors[:] = actuation.clear_errors(motors)
+
+    def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
+        """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
+        seat = self._seat(hand)
+        limits = np.broadcast_to(np.asarray(current_limit_a, dtype=np.float64), len(seat.spec.actuators))
+        if not np.all(np.isfinite(limits) & (limits > 0.0)):
+            raise BadValue("current_limit_a", current_limit_a, "numbers above 0")
+        self._motors[0, seat.motors]["current_limit_a"] = limits
+
+    def inject_fault(self, hand: str, actuator: str, fault: Fault) -> None:
+        """Break a motor: ``jam`` blocks its screw, ``motor`` and ``communication`` raise that error.
+
+        `repair` undoes a jam; the errors go with `clear_errors`.
+        """
+        record = self._motor(hand, actuator)
+        errors = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNICATION}
+        if fault == "jam":
+            record["jammed"] = True
+        elif fault in errors:
+            record["error"] |= errors[fault]
+        else:
+            raise UnknownName("fault", fault, ("jam", *errors))
+
+    def repair(self, hand: str, actuator: str) -> None:
+        """Free a jammed motor."""
+        self._motor(hand, actuator)["jammed"] = False
+
+    def snapshot(self) -> Snapshot:
+        """Everything needed to come back to this instant."""
+        physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
+        mujoco.mj_getState(self.model, self.data, physics, STATE)
+        return Snapshot(
+            physics=physics,
+            motors=self._motors.copy(),
+            pending=self._pending.copy(),
+            steps=self._steps,
+            commands=tuple(self._commands.values()),
+            wrist_goals=dict(self._wrist_goals),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Come back to an instant; what follows is the same as it was, bit for bit."""
+        if snapshot.physics.size != mujoco.mj_stateSize(self.model, STATE):
+            raise BadValue("snapshot", f"of {snapshot.physics.size} numbers", "a snapshot of this world")
+        mujoco.mj_setState(self.model, self.data, snapshot.physics, STATE)
+        self._motors[:] = snapshot.motors
+        self._pending[:] = snapshot.pending
+        self._steps = snapshot.steps
+        self._commands = dict(zip(self.hand_names, snapshot.commands, strict=True))
+        self._wrist_goals = dict(snapshot.wrist_goals)
+        mujoco.mj_forward(self.model, self.data)
+        self._contacts_s = self.time_s
+
+    def _seat(self, hand: str) -> _Seat:
+        if hand not in self._seats:
+            raise UnknownName("hand in this world", hand, self._seats)
+        return self._seats[hand]
+
+    def _motor(self, hand: str, actuator: str) -> np.void:
+        seat = self._seat(hand)
+        if actuator not in seat.spec.actuator_names:
+            raise UnknownName(f"actuator of {hand}", actuator, seat.spec.actuator_names)
+        return self._motors[0, seat.motors][seat.spec.actuator_names.index(actuator)]
+
+    def _random(self, stream: int, hand: str, count: int) -> np.random.Generator:
+        """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
+        key = (self.seed & 0xFFFFFFFFFFFFFFFF, self.hand_names.index(hand) << 8 | stream)
+        return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=[0, count, 0, 0]))
+
+    def _check(self, before: Snapshot) -> None:
+        """Stop at the first sign of a broken simulation, back at the last good state."""
+        seen = self.data.warning.number
+        if not seen.any():
+            return
+        at_s = self.time_s
+        warnings = [mujoco.mjtWarning(i).name.removeprefix("mjWARN_") for i in np.flatnonzero(seen)]
+        self.data.warning.number[:] = 0
+        self.restore(before)
+        raise SimulationDiverged(at_s, warnings)
+
+    def _move_wrists(self) -> None:
+        """Move the targets of driven wrists one step nearer to their goals."""
+        for hand, (pos, quat) in list(self._wrist_goals.items()):
+            seat = self._seats[hand]
+            target_pos, target_quat = self.data.mocap_pos[seat.mocap], self.data.mocap_quat[seat.mocap]
+            goal_pos, goal_quat = _root_goal(seat.spec, pos, quat)
+            way = goal_pos - target_pos
+            far = float(np.linalg.norm(way))
+            turn = np.zeros(3)
+            mujoco.mju_subQuat(turn, goal_quat, target_quat)
+            angle = float(np.linalg.norm(turn))
+            reach_m, reach_rad = WRIST_SPEED_M_S * self.timestep_s, WRIST_TURN_RAD_S * self.timestep_s
+            if far <= reach_m and angle <= reach_rad:
+                target_pos[:], target_quat[:] = goal_pos, goal_quat
+                del self._wrist_goals[hand]
+                continue
+            share = min(1.0, reach_m / far if far > 0.0 else 1.0, reach_rad / angle if angle > 0.0 else 1.0)
+            target_pos += share * way
+            mujoco.mju_quatIntegrate(target_quat, turn, share)
+
+
+DRIVE = np.dtype(
+    [
+        ("qpos", np.int64, 2),
+        ("dof", np.int64, 2),
+        ("weight", np.float64, 2),
+        ("ctrl", np.int64),
+    ]
+)
+"""Which joints a motor moves (one, or two through a tendon) and which control it writes."""
+
+
+def _drives(model: mujoco.MjModel, specs: Sequence[HandSpec]) -> NDArray[np.void]:
+    rows = []
+    for spec in specs:
+        tendons = {tendon.name: tendon.joints for tendon in spec.tendons}
+        for actuator in spec.actuators:
+            parts = tendons.get(actuator.drives, ((actuator.drives, 1.0),))
+            joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
+            weights = [weight for _, weight in parts]
+            if len(joints) == 1:  # a second joint of no weight
+                joints, weights = joints * 2, [weights[0], 0.0]
+            rows.append(
+                (
+                    [joint.qposadr[0] for joint in joints],
+                    [joint.dofadr[0] for joint in joints],
+                    weights,
+                    model.actuator(f"{spec.name}/{actuator.name}").id,
+                )
+            )
+    return np.array([tuple(row) for row in rows], dtype=DRIVE)
+
+
+def _driven(drives: NDArray[np.void], qpos: FloatArray, qvel: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Angle [rad] and velocity [rad/s] of what each motor drives."""
+    return (
+        (drives["weight"] * qpos[drives["qpos"]]).sum(axis=1),
+        (drives["weight"] * qvel[drives["dof"]]).sum(axis=1),
+    )
+
+
+@nb.njit(cache=True)
+def _actuate(params, motors, pending, drives, qpos, qvel, now_s, dt_s, angle_rad, velocity_rad_s, torque_nm, ctrl):  # noqa: ANN001, ANN202
+    """One step of all motors of a world, from joint state to controls."""
+    for n in range(drives.shape[0]):
+        d = drives[n]
+        angle_rad[0, n] = d.weight[0] * qpos[d.qpos[0]] + d.weight[1] * qpos[d.qpos[1]]
+        velocity_rad_s[0, n] = d.weight[0] * qvel[d.dof[0]] + d.weight[1] * qvel[d.dof[1]]
+    actuation.advance_in_place(params, motors, pending, angle_rad, velocity_rad_s, now_s, dt_s, torque_nm)
+    for n in range(drives.shape[0]):
+        ctrl[drives[n].ctrl] = torque_nm[0, n]
+
+
+def _seats(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str, Mount]) -> dict[str, _Seat]:
+    seats = {}
+    first = 0
+    for spec in specs:
+        joints = [model.joint(f"{spec.name}/{name}") for name in spec.joint_names]
+        screws = [a.motor if isinstance(a.motor, LeadScrew) else None for a in spec.actuators]
+        strokes = np.array([a.stroke_rad for a in spec.actuators])
+        driven = mounts[spec.name].driven
+        seats[spec.name] = _Seat(
+            spec=spec,
+            motors=slice(first, first + len(spec.actuators)),
+            joint_qpos=np.array([joint.qposadr[0] for joint in joints]),
+            joint_dof=np.array([joint.dofadr[0] for joint in joints]),
+            angle_noise_rad=np.array([screw.angle_noise if screw else 0.0 for screw in screws]) * strokes,
+            force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
+            latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
+            latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
+            mocap=model.body(f"{spec.name}/wrist_target").mocapid[0] if driven else -1,
+            root_body=model.body(f"{spec.name}/{spec.root}").id,
+        )
+        first += len(spec.actuators)
+    return seats
+
+
+def _mounts(specs: Sequence[HandSpec], scene: Scene, own: Mapping[str, Mount]) -> dict[str, Mount]:
+    """How each hand is held: as asked, as the scene has it, or palm up side by side."""
+    unknown = set(own) - {spec.name for spec in specs}
+    if unknown:
+        raise UnknownName("hand in this world", sorted(unknown)[0], [spec.name for spec in specs])
+    mounts = {}
+    for place, spec in enumerate(specs):
+        beside = Mount(pos_m=(0.30 * (place - (len(specs) - 1) / 2), 0.0, 0.0))
+        mounts[spec.name] = own.get(spec.name) or scene.mounts.get(spec.side) or beside
+    return mounts
+
+
+def _ideal(spec: HandSpec) -> HandSpec:
+    actuators = tuple(replace(actuator, motor=actuator.motor.ideal()) for actuator in spec.actuators)
+    return replace(spec, actuators=actuators)
+
+
+def _palm_pose(spec: HandSpec, root_pos: FloatArray, R_wr: FloatArray) -> tuple[FloatArray, FloatArray]:
+    here = Mount(pos_m=(0.0, 0.0, 0.0))
+    offset, R_pr = root_pose(spec, here)  # the root in a palm frame at the origin
+    R_wp = R_wr @ R_pr.T
+    return root_pos - R_wp @ offset, quat_wxyz_from_matrix(R_wp)
+
+
+def _root_goal(spec: HandSpec, palm_pos: FloatArray, palm_quat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    offset, R_pr = root_pose(spec, Mount(pos_m=(0.0, 0.0, 0.0)))
+    R_wp = np.zeros(9)
+    mujoco.mju_quat2Mat(R_wp, palm_quat)
+    R_wp = R_wp.reshape(3, 3)
+    return palm_pos + R_wp @ offset, quat_wxyz_from_matrix(R_wp @ R_pr)
+
+
+def _check_command(hand: str, spec: HandSpec, field: str, values: FloatArray) -> None:
+    if values.shape != (len(spec.actuators),):
+        raise BadCommand(
+            f"{field} has {values.size} values; {hand} has {len(spec.actuators)} actuators "
+            f"({', '.join(spec.actuator_names)})"
+        )
+    if np.any(np.isinf(values)):
+        raise BadCommand(f"{field} of {hand} has an infinite value: {values.tolist()}; use NaN to hold")
+    if field != "target_rad" and np.any(values < 0.0):
+        raise BadCommand(f"{field} of {hand} has a negative value: {values.tolist()}; use NaN to keep")

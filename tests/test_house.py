@@ -1,0 +1,208 @@
+"""Order in the house: who imports whom, what the lock holds, how fast it starts, what the wheel carries."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "thenar"
+MODULES = sorted(SRC.rglob("*.py"))
+
+# From the ground up. A room imports from the floors below it, never from its own floor.
+FLOORS = (
+    ("errors",),
+    ("units",),
+    ("signals",),
+    ("hands",),
+    ("glove", "retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),
+    ("twin",),
+    ("cli",),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+# Where each third-party package may be imported. A package that is not here may be imported nowhere.
+LIVES_IN = {
+    "numpy": set(FLOOR_OF),
+    "mujoco": {"hands", "sim", "batch"},
+    "numba": {"retarget", "touch", "sim"},
+    "pinocchio": {"humanoid"},
+    "cyclonedds": {"wire"},
+    "pymodbus": {"wire"},
+    "mcap": {"record"},
+    "mcap_ros2": {"record"},
+    "pyarrow": {"record"},
+    "av": {"record"},
+    "viser": {"view"},
+    "mjviser": {"view"},
+    "warp": {"batch"},
+    "mujoco_warp": {"batch"},
+    "ray": {"batch"},
+    "tyro": {"cli"},
+    "rich": {"cli"},
+}
+
+
+def imported_names(tree: ast.AST, package: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the line and the absolute dotted name of every import, those inside functions too."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    yield node.lineno, alias.name
+            case ast.ImportFrom():
+                base = package[: len(package) - node.level + 1] if node.level else []
+                base = base + (node.module.split(".") if node.module else [])
+                for alias in node.names:
+                    yield node.lineno, ".".join([*base, alias.name])
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield node.lineno, name
+
+
+def complaint(room: str, name: str) -> str | None:
+    """Say what is wrong with importing a dotted name in a room, or None if nothing is."""
+    top, _, rest = name.partition(".")
+    if top == "thenar":
+        target = rest.partition(".")[0]
+        if target in (room, "__version__"):
+            return None
+        if target not in FLOOR_OF:
+            return None if room == "cli" else "goes through the front door; name the room instead"
+        return None if FLOOR_OF[target] < FLOOR_OF[room] else f"{target} is not below {room}"
+    if top in sys.stdlib_module_names:
+        return None
+    if top not in LIVES_IN:
+        return f"{top} has no place in the house"
+    return None if room in LIVES_IN[top] else f"{top} lives only in {', '.join(sorted(LIVES_IN[top]))}"
+
+
+def wrong_imports(path: Path, source: str) -> list[str]:
+    """List what a module imports against the order of the house.
+
+    Args:
+        path: Where the module is, below ``src/thenar``.
+        source: Its text.
+    """
+    room = path.parts[0].removesuffix(".py")
+    if room in ("__init__", "__main__"):
+        return []  # the front door opens on every room
+    if room not in FLOOR_OF:
+        return [f"{path}: {room} is not a room of the house"]
+    found = imported_names(ast.parse(source), ["thenar", *path.parent.parts])
+    return [f"{path}:{line}: {name}: {why}" for line, name in found if (why := complaint(room, name))]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SRC)))
+def test_import_direction(path: Path):
+    assert wrong_imports(path.relative_to(SRC), path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("signals.py", "from thenar import hands"),
+        ("signals.py", "from .hands import load"),
+        ("units.py", "import numba"),
+        ("hands/catalogue.py", "def f():\n    from thenar.sim.world import World"),
+        ("hands/catalogue.py", "from ..twin import Twin"),
+        ("sim/world.py", "from .. import touch"),
+        ("sim/world.py", "import thenar.touch as skin"),
+        ("sim/deep/world.py", "from ...touch import solve"),
+        ("sim/world.py", "import thenar"),
+        ("sim/world.py", "from thenar import World"),
+        ("touch/__init__.py", "from ..sim import contacts"),
+        ("touch/solver.py", "import mujoco"),
+        ("touch/solver.py", "import importlib\nimportlib.import_module('thenar.sim')"),
+        ("wire/link_dds.py", "from rich.table import Table"),
+        ("twin/loop.py", "from thenar.cli import main"),
+        ("record/frames.py", "import scipy.linalg"),
+        ("utils.py", ""),
+    ],
+)
+def test_import_direction_of_a_bad_example_is_wrong(path: str, source: str):
+    assert len(wrong_imports(Path(path), source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("__init__.py", "from thenar.twin import World"),
+        (
+            "signals.py",
+            "from __future__ import annotations\nimport numpy\nfrom thenar.errors import ThenarError",
+        ),
+        ("hands/__init__.py", "from . import inspire\nfrom .inspire import SPEC\nfrom ..units import deg"),
+        ("hands/inspire.py", "import mujoco\nfrom thenar import signals"),
+        ("batch/touch.py", "def f():\n    import mujoco_warp\n    from thenar import hands"),
+        ("record/mcap.py", "from mcap.writer import Writer\nfrom thenar import __version__"),
+        ("cli.py", "import tyro\nimport thenar\nfrom thenar import twin, view"),
+    ],
+)
+def test_import_direction_of_a_good_example_is_right(path: str, source: str):
+    assert wrong_imports(Path(path), source) == []
+
+
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCKED = [line for line in LOCK.replace("\\\n", " ").splitlines() if not line.startswith("#")]
+
+
+def test_lock_pins_every_requirement_by_hash():
+    assert LOCKED
+    assert [line for line in LOCKED if not re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+def test_lock_names_no_address():
+    assert "://" not in LOCK
+    assert [line for line in LOCKED if line.startswith("-")] == []
+
+
+def test_lock_has_what_pyproject_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    locked = {line.partition("==")[0] for line in LOCKED}
+    assert {re.split(r"[^\w.-]", requirement)[0] for requirement in asked} <= locked
+
+
+def best_of_five_s(*command: str) -> float:
+    """Run a command five times and return its shortest wall-clock time [s]."""
+    # Users have their bytecode cached, so let it be cached here too.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    took_s = []
+    for _ in range(5):
+        start_s = time.perf_counter()
+        subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL)
+        took_s.append(time.perf_counter() - start_s)
+    return min(took_s)
+
+
+@pytest.mark.timing
+def test_import_takes_less_than_half_a_second():
+    assert best_of_five_s(sys.executable, "-c", "import thenar") < 0.5
+
+
+@pytest.mark.timing
+def test_listing_the_hands_takes_less_than_a_second():
+    assert best_of_five_s(str(Path(sysconfig.get_path("scripts"), "thenar")), "hands") < 1.0
+
+
+def test_wheel_carries_the_licence_the_types_and_every_module(tmp_path: Path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert "thenar/py.typed" in names
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert {path.relative_to(SRC.parent).as_posix() for path in MODULES} <= names
