@@ -17,7 +17,7 @@ from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 
-SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP = 1, 2, 3  # MuJoCo draws groups 0 to 2
+SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
 # Stiff contacts: 36 um deep at 1 N on a 50 g object (facts: touch solver, section 2).
 CONTACT_SOLREF = (0.004, 1.0)
@@ -48,7 +48,7 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
         _add_joint(bodies[joint.child], joint, damping_nms_rad=_motor_damping(hand, joint.name))
     _add_drive(spec, hand)
     for tip in hand.tips:
-        bodies[tip.link].add_site(name=f"{tip.finger}_tip", pos=list(tip.pos_m), size=[0.001, 0, 0], group=5)
+        bodies[tip.link].add_site(name=f"{tip.finger}_tip", pos=list(tip.pos_m), size=[0.001, 0, 0], group=HIDDEN_GROUP)
     for joint in hand.joints:
         # MuJoCo skips parent and child by itself, but not when the parent is fixed to the world.
         spec.add_exclude(bodyname1=joint.parent, bodyname2=joint.child)
@@ -72,6 +72,7 @@ def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
     for tendon in hand.tendons:
         limits = (tendon.lower_rad, tendon.upper_rad)
         made = spec.add_tendon(name=tendon.name, solref_limit=COUPLING_SOLREF, solimp_limit=COUPLING_SOLIMP)
+        made.group = HIDDEN_GROUP  # a sum of angles has no place to be drawn at
         if limits != (None, None):
             made.limited = mujoco.mjtLimited.mjLIMITED_TRUE
             made.range = [

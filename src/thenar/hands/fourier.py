@@ -324,15 +324,15 @@ LEFT = HandSpec(
         *(Tip(finger=name, link=f"{f}_intermediate", pos_m=TIPS[f]) for name, f in FINGERS.items()),
         Tip(finger="thumb", link="thumb_distal", pos_m=TIPS["thumb"]),
     ),
-    palm=PalmFrame(pos_m=(-0.0005, -0.0175, -0.060), rpy_rad=(math.pi / 2, 0.0, 0.0)),
+    palm=PalmFrame(pos_m=(-0.0005, -0.0170, -0.060), rpy_rad=(-math.pi / 2, 0.0, math.pi)),
     palette=PALETTE,
     no_contact=(("hand_base", "thumb_proximal_pitch"),),
     # Closing fractions: index, middle, ring, little, thumb bend, thumb rotation.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        "fist": (1.0, 1.0, 1.0, 1.0, 0.35, 0.6),
-        "pinch": (0.62, 0.0, 0.0, 0.0, 0.35, 0.85),
-        "point": (0.0, 1.0, 1.0, 1.0, 0.35, 0.6),
+        "fist": (1.0, 1.0, 1.0, 1.0, 0.60, 0.75),
+        "pinch": (0.55, 0.0, 0.0, 0.0, 0.45, 0.85),
+        "point": (0.0, 1.0, 1.0, 1.0, 0.60, 0.75),
     },
     notes=(
         "The zero and sign between the URDF (0 to -1.6 rad) and the vendor's call (0.17 to 1.78 rad) are not "

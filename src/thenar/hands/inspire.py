@@ -519,9 +519,9 @@ ACTUATORS = (
 # Closing fractions: little, ring, middle, index, thumb bend, thumb rotation.
 POSES = {
     "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    "fist": (1.0, 1.0, 1.0, 1.0, 0.75, 0.55),
+    "fist": (1.0, 1.0, 1.0, 1.0, 0.10, 0.90),
     "pinch": (0.0, 0.0, 0.0, 0.60, 0.70, 1.0),
-    "point": (1.0, 1.0, 1.0, 0.0, 0.75, 0.55),
+    "point": (1.0, 1.0, 1.0, 0.0, 0.10, 0.90),
 }
 
 _PALM_PAD = Pad(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from thenar.hands.inspire import PALETTE, POSES
+from thenar.hands.inspire import PALETTE
 from thenar.hands.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.inspire_motor import DFX_MOTORS
 from thenar.hands.mirror import mirrored
@@ -287,7 +287,13 @@ RIGHT = HandSpec(
     palm=PalmFrame(pos_m=(-0.0195, -0.100, 0.0), rpy_rad=(0.0, math.pi / 2, math.pi)),
     palette=PALETTE,
     no_contact=(("hand_base", "thumb_proximal"),),
-    poses={**POSES},
+    # Closing fractions: little, ring, middle, index, thumb bend, thumb rotation.
+    poses={
+        "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "fist": (1.0, 1.0, 1.0, 1.0, 0.55, 0.90),
+        "pinch": (0.0, 0.0, 0.0, 0.60, 0.62, 1.0),
+        "point": (1.0, 1.0, 1.0, 0.0, 0.55, 0.90),
+    },
     variants=LAWS,
     notes=(
         "Masses are those of dex-urdf, 0.19 kg in all: shells of the CAD, far below a real hand.",

@@ -191,7 +191,7 @@ def _trunk_links() -> tuple[Link, ...]:
             name="wrist",
             mass_kg=0.1,
             source=f"{URDF}: mass; size assumed",
-            skin=Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0165),
+            solids=(Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0150),),
             looks=(_loft((-0.010, 0.020, 0.018, 0.0), (0.012, 0.022, 0.016, 0.0), (0.030, 0.024, 0.014, 0.0)),),
         ),
         Link(
@@ -438,10 +438,10 @@ ACTUATORS = _actuators()
 
 POSES = {
     "open": _pose(),
-    "fist": _pose(fingers_J3=1.0, fingers_J0=0.97, THJ5=0.55, THJ4=0.95, THJ2=0.9, THJ1=0.45),
+    "fist": _pose(fingers_J3=1.0, fingers_J0=0.97, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5),
     "pinch": _pose(FFJ3=0.62, FFJ0=0.27, THJ5=0.70, THJ4=0.97, THJ2=0.35, THJ1=0.16),
     "point": _pose(
-        fingers_J3=1.0, fingers_J0=0.97, FFJ3=0.0, FFJ0=0.0, THJ5=0.55, THJ4=0.95, THJ2=0.9, THJ1=0.45
+        fingers_J3=1.0, fingers_J0=0.97, FFJ3=0.0, FFJ0=0.0, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5
     ),
 }
 

@@ -83,11 +83,12 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
 
 def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1440
-    spec.visual.headlight.ambient = [0.42, 0.42, 0.42]
-    spec.visual.headlight.diffuse = [0.42, 0.42, 0.42]
+    spec.visual.headlight.ambient = [0.36, 0.36, 0.36]
+    spec.visual.headlight.diffuse = [0.34, 0.34, 0.34]
     spec.visual.headlight.specular = [0.15, 0.15, 0.15]
     spec.visual.quality.shadowsize = 4096
     spec.visual.map.znear = 0.01
+    spec.visual.rgba.haze = [0.80, 0.84, 0.89, 1.0]
     spec.stat.extent = 0.6
     spec.add_texture(
         name="sky",
@@ -98,17 +99,24 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
         width=128,
         height=128 * 6,
     )
-    for pos, diffuse, shadow in (([0.5, 0.9, 1.4], 0.45, True), ([-0.8, -0.6, 0.9], 0.18, False)):
+    for pos, diffuse, shadow in (([0.7, -0.5, 1.2], 0.55, True), ([-0.8, 0.6, 0.9], 0.22, False)):
         direction = -np.asarray(pos) / np.linalg.norm(pos)
         spec.worldbody.add_light(
-            pos=pos, dir=direction.tolist(), diffuse=[diffuse] * 3, specular=[0.2] * 3, castshadow=shadow
+            type=mujoco.mjtLightType.mjLIGHT_SPOT,
+            exponent=0.0,
+            cutoff=70.0,
+            pos=pos,
+            dir=direction.tolist(),
+            diffuse=[diffuse] * 3,
+            specular=[0.2] * 3,
+            castshadow=shadow,
         )
     spec.worldbody.add_geom(
         name=GROUND,
         type=mujoco.mjtGeom.mjGEOM_PLANE,
-        size=[2.0, 2.0, 0.05],
+        size=[0, 0, 0.05],  # without end
         pos=[0.0, 0.0, scene.ground_m],
-        rgba=[0.80, 0.83, 0.86, 1.0],
+        rgba=[0.78, 0.81, 0.85, 1.0],
     )
     if scene.table_m is not None:
         half = (0.45, 0.35, 0.02)

@@ -1,0 +1,385 @@
+"""The ``thenar`` command: one dataclass per verb, and nothing here that another program could want."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+from rich.console import Console
+from rich.live import Live
+from rich.progress import track
+from rich.table import Table
+
+from thenar import hands
+from thenar.errors import BadValue, ThenarError
+
+if TYPE_CHECKING:
+    from thenar.hands.spec import Actuator, HandSpec
+    from thenar.signals import HandState
+
+console = Console()
+POSES = ("open", "fist")
+
+
+@dataclass(frozen=True)
+class Hands:
+    """List the hands of the catalogue, or everything about one of them.
+
+    Examples:
+        thenar hands
+        thenar hands inspire_right
+        thenar hands inspire_right --json
+    """
+
+    name: tyro.conf.Positional[str] = ""
+    """Hand to describe; empty lists all."""
+    variant: str | None = None
+    """Another published coupling law of that hand."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+    def run(self) -> None:
+        """Print the tables."""
+        if not self.name:
+            rows = [_summary(hands.load(name)) for name in hands.names()]
+            if self.json:
+                _print_json(rows)
+            else:
+                _print_table("Hands", rows)
+            return
+        spec = hands.load(self.name, variant=self.variant)
+        sections = _description(spec)
+        if self.json:
+            _print_json({**_summary(spec), **sections, "notes": spec.notes})
+            return
+        console.print(f"[bold]{spec.name}[/bold]  {spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}")
+        for title, rows in sections.items():
+            if rows:
+                _print_table(title, rows)
+        for note in spec.notes:
+            console.print(f"- {note}")
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """List the named scenes."""
+
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self) -> None:
+        """Print the table."""
+        from thenar.sim import scenes
+
+        rows = [
+            {"scene": name, "objects": [prop.name for prop in scenes.load(name).props], "what": scenes.load(name).summary}
+            for name in scenes.names()
+        ]
+        if self.json:
+            _print_json(rows)
+        else:
+            _print_table("Scenes", rows)
+
+
+@dataclass(frozen=True)
+class Render:
+    """Draw a hand in a posture that its motors took by themselves, as a PNG file.
+
+    Examples:
+        thenar render inspire_right --pose fist -o fist.png
+        thenar render shadow_right --pose pinch --view thumb -o pinch.png
+        thenar render inspire_right --pose 0,0,0,1,0.5,1 -o custom.png
+    """
+
+    name: tyro.conf.Positional[str]
+    """Hand to draw, or a mapping file for a model of your own."""
+    pose: str = "open"
+    """open, fist, pinch, point, or closing fractions from 0 to 1: one for all or one per motor."""
+    view: Literal["palm", "back", "thumb", "front"] = "palm"
+    """Side to look from."""
+    variant: str | None = None
+    """Another published coupling law of that hand."""
+    size: tuple[int, int] = (640, 640)
+    """Width and height in pixels."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("hand.png")
+    """File to write."""
+
+    def run(self) -> None:
+        """Draw and write."""
+        from thenar.sim import picture
+
+        spec = hands.load(self.name, variant=self.variant)
+        picture.write_png(self.out, picture.draw_hand(spec, pose=self.pose, view=self.view, size_px=self.size))
+        console.print(f"wrote {self.out}")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A tour of the hands as pictures, then one hand that closes on a ball, live in the terminal.
+
+    Examples:
+        thenar demo
+        thenar demo --hand fourier_right --out pictures --seconds 5
+    """
+
+    hand: str = "inspire_right"
+    """Hand that closes on the ball."""
+    out: Path = Path("demo")
+    """Folder for the pictures."""
+    seconds: float = 4.0
+    """Simulated seconds of the live table."""
+    pictures: bool = True
+    """Draw the tour; --no-pictures goes straight to the live table."""
+
+    def run(self) -> None:
+        """Draw the tour, then show the table."""
+        if not (0.0 < self.seconds <= 3600.0):
+            raise BadValue("--seconds", self.seconds, "seconds above 0 and up to 3600")
+        if self.pictures:
+            self._tour()
+        self._close_on_a_ball()
+
+    def _tour(self) -> None:
+        from thenar.sim import picture
+
+        shots = [(name, pose) for name in hands.names() for pose in POSES]
+        for name, pose in track(shots, description="Drawing the hands", console=console):
+            spec = hands.load(name)
+            world = picture.posed_world(spec, pose)
+            views = [picture.draw_posed(world, spec, view=view, size_px=(440, 440)) for view in ("palm", "back")]
+            picture.write_png(self.out / f"{name}_{pose}.png", picture.side_by_side([views]))
+        console.print(f"{len(shots)} pictures in {self.out}/")
+
+    def _close_on_a_ball(self) -> None:
+        from thenar.signals import HandCommand
+        from thenar.sim import picture
+        from thenar.sim.props import Sphere
+        from thenar.sim.world import World
+
+        ball = Sphere(name="ball", radius_m=0.026, mass_kg=0.06, pos_m=(0.0, 0.03, 0.032))
+        world = World(self.hand, props=[ball])
+        world.command(self.hand, HandCommand.closing(1.0, speed=0.35, force_limit_n=3.0))
+        tick_s = 0.04
+        with Live(_state_table(world.hand(self.hand), world.state(self.hand), 0.0), console=console) as live:
+            began = time.perf_counter()
+            for _ in range(round(self.seconds / tick_s)):
+                world.advance(tick_s)
+                touching = world.contacts(self.hand)
+                grip_n = float(touching.normal_force_n.sum())
+                live.update(_state_table(world.hand(self.hand), world.state(self.hand), grip_n))
+                if console.is_terminal:  # at the pace of the real hand
+                    time.sleep(max(0.0, began + world.time_s - time.perf_counter()))
+        if self.pictures:
+            shot = picture.draw(
+                world,
+                look_at_m=world.wrist(self.hand)[0] + [0.0, 0.02, 0.02],
+                distance_m=0.42,
+                azimuth_deg=145.0,
+                elevation_deg=-28.0,
+            )
+            picture.write_png(self.out / f"{self.hand}_ball.png", shot)
+            console.print(f"wrote {self.out / f'{self.hand}_ball.png'}")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure speed and endurance on this machine; ratios carry over, absolute figures do not.
+
+    Examples:
+        thenar bench
+        thenar bench --minutes 1 --json
+    """
+
+    minutes: float = 10.0
+    """Simulated minutes of random commands for every hand."""
+    json: bool = False
+    """Print JSON instead of tables."""
+
+    def run(self) -> None:
+        """Measure and print."""
+        from thenar.sim import bench
+
+        speed = [asdict(row) for row in bench.measure_speed()]
+        soaks = []
+        for name in track(hands.names(), description="Soaking", console=console, disable=self.json):
+            soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
+        if self.json:
+            _print_json({"speed": speed, "soak": soaks})
+            return
+        _print_table("World.advance beside a bare mj_step loop, same model, one core", speed)
+        _print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
+
+
+@dataclass(frozen=True)
+class Info:
+    """Print what is installed: include it when you report a problem."""
+
+    json: bool = False
+    """Print JSON instead of a table."""
+    packages: tyro.conf.Suppress[tuple[str, ...]] = field(
+        default=("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl")
+    )
+
+    def run(self) -> None:
+        """Print versions."""
+        versions = {"python": platform.python_version(), "system": platform.platform()}
+        for package in self.packages:
+            try:
+                versions[package] = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                versions[package] = "not installed"
+        if self.json:
+            _print_json(versions)
+        else:
+            _print_table("Installed", [{"what": what, "version": version} for what, version in versions.items()])
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the ``thenar`` console script."""
+    verb = tyro.cli(
+        Hands | Scenes | Render | Demo | Bench | Info,
+        prog="thenar",
+        description="A digital twin for dexterous robot hands.",
+        args=args,
+    )
+    try:
+        verb.run()
+    except ThenarError as error:
+        Console(stderr=True).print(f"[red]thenar:[/red] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _summary(spec: HandSpec) -> dict[str, object]:
+    return {
+        "hand": spec.name,
+        "maker": spec.maker,
+        "model": spec.model,
+        "motors": len(spec.actuators),
+        "joints": len(spec.joints),
+        "pads": len(spec.pads),
+        "taxels": spec.taxels,
+        "mass_kg": round(spec.mass_kg, 4),
+    }
+
+
+def _description(spec: HandSpec) -> dict[str, list[dict[str, object]]]:
+    """Everything in a spec as rows: motors, joints, couplings, tendons, links, pads."""
+    return {
+        "motors": [_motor_row(actuator) for actuator in spec.actuators],
+        "joints": [
+            {
+                "joint": joint.name,
+                "parent": joint.parent,
+                "child": joint.child,
+                "lower_rad": joint.lower_rad,
+                "upper_rad": joint.upper_rad,
+                "pos_m": [round(x, 6) for x in joint.pos_m],
+                "source": joint.source,
+            }
+            for joint in spec.joints
+        ],
+        "couplings": [
+            {
+                "joint": c.joint,
+                "law": f"{c.ratio:g} * {c.driver}" + (f" {c.offset_rad:+g}" if c.offset_rad else ""),
+                "source": c.source,
+            }
+            for c in spec.couplings
+        ],
+        "tendons": [
+            {
+                "tendon": t.name,
+                "sum": " + ".join(f"{weight:g} * {joint}" for joint, weight in t.joints),
+                "lower_rad": t.lower_rad,
+                "upper_rad": t.upper_rad,
+                "source": t.source,
+            }
+            for t in spec.tendons
+        ],
+        "links": [{"link": x.name, "mass_kg": round(x.mass_kg, 5), "source": x.source} for x in spec.links],
+        "pads": [
+            {
+                "pad": pad.name,
+                "link": pad.link,
+                "rows": pad.rows,
+                "cols": pad.cols,
+                "pitch_mm": [round(pad.row_pitch_m * 1e3, 2), round(pad.col_pitch_m * 1e3, 2)],
+                "source": pad.source,
+            }
+            for pad in spec.pads
+        ],
+        "variants": [{"variant": name, "source": laws[0].source} for name, laws in spec.variants.items()],
+    }
+
+
+def _motor_row(actuator: Actuator) -> dict[str, object]:
+    return {
+        "motor": actuator.name,
+        "drives": actuator.drives,
+        "open_rad": actuator.open_rad,
+        "closed_rad": actuator.closed_rad,
+        "top_speed_rad_s": round(actuator.top_speed_rad_s, 3),
+        "source": actuator.motor.source,
+    }
+
+
+def _state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
+    """A hand's state as a table that can be redrawn."""
+    from thenar.signals import MotorError, MotorStatus
+
+    table = Table(title=f"{spec.name}  t = {state.stamp_s:5.2f} s   contact force {grip_n:6.2f} N")
+    for title in ("motor", "closed", "angle", "force", "current", "temp.", "status", "error"):
+        table.add_column(title, justify="left" if title in ("motor", "closed", "status") else "right")
+    for n, actuator in enumerate(spec.actuators):
+        stroke = actuator.closed_rad - actuator.open_rad
+        closed = (state.angle_rad[n] - actuator.open_rad) / stroke if stroke else 0.0
+        bar = "#" * round(20 * min(max(closed, 0.0), 1.0))
+        table.add_row(
+            actuator.name,
+            f"{bar:<20} {100 * closed:4.0f} %",
+            f"{state.angle_rad[n]:6.3f} rad",
+            f"{state.force_n[n]:6.2f} N",
+            "-" if state.current_a[n] != state.current_a[n] else f"{state.current_a[n]:5.3f} A",
+            "-" if state.temperature_c[n] != state.temperature_c[n] else f"{state.temperature_c[n]:4.1f} C",
+            MotorStatus(state.status[n]).name.lower(),
+            "" if not state.error[n] else str(MotorError(state.error[n]).name).lower(),
+        )
+    return table
+
+
+def _print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for column in rows[0]:
+        numeric = all(isinstance(row[column], (int, float)) for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_cell(part) for part in value)
+    return str(value)
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Speed beside the bare engine, and endurance: the figures behind `make bench`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from thenar import hands
+from thenar.signals import HandCommand
+from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
+from thenar.sim.world import World
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """How fast one world runs."""
+
+    world: str
+    steps_per_s: float
+    real_time_factor: float
+    bare_steps_per_s: float
+    ratio: float
+    """World.advance over a bare mj_step loop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Soak:
+    """What a long run of random commands did."""
+
+    hand: str
+    seconds: float
+    contacts_seen: int
+    coupling_drift_deg: float
+    deepest_overlap_mm: float
+    warnings: int
+    """Warnings of the engine."""
+    finite: bool
+
+
+def four_objects(x_m: float = 0.15) -> list[Prop]:
+    """A ball, a box, a cylinder and an egg above two palms at +-``x_m``."""
+    return [
+        Sphere(radius_m=0.03, pos_m=(x_m, 0.03, 0.06)),
+        Box(size_m=(0.04, 0.04, 0.04), pos_m=(-x_m, 0.03, 0.06)),
+        Cylinder(radius_m=0.02, length_m=0.08, pos_m=(x_m, 0.02, 0.14), rpy_rad=(0.0, np.pi / 2, 0.0)),
+        Ellipsoid(pos_m=(-x_m, 0.05, 0.16)),
+    ]
+
+
+def measure_speed() -> list[Speed]:
+    """Steps per second of typical worlds, each beside `mj_step` on the same compiled model."""
+    worlds = {
+        "two Inspire hands, four objects": World(["inspire_left", "inspire_right"], props=four_objects()),
+        "one Inspire hand, one ball": World("inspire_right", props=[Sphere(pos_m=(0.0, 0.03, 0.05))]),
+        "Shadow hand, one ball": World("shadow_right", props=[Sphere(pos_m=(0.0, 0.05, 0.06))]),
+    }
+    return [_speed(name, world) for name, world in worlds.items()]
+
+
+def _speed(name: str, world: World, *, seconds: float = 2.0) -> Speed:
+    for hand in world.hand_names:
+        world.command(hand, HandCommand.closing(0.7, speed=0.5))
+    world.advance(2.0)
+    start = world.snapshot()
+    steps = round(seconds / world.timestep_s)
+    ours, bare = [], []
+    for _ in range(ROUNDS):  # turn by turn, so that a busy machine hurts both alike
+        world.restore(start)
+        began = time.perf_counter()
+        world.advance(seconds)
+        ours.append(time.perf_counter() - began)
+        world.restore(start)
+        began = time.perf_counter()
+        for _ in range(steps):
+            mujoco.mj_step(world.model, world.data)
+        bare.append(time.perf_counter() - began)
+    ratio = float(np.median(np.array(bare) / np.array(ours)))
+    fastest = min(ours)
+    return Speed(
+        world=name,
+        steps_per_s=round(steps / fastest),
+        real_time_factor=round(seconds / fastest, 1),
+        bare_steps_per_s=round(steps / min(bare)),
+        ratio=round(ratio, 3),
+    )
+
+
+def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
+    """Random commands with objects in the hand, watched for everything that must not happen.
+
+    Objects that leave the hand come back above the palm every ten seconds.
+    """
+    props: list[Prop] = [
+        Sphere(name="ball", radius_m=0.026, mass_kg=0.06, pos_m=(0.0, 0.03, 0.05)),
+        Box(name="block", size_m=(0.03, 0.03, 0.03), mass_kg=0.04, pos_m=(0.01, 0.06, 0.09)),
+        Capsule(name="stick", radius_m=0.010, length_m=0.06, mass_kg=0.03, pos_m=(0.0, 0.04, 0.13), rpy_rad=(0, 1.57, 0)),
+    ]
+    world = World(hand, props=props, seed=seed)
+    spec = hands.load(hand)
+    rng = np.random.default_rng(seed)
+    homes = {prop.name: np.array([*prop.pos_m, 1.0, 0.0, 0.0, 0.0]) for prop in props}
+    drift = overlap = 0.0
+    contacts = 0
+    finite = True
+    span_s = 0.25
+    for tick in range(round(seconds / span_s)):
+        if tick % 40 == 0:
+            for name, home in homes.items():
+                joint = world.model.joint(name)
+                world.data.qpos[joint.qposadr[0] : joint.qposadr[0] + 7] = home
+                world.data.qvel[joint.dofadr[0] : joint.dofadr[0] + 6] = 0.0
+        if tick % 2 == 0:
+            low = np.array([actuator.lower_rad for actuator in spec.actuators])
+            high = np.array([actuator.upper_rad for actuator in spec.actuators])
+            world.command(
+                hand,
+                HandCommand.to(
+                    rng.uniform(low, high),
+                    speed_rad_s=rng.uniform(0.05, 1.0) * spec.top_speed_rad_s,
+                    force_limit_n=float(rng.uniform(0.5, 30.0)),
+                ),
+            )
+        world.advance(span_s)
+        state = world.state(hand)
+        angle = dict(zip(state.joint_names, state.joint_rad, strict=True))
+        for c in spec.couplings:
+            drift = max(drift, abs(angle[c.joint] - c.ratio * angle[c.driver] - c.offset_rad))
+        for t in spec.tendons:
+            total = sum(weight * angle[joint] for joint, weight in t.joints)
+            if t.lower_rad is not None:
+                drift = max(drift, t.lower_rad - total)
+        touching = world.contacts()
+        contacts += len(touching)
+        overlap = max(overlap, float(touching.depth_m.max(initial=0.0)))
+        finite = finite and bool(np.all(np.isfinite(world.data.qpos)) and np.all(np.isfinite(state.force_n)))
+    return Soak(
+        hand=hand,
+        seconds=seconds,
+        contacts_seen=contacts,
+        coupling_drift_deg=round(float(np.degrees(drift)), 4),
+        deepest_overlap_mm=round(1e3 * overlap, 3),
+        warnings=int(world.data.warning.number.sum()),
+        finite=finite,
+    )
