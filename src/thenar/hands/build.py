@@ -1,7 +1,7 @@
 """A `HandSpec` into a MuJoCo `MjSpec`.
 
 One body per link, one hinge per joint, couplings as equality constraints, tendons with their limits, and one
-torque actuator per motor: what the torque is, is decided by the motor model. The skin and solids of a link
+torque actuator per motor: the motor model decides the torque and the damping that goes with it. The skin and solids of a link
 collide; its looks never do.
 """
 
@@ -24,9 +24,9 @@ CONTACT_SOLREF = (0.004, 1.0)
 CONTACT_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 SKIN_FRICTION = (0.9, 0.005, 0.0001)  # rubber on plastic; assumed
 
-# Linkages: as stiff as a 2 ms step allows, so that a loaded fingertip does not open the coupling.
+# Linkages and end stops: as stiff as a 2 ms step allows, so that a loaded fingertip does not open them.
 COUPLING_SOLREF = (0.004, 1.0)
-COUPLING_SOLIMP = (0.99, 0.9999, 0.001, 0.5, 2.0)
+COUPLING_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)
 
 
 def build_spec(hand: HandSpec) -> mujoco.MjSpec:
@@ -45,7 +45,7 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
     for link in hand.links:
         _add_link(spec, bodies[link.name], link, hand.palette)
     for joint in hand.joints:
-        _add_joint(bodies[joint.child], joint, damping_nms_rad=_motor_damping(hand, joint.name))
+        _add_joint(bodies[joint.child], joint)
     _add_drive(spec, hand)
     for tip in hand.tips:
         bodies[tip.link].add_site(name=f"{tip.finger}_tip", pos=list(tip.pos_m), size=[0.001, 0, 0], group=HIDDEN_GROUP)
@@ -79,7 +79,6 @@ def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
                 -1e3 if tendon.lower_rad is None else tendon.lower_rad,
                 1e3 if tendon.upper_rad is None else tendon.upper_rad,
             ]
-        made.damping = [_motor_damping(hand, tendon.name), 0, 0]
         for joint_name, weight in tendon.joints:
             made.wrap_joint(joint_name, weight)
     tendon_names = {tendon.name for tendon in hand.tendons}
@@ -118,7 +117,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         wanted.discard(joint.name)
         ours = hand.joint(joint.name)
         joint.armature = ours.armature_kgm2
-        joint.damping = [ours.damping_nms_rad + _motor_damping(hand, joint.name), 0, 0]
+        joint.damping = [ours.damping_nms_rad, 0, 0]
         joint.frictionloss = ours.friction_nm
         joint.stiffness = [ours.spring_nm_rad, 0, 0]
         spec.add_exclude(bodyname1=joint.parent.name, bodyname2=joint.parent.parent.name)
@@ -128,23 +127,19 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     return spec
 
 
-def _motor_damping(hand: HandSpec, drives: str) -> float:
-    """Damping between a motor and what it drives; as joint damping the engine integrates it implicitly."""
-    return sum(a.motor.damping_nms_rad for a in hand.actuators if a.drives == drives)
-
-
-def _add_joint(body: mujoco.MjsBody, joint: Joint, *, damping_nms_rad: float) -> None:
+def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     body.add_joint(
         name=joint.name,
         type=mujoco.mjtJoint.mjJNT_HINGE,
         axis=list(joint.axis),
         limited=mujoco.mjtLimited.mjLIMITED_TRUE,
         range=[joint.lower_rad, joint.upper_rad],
-        damping=[joint.damping_nms_rad + damping_nms_rad, 0, 0],
+        damping=[joint.damping_nms_rad, 0, 0],
         armature=joint.armature_kgm2,
         frictionloss=joint.friction_nm,
         stiffness=[joint.spring_nm_rad, 0, 0],
-        solref_limit=[0.004, 1.0],
+        solref_limit=COUPLING_SOLREF,
+        solimp_limit=COUPLING_SOLIMP,
     )
 
 

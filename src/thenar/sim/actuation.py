@@ -33,7 +33,7 @@ ROOM_TEMPERATURE_C = 25.0
 POSITION_TOLERANCE = 1e-6  # of the screw, [rad]: the profile ends on the target itself
 STALL_SPEED = 0.02  # slower than this fraction of the commanded speed counts as standing still
 STALL_S = 0.5  # for this long [s], then it is a stall; no public figure
-NO_LIMIT_N = 1e9
+OVERLOAD = 1.5  # a linkage pushed beyond this multiple of what its motor can do gives way; no public figure
 
 MOTOR_PARAMS = np.dtype(
     [
@@ -87,6 +87,18 @@ MOTOR_STATE = np.dtype(
     ]
 )
 """What a motor is doing."""
+
+DRIVE = np.dtype(
+    [
+        ("qpos", np.int64, 2),
+        ("dof", np.int64, 2),
+        ("weight", np.float64, 2),
+        ("ctrl", np.int64),
+        ("tendon", np.int64),  # -1: the motor turns a joint
+        ("own_damping_nms_rad", np.float64),  # of the joint or tendon, without the motor
+    ]
+)
+"""Which joints a motor moves (one, or two through a tendon) and which control it writes."""
 
 PENDING_COMMAND = np.dtype(
     [("due_s", np.float64), ("target_rad", np.float64), ("speed_rad_s", np.float64), ("limit_n", np.float64)]
@@ -195,11 +207,10 @@ def step_motors(
     state: RecordArray,
     pending: RecordArray,
     angle_rad: FloatArray,
-    velocity_rad_s: FloatArray,
     *,
     now_s: float,
     dt_s: float,
-) -> tuple[RecordArray, FloatArray]:
+) -> tuple[RecordArray, FloatArray, FloatArray]:
     """One step of every motor.
 
     Args:
@@ -207,17 +218,17 @@ def step_motors(
         state: What they do now. Shape (b, n).
         pending: Commands under way. Shape (b, n, PENDING_COMMANDS).
         angle_rad: Angle of each driven joint or tendon [rad]. Shape (b, n).
-        velocity_rad_s: Its velocity [rad/s]. Shape (b, n).
         now_s: Time at the start of the step [s].
         dt_s: Length of the step [s].
 
     Returns:
-        State after the step, shape (b, n), and the torque on each driven joint or tendon [N m], shape (b, n).
+        State after the step, the torque on each driven joint or tendon [N m], and the damping [N m s/rad] with
+        which the engine must integrate it, each of shape (b, n).
     """
     after = state.copy()
-    torque_nm = np.empty(state.shape)
-    advance_in_place(params, after, pending, angle_rad, velocity_rad_s, now_s, dt_s, torque_nm)
-    return after, torque_nm
+    torque_nm, damping_nms_rad = np.empty(state.shape), np.empty(state.shape)
+    advance_in_place(params, after, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
+    return after, torque_nm, damping_nms_rad
 
 
 @nb.njit(cache=True)
@@ -226,28 +237,33 @@ def advance_in_place(
     state: RecordArray,
     pending: RecordArray,
     angle_rad: FloatArray,
-    velocity_rad_s: FloatArray,
     now_s: float,
     dt_s: float,
     torque_nm: FloatArray,
+    damping_nms_rad: FloatArray,
 ) -> None:
-    """`step_motors` without copies: ``state`` and ``torque_nm`` are written over."""
+    """`step_motors` without copies: ``state`` and the last two arrays are written over.
+
+    The spring and damper between motor and joint are stiff, so they are given to the engine in linearly implicit
+    form: the torque at the end of the step is ``torque + stiffness * dt * (screw velocity - joint velocity)``,
+    whose second part is a damper. The engine integrates damping implicitly, so any stiffness is stable.
+    """
     for b in range(state.shape[0]):
         for n in range(state.shape[1]):
             p, m = params[n], state[b, n]
             _take_due_commands(p, m, pending[b, n], now_s)
             driving = _drive_screw(p, m, dt_s)
-            m.force_n = _force(p, m.screw_rad - angle_rad[b, n], m.screw_rad_s)
+            ahead_rad = m.screw_rad - angle_rad[b, n]
+            m.force_n = _force(p, ahead_rad)
+            damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
             if p.is_screw:
                 _protect(p, m, driving, dt_s)
                 _warm_up(p, m, driving, dt_s)
-            else:
-                m.status = _servo_status(p, m, driving)
+            elif _limit_servo(p, m, driving):
+                damping = 0.0
             m.torque_nm = p.closing * p.torque_per_n * m.force_n
-            if p.is_screw:
-                # The engine adds -damping * velocity implicitly; this is the other half of that damper.
-                m.torque_nm += p.damping_nms_rad * m.screw_rad_s
-            torque_nm[b, n] = m.torque_nm
+            torque_nm[b, n] = m.torque_nm + damping * m.screw_rad_s
+            damping_nms_rad[b, n] = damping
 
 
 @nb.njit(cache=True)
@@ -304,13 +320,24 @@ def _droop(p: np.void, m: np.void, direction: float) -> float:
 
 
 @nb.njit(cache=True)
-def _force(p: np.void, ahead_rad: float, screw_rad_s: float) -> float:
+def _force(p: np.void, ahead_rad: float) -> float:
     """Force passed on to the finger, positive when it closes [N]; ``ahead_rad`` is the screw before the joint."""
     if p.is_screw:
         x = p.closing * ahead_rad / p.stroke_rad
-        return p.spring_n * x + p.spring_cubic_n * x * x * x
-    torque_nm = p.stiffness_nm_rad * ahead_rad + p.damping_nms_rad * screw_rad_s
-    return p.closing * torque_nm / p.torque_per_n
+        most_n = OVERLOAD * max(p.stall_n, p.force_max_n)
+        return min(max(p.spring_n * x + p.spring_cubic_n * x * x * x, -most_n), most_n)
+    return p.closing * p.stiffness_nm_rad * ahead_rad / p.torque_per_n
+
+
+@nb.njit(cache=True)
+def _stiffness(p: np.void, ahead_rad: float, force_n: float) -> float:
+    """Change of the torque with the angle ahead [N m/rad]."""
+    if p.is_screw:
+        if abs(force_n) >= OVERLOAD * max(p.stall_n, p.force_max_n):
+            return 0.0
+        x = ahead_rad / p.stroke_rad
+        return (p.spring_n + 3.0 * p.spring_cubic_n * x * x) * p.torque_per_n / p.stroke_rad
+    return p.stiffness_nm_rad
 
 
 @nb.njit(cache=True)
@@ -347,17 +374,20 @@ def _protect(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
 
 
 @nb.njit(cache=True)
-def _servo_status(p: np.void, m: np.void, driving: bool) -> int:
-    """A servo clips its force at the limit and says what it is doing."""
+def _limit_servo(p: np.void, m: np.void, driving: bool) -> bool:
+    """Clip a servo's force at its limit and say what it is doing; True when it was clipped."""
     clipped = min(max(m.force_n, -m.limit_n), m.limit_n)
     at_limit = clipped != m.force_n
     m.force_n = clipped
     if m.error != 0:
         m.force_n = 0.0
-        return _FAULT
+        m.status = _FAULT
+        return True
     if driving:
-        return _GRASPING if (m.target_rad - m.screw_rad) * p.closing > 0.0 else _RELEASING
-    return _AT_FORCE if at_limit else _AT_POSITION
+        m.status = _GRASPING if (m.target_rad - m.screw_rad) * p.closing > 0.0 else _RELEASING
+    else:
+        m.status = _AT_FORCE if at_limit else _AT_POSITION
+    return at_limit
 
 
 @nb.njit(cache=True)
@@ -382,3 +412,36 @@ def clear_errors(state: RecordArray) -> RecordArray:
     after["error"] &= int(MotorError.OVER_TEMPERATURE)
     after["still_s"] = 0.0
     return after
+
+
+@nb.njit(cache=True)
+def drive(
+    params: RecordArray,
+    motors: RecordArray,
+    pending: RecordArray,
+    drives: RecordArray,
+    qpos: FloatArray,
+    now_s: float,
+    dt_s: float,
+    angle_rad: FloatArray,
+    torque_nm: FloatArray,
+    damping_nms_rad: FloatArray,
+    ctrl: FloatArray,
+    dof_damping: FloatArray,
+    tendon_damping: FloatArray,
+) -> None:
+    """One step of all motors of a world: joint angles in, controls and dampings of the engine out.
+
+    It stands in this file because numba renews a cached function only when the function's own file changes.
+    """
+    for n in range(drives.shape[0]):
+        d = drives[n]
+        angle_rad[0, n] = d.weight[0] * qpos[d.qpos[0]] + d.weight[1] * qpos[d.qpos[1]]
+    advance_in_place(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
+    for n in range(drives.shape[0]):
+        d = drives[n]
+        ctrl[d.ctrl] = torque_nm[0, n]
+        if d.tendon >= 0:
+            tendon_damping[d.tendon] = damping_nms_rad[0, n]
+        else:
+            dof_damping[d.dof[0]] = d.own_damping_nms_rad + damping_nms_rad[0, n]

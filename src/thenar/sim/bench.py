@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from thenar import hands
-from thenar.signals import HandCommand
+from thenar.hands.rotations import quat_wxyz_from_rpy
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandCommand, HandState
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
 from thenar.sim.world import World
 
 ROUNDS = 5
+LOOK_EVERY_S = 0.05
+CYCLE_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,57 +96,72 @@ def _speed(name: str, world: World, *, seconds: float = 2.0) -> Speed:
 def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
     """Random commands with objects in the hand, watched for everything that must not happen.
 
-    Objects that leave the hand come back above the palm every ten seconds.
+    Every ten seconds the hand opens and the objects come back into it from above.
     """
     props: list[Prop] = [
         Sphere(name="ball", radius_m=0.026, mass_kg=0.06, pos_m=(0.0, 0.03, 0.05)),
-        Box(name="block", size_m=(0.03, 0.03, 0.03), mass_kg=0.04, pos_m=(0.01, 0.06, 0.09)),
-        Capsule(name="stick", radius_m=0.010, length_m=0.06, mass_kg=0.03, pos_m=(0.0, 0.04, 0.13), rpy_rad=(0, 1.57, 0)),
+        Box(name="block", size_m=(0.03, 0.03, 0.03), mass_kg=0.04, pos_m=(0.01, 0.06, 0.10)),
+        Capsule(
+            name="stick",
+            radius_m=0.010,
+            length_m=0.06,
+            mass_kg=0.03,
+            pos_m=(0.0, 0.04, 0.14),
+            rpy_rad=(0.0, np.pi / 2, 0.0),
+        ),
     ]
     world = World(hand, props=props, seed=seed)
-    spec = hands.load(hand)
     rng = np.random.default_rng(seed)
-    homes = {prop.name: np.array([*prop.pos_m, 1.0, 0.0, 0.0, 0.0]) for prop in props}
-    drift = overlap = 0.0
+    drift_rad = overlap_m = 0.0
     contacts = 0
     finite = True
-    span_s = 0.25
-    for tick in range(round(seconds / span_s)):
-        if tick % 40 == 0:
-            for name, home in homes.items():
-                joint = world.model.joint(name)
-                world.data.qpos[joint.qposadr[0] : joint.qposadr[0] + 7] = home
-                world.data.qvel[joint.dofadr[0] : joint.dofadr[0] + 6] = 0.0
-        if tick % 2 == 0:
-            low = np.array([actuator.lower_rad for actuator in spec.actuators])
-            high = np.array([actuator.upper_rad for actuator in spec.actuators])
-            world.command(
-                hand,
-                HandCommand.to(
-                    rng.uniform(low, high),
-                    speed_rad_s=rng.uniform(0.05, 1.0) * spec.top_speed_rad_s,
-                    force_limit_n=float(rng.uniform(0.5, 30.0)),
-                ),
-            )
-        world.advance(span_s)
+    for tick in range(round(seconds / LOOK_EVERY_S)):
+        phase_s = (tick * LOOK_EVERY_S) % CYCLE_S
+        if phase_s < LOOK_EVERY_S / 2:
+            world.command(hand, HandCommand.closing(0.0, speed=1.0))
+        if abs(phase_s - 2.0) < LOOK_EVERY_S / 2:
+            _put_back(world, props)
+        if phase_s > 2.0 and tick % 8 == 0:
+            world.command(hand, _random_command(world.hand(hand), rng))
+        world.advance(LOOK_EVERY_S)
         state = world.state(hand)
-        angle = dict(zip(state.joint_names, state.joint_rad, strict=True))
-        for c in spec.couplings:
-            drift = max(drift, abs(angle[c.joint] - c.ratio * angle[c.driver] - c.offset_rad))
-        for t in spec.tendons:
-            total = sum(weight * angle[joint] for joint, weight in t.joints)
-            if t.lower_rad is not None:
-                drift = max(drift, t.lower_rad - total)
-        touching = world.contacts()
+        drift_rad = max(drift_rad, _coupling_error_rad(world.hand(hand), state))
+        touching = world.contacts(hand)
         contacts += len(touching)
-        overlap = max(overlap, float(touching.depth_m.max(initial=0.0)))
+        overlap_m = max(overlap_m, float(touching.depth_m.max(initial=0.0)))
         finite = finite and bool(np.all(np.isfinite(world.data.qpos)) and np.all(np.isfinite(state.force_n)))
     return Soak(
         hand=hand,
         seconds=seconds,
         contacts_seen=contacts,
-        coupling_drift_deg=round(float(np.degrees(drift)), 4),
-        deepest_overlap_mm=round(1e3 * overlap, 3),
+        coupling_drift_deg=round(float(np.degrees(drift_rad)), 4),
+        deepest_overlap_mm=round(1e3 * overlap_m, 3),
         warnings=int(world.data.warning.number.sum()),
         finite=finite,
     )
+
+
+def _put_back(world: World, props: list[Prop]) -> None:
+    """Free objects back to where they began, at rest."""
+    for prop in props:
+        joint = world.model.joint(prop.name)
+        world.data.qpos[joint.qposadr[0] :][:7] = [*prop.pos_m, *quat_wxyz_from_rpy(prop.rpy_rad)]
+        world.data.qvel[joint.dofadr[0] :][:6] = 0.0
+
+
+def _random_command(spec: HandSpec, rng: np.random.Generator) -> HandCommand:
+    """Any target, any speed, any force limit."""
+    return HandCommand.to(
+        rng.uniform([a.lower_rad for a in spec.actuators], [a.upper_rad for a in spec.actuators]),
+        speed_rad_s=rng.uniform(0.05, 1.0) * spec.top_speed_rad_s,
+        force_limit_n=float(rng.uniform(0.5, 30.0)),
+    )
+
+
+def _coupling_error_rad(spec: HandSpec, state: HandState) -> float:
+    """How far the worst coupled joint, or the worst tendon limit, is off [rad]."""
+    angle = dict(zip(state.joint_names, state.joint_rad, strict=True))
+    couplings = [abs(angle[c.joint] - c.ratio * angle[c.driver] - c.offset_rad) for c in spec.couplings]
+    sums = [(t, sum(weight * angle[joint] for joint, weight in t.joints)) for t in spec.tendons]
+    limits = [t.lower_rad - total for t, total in sums if t.lower_rad is not None]
+    return max(0.0, *couplings, *limits)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import mujoco
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -128,9 +127,8 @@ class World:
         self._drives = _drives(self.model, specs)
         self._seats = _seats(self.model, specs, held)
         self._angle_rad = np.zeros((1, len(actuators)))
-        self._velocity_rad_s = np.zeros((1, len(actuators)))
         self._torque_nm = np.zeros((1, len(actuators)))
-        self._ctrl = self.data.ctrl
+        self._damping_nms_rad = np.zeros((1, len(actuators)))
         self.reset()
 
     @property
@@ -228,14 +226,13 @@ class World:
         model, data = self.model, self.data
         drives, dt = self._drives, self.timestep_s
         motors, pending, params = self._motors, self._pending, self._params
-        qpos, qvel = data.qpos, data.qvel
         step = mujoco.mj_step
         for done in range(steps):
             if self._wrist_goals:
                 self._move_wrists()
-            _actuate(
-                params, motors, pending, drives, qpos, qvel, self._steps * dt, dt, self._angle_rad,
-                self._velocity_rad_s, self._torque_nm, self._ctrl,
+            actuation.drive(
+                params, motors, pending, drives, data.qpos, self._steps * dt, dt, self._angle_rad, self._torque_nm,
+                self._damping_nms_rad, data.ctrl, model.dof_damping, model.tendon_damping,
             )  # fmt: skip
             step(model, data)
             self._steps += 1
@@ -385,36 +382,20 @@ class World:
             mujoco.mju_quatIntegrate(target_quat, turn, share)
 
 
-DRIVE = np.dtype(
-    [
-        ("qpos", np.int64, 2),
-        ("dof", np.int64, 2),
-        ("weight", np.float64, 2),
-        ("ctrl", np.int64),
-    ]
-)
-"""Which joints a motor moves (one, or two through a tendon) and which control it writes."""
-
-
 def _drives(model: mujoco.MjModel, specs: Sequence[HandSpec]) -> NDArray[np.void]:
-    rows = []
-    for spec in specs:
-        tendons = {tendon.name: tendon.joints for tendon in spec.tendons}
-        for actuator in spec.actuators:
-            parts = tendons.get(actuator.drives, ((actuator.drives, 1.0),))
-            joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
-            weights = [weight for _, weight in parts]
-            if len(joints) == 1:  # a second joint of no weight
-                joints, weights = joints * 2, [weights[0], 0.0]
-            rows.append(
-                (
-                    [joint.qposadr[0] for joint in joints],
-                    [joint.dofadr[0] for joint in joints],
-                    weights,
-                    model.actuator(f"{spec.name}/{actuator.name}").id,
-                )
-            )
-    return np.array([tuple(row) for row in rows], dtype=DRIVE)
+    drives = np.zeros(sum(len(spec.actuators) for spec in specs), dtype=actuation.DRIVE)
+    motors = [(spec, actuator) for spec in specs for actuator in spec.actuators]
+    for drive, (spec, actuator) in zip(drives, motors, strict=True):
+        tendon = next((t for t in spec.tendons if t.name == actuator.drives), None)
+        parts = tendon.joints if tendon else ((actuator.drives, 1.0), (actuator.drives, 0.0))
+        joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
+        drive["qpos"] = [joint.qposadr[0] for joint in joints]
+        drive["dof"] = [joint.dofadr[0] for joint in joints]
+        drive["weight"] = [weight for _, weight in parts]
+        drive["ctrl"] = model.actuator(f"{spec.name}/{actuator.name}").id
+        drive["tendon"] = model.tendon(f"{spec.name}/{tendon.name}").id if tendon else -1
+        drive["own_damping_nms_rad"] = 0.0 if tendon else model.dof_damping[drive["dof"][0]]
+    return drives
 
 
 def _driven(drives: NDArray[np.void], qpos: FloatArray, qvel: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -423,18 +404,6 @@ def _driven(drives: NDArray[np.void], qpos: FloatArray, qvel: FloatArray) -> tup
         (drives["weight"] * qpos[drives["qpos"]]).sum(axis=1),
         (drives["weight"] * qvel[drives["dof"]]).sum(axis=1),
     )
-
-
-@nb.njit(cache=True)
-def _actuate(params, motors, pending, drives, qpos, qvel, now_s, dt_s, angle_rad, velocity_rad_s, torque_nm, ctrl):  # noqa: ANN001, ANN202
-    """One step of all motors of a world, from joint state to controls."""
-    for n in range(drives.shape[0]):
-        d = drives[n]
-        angle_rad[0, n] = d.weight[0] * qpos[d.qpos[0]] + d.weight[1] * qpos[d.qpos[1]]
-        velocity_rad_s[0, n] = d.weight[0] * qvel[d.dof[0]] + d.weight[1] * qvel[d.dof[1]]
-    actuation.advance_in_place(params, motors, pending, angle_rad, velocity_rad_s, now_s, dt_s, torque_nm)
-    for n in range(drives.shape[0]):
-        ctrl[drives[n].ctrl] = torque_nm[0, n]
 
 
 def _seats(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str, Mount]) -> dict[str, _Seat]:
