@@ -47,7 +47,7 @@ class Pad(NamedTuple):
 
 
 # --- Inspire RH56E2 / RH56DFTP --------------------------------------------------------------------
-# Ref: facts/inspire.md section 5.2 (joints, LEFT paragraph, pads), section 4.4 row RH56E2 / UROS-FTP newest.
+# Ref: the inspire fact sheet, section 5.2 (joints, LEFT paragraph, pads), section 4.4 row RH56E2 / UROS-FTP newest.
 # Base frame: z to the fingers, y to the palm side; the thumb side is -x (right) and +x (left).
 
 _INSPIRE_FINGERS = ("index", "middle", "ring", "little")
@@ -59,15 +59,9 @@ _INSPIRE_RIGHT: dict[str, Joint] = {
     ),
     "thumb_3": Joint("thumb_2", "thumb_3", (0.031403, 0.021069, 0.00095), NONE, (0, 0, 1), 0.0, 0.5),
     "thumb_4": Joint("thumb_3", "thumb_4", (0.021903, 0.012816, -0.0003), NONE, (0, 0, 1), 0.0, 3.14),
-    "index_1": Joint(
-        "base", "index_1", (-0.038679, 0.00056467, 0.1564), (1.6057, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
-    "middle_1": Joint(
-        "base", "middle_1", (-0.0171, 0.00056467, 0.157), (1.5708, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
-    "ring_1": Joint(
-        "base", "ring_1", (0.0045302, 0.00056467, 0.15683), (1.5184, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
+    "index_1": Joint("base", "index_1", (-0.038679, 0.00056467, 0.1564), (1.6057, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
+    "middle_1": Joint("base", "middle_1", (-0.0171, 0.00056467, 0.157), (1.5708, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
+    "ring_1": Joint("base", "ring_1", (0.0045302, 0.00056467, 0.15683), (1.5184, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
     "little_1": Joint(
         "base", "little_1", (0.025916, 0.00056467, 0.15365), (1.4661, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
     ),
@@ -90,15 +84,9 @@ _INSPIRE_LEFT: dict[str, Joint] = {
     ),
     "thumb_3": Joint("thumb_2", "thumb_3", (-0.031403, 0.021069, -0.001299), NONE, (0, 0, -1), 0.0, 0.5),
     "thumb_4": Joint("thumb_3", "thumb_4", (-0.021903, 0.012816, -0.0003), NONE, (0, 0, -1), 0.0, 3.14),
-    "index_1": Joint(
-        "base", "index_1", (0.038679, 0.00056467, 0.1564), (1.5359, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
-    "middle_1": Joint(
-        "base", "middle_1", (0.0171, 0.00056467, 0.157), (1.5708, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
-    "ring_1": Joint(
-        "base", "ring_1", (-0.0045302, 0.00056467, 0.15683), (1.6232, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
-    ),
+    "index_1": Joint("base", "index_1", (0.038679, 0.00056467, 0.1564), (1.5359, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
+    "middle_1": Joint("base", "middle_1", (0.0171, 0.00056467, 0.157), (1.5708, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
+    "ring_1": Joint("base", "ring_1", (-0.0045302, 0.00056467, 0.15683), (1.6232, 0, -1.5708), (0, 0, 1), 0.0, 1.4381),
     "little_1": Joint(
         "base", "little_1", (-0.025916, 0.00056467, 0.15365), (1.6755, 0, -1.5708), (0, 0, 1), 0.0, 1.4381
     ),
@@ -176,7 +164,7 @@ PADS: dict[str, dict[str, Pad]] = {
 
 
 # --- Inspire RH56DFX / DFQ ------------------------------------------------------------------------
-# Ref: facts/inspire.md section 5.1, columns "limits DEXU" and "mimic DEXU", tip frames column DEXU.
+# Ref: the inspire fact sheet, section 5.1, columns "limits DEXU" and "mimic DEXU", tip frames column DEXU.
 # Base frame: -y to the fingers, -x to the palm side; the thumb side is -z (right) and +z (left).
 # Decided: the root is hand_base; the sheet's further base -> hand_base joint is left out. Rows of
 # middle/ring/pinky_intermediate that leave limits and mimic blank or say "as index" are as index.
@@ -351,7 +339,7 @@ _DFX_LEFT_TIPS: dict[str, tuple[str, Vec3]] = {
 
 
 # --- Shadow Dexterous Hand E3M5 -------------------------------------------------------------------
-# Ref: facts/shadow.md sections 2 and 3. Palm frame: z to the fingers, -y to the palm side; the thumb side is
+# Ref: the shadow fact sheet, sections 2 and 3. Palm frame: z to the fingers, -y to the palm side; the thumb side is
 # +x (right) and -x (left). At zero the forearm frame has the same directions.
 
 _SHADOW_FINGERS = ("FF", "MF", "RF", "LF")
@@ -377,13 +365,9 @@ _SHADOW_RIGHT: dict[str, Joint] = {
     # Decided: "axis 1 0 0 (in palm: 0.5736 0 0.8192)" is one axis in two frames; the child one is used.
     "LFJ5": Joint("palm", "lfmetacarpal", (-0.033, 0, 0.02071), (0, -0.9599, 0), (1, 0, 0), 0.0, 0.7854),
     # Decided: the URDF length (knuckle at palm z 0.0866), not MuJoCo menagerie's 0.0865.
-    "LFJ4": Joint(
-        "lfmetacarpal", "lfknuckle", (0.05397275, 0, 0.03779463), (0, 0.9599, 0), (0, 1, 0), -0.3491, 0.3491
-    ),
+    "LFJ4": Joint("lfmetacarpal", "lfknuckle", (0.05397275, 0, 0.03779463), (0, 0.9599, 0), (0, 1, 0), -0.3491, 0.3491),
     **_shadow_phalanges(),
-    "THJ5": Joint(
-        "palm", "thbase", (0.034, -0.00858, 0.029), (-0.7854, 0, -1.5708), (0, 0, -1), -1.0472, 1.0472
-    ),
+    "THJ5": Joint("palm", "thbase", (0.034, -0.00858, 0.029), (-0.7854, 0, -1.5708), (0, 0, -1), -1.0472, 1.0472),
     "THJ4": Joint("thbase", "thproximal", NONE, NONE, (0, 1, 0), 0.0, 1.2217),
     "THJ3": Joint("thproximal", "thhub", (0, 0, 0.038), NONE, (0, 1, 0), -0.2094, 0.2094),
     "THJ2": Joint("thhub", "thmiddle", NONE, NONE, (1, 0, 0), -0.6981, 0.6981),
@@ -411,9 +395,7 @@ _SHADOW_LEFT: dict[str, Joint] = {
         0.3491,
     ),
     **_shadow_phalanges(),
-    "THJ5": Joint(
-        "palm", "thbase", (-0.034, -0.00858, 0.029), (-0.7854, 0, 1.5708), (0, 0, 1), -1.0472, 1.0472
-    ),
+    "THJ5": Joint("palm", "thbase", (-0.034, -0.00858, 0.029), (-0.7854, 0, 1.5708), (0, 0, 1), -1.0472, 1.0472),
     "THJ4": Joint("thbase", "thproximal", NONE, NONE, (0, -1, 0), 0.0, 1.2217),
     "THJ3": Joint("thproximal", "thhub", (0, 0, 0.038), NONE, (0, -1, 0), -0.2094, 0.2094),
     "THJ2": Joint("thhub", "thmiddle", NONE, NONE, (1, 0, 0), -0.6981, 0.6981),
@@ -430,7 +412,7 @@ _SHADOW_TIPS: dict[str, tuple[str, Vec3]] = {
 
 
 # --- Fourier FDH-6 --------------------------------------------------------------------------------
-# Ref: facts/robotdata.md section 13.1 (left hand only). Base frame of the left hand: -z to the fingers, -y to
+# Ref: the robotdata fact sheet, section 13.1 (left hand only). Base frame of the left hand: -z to the fingers, -y to
 # the palm side, +x to the thumb side.
 
 _FOURIER_LEFT: dict[str, Joint] = {
@@ -628,7 +610,7 @@ _FOURIER_TIPS: dict[str, tuple[str, Vec3]] = {
 
 
 # --- ReFlex (TakkTile) ----------------------------------------------------------------------------
-# Ref: facts/reflex.md section 1 (origins, axes), section 2 (limits). At zero the fingers lie flat: 1 and 2
+# Ref: the reflex fact sheet, section 1 (origins, axes), section 2 (limits). At zero the fingers lie flat: 1 and 2
 # along +x, 3 (the thumb) along -x; flexing lifts the tips to +z, off the palm's face, and then in over it.
 # Preshape spreads finger 1 to -y and finger 2 to +y.
 # Decided:
@@ -682,8 +664,7 @@ TABLES: dict[str, dict[str, Joint]] = {
 }
 
 JOINTS: dict[str, dict[str, tuple[float, float]]] = {
-    hand: {name: (joint.lower_rad, joint.upper_rad) for name, joint in table.items()}
-    for hand, table in TABLES.items()
+    hand: {name: (joint.lower_rad, joint.upper_rad) for name, joint in table.items()} for hand, table in TABLES.items()
 }
 
 # Shadow has no mimic joint. J1 and J2 of a finger share one actuator, q0 = q1 + q2, which fixes a sum and

@@ -43,8 +43,6 @@ _EXPORTS = {
     "World": "thenar.sim.world",
 }
 
-__all__ = sorted((*_EXPORTS, "__version__"))
-
 
 def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
@@ -54,4 +52,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted((*_EXPORTS, "__version__"))

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
+from rich import box
 from rich.console import Console
 from rich.live import Live
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from thenar import hands
 from thenar.errors import BadValue, ThenarError
@@ -33,13 +35,16 @@ POSES = ("open", "fist")
 class Hands:
     """List the hands of the catalogue, or everything about one of them.
 
-    Examples:
-        thenar hands
-        thenar hands inspire_right
-        thenar hands inspire_right --json
+    For example:
+
+    thenar hands
+
+    thenar hands inspire_right
+
+    thenar hands inspire_right --json
     """
 
-    name: tyro.conf.Positional[str] = ""
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """Hand to describe; empty lists all."""
     variant: str | None = None
     """Another published coupling law of that hand."""
@@ -53,7 +58,8 @@ class Hands:
             if self.json:
                 _print_json(rows)
             else:
-                _print_table("Hands", rows)
+                _print_table("Hands", [{key: row[key] for key in row if key != "maker"} for row in rows])
+                console.print("thenar hands NAME tells everything about one of them.")
             return
         spec = hands.load(self.name, variant=self.variant)
         sections = _description(spec)
@@ -61,11 +67,16 @@ class Hands:
             _print_json({**_summary(spec), **sections, "notes": spec.notes})
             return
         console.print(f"[bold]{spec.name}[/bold]  {spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}")
+        sources: dict[object, int] = {}
         for title, rows in sections.items():
+            for row in rows:  # long sources become numbers, explained below
+                row["source"] = f"[{sources.setdefault(row['source'], len(sources) + 1)}]"
             if rows:
-                _print_table(title, rows)
+                _print_table(title.capitalize(), rows)
+        for source, number in sources.items():
+            console.print(f"[{number}] {source}", markup=False, highlight=False)
         for note in spec.notes:
-            console.print(f"- {note}")
+            console.print(f"- {note}", highlight=False)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,11 @@ class Scenes:
         from thenar.sim import scenes
 
         rows = [
-            {"scene": name, "objects": [prop.name for prop in scenes.load(name).props], "what": scenes.load(name).summary}
+            {
+                "scene": name,
+                "objects": [prop.name for prop in scenes.load(name).props],
+                "what": scenes.load(name).summary,
+            }
             for name in scenes.names()
         ]
         if self.json:
@@ -93,13 +108,16 @@ class Scenes:
 class Render:
     """Draw a hand in a posture that its motors took by themselves, as a PNG file.
 
-    Examples:
-        thenar render inspire_right --pose fist -o fist.png
-        thenar render shadow_right --pose pinch --view thumb -o pinch.png
-        thenar render inspire_right --pose 0,0,0,1,0.5,1 -o custom.png
+    For example:
+
+    thenar render inspire_right --pose fist -o fist.png
+
+    thenar render shadow_right --pose pinch --view thumb -o pinch.png
+
+    thenar render inspire_right --pose 0,0,0,1,0.5,1 -o custom.png
     """
 
-    name: tyro.conf.Positional[str]
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """Hand to draw, or a mapping file for a model of your own."""
     pose: str = "open"
     """open, fist, pinch, point, or closing fractions from 0 to 1: one for all or one per motor."""
@@ -125,9 +143,11 @@ class Render:
 class Demo:
     """A tour of the hands as pictures, then one hand that closes on a ball, live in the terminal.
 
-    Examples:
-        thenar demo
-        thenar demo --hand fourier_right --out pictures --seconds 5
+    For example:
+
+    thenar demo
+
+    thenar demo --hand fourier_right --out pictures --seconds 5
     """
 
     hand: str = "inspire_right"
@@ -193,9 +213,11 @@ class Demo:
 class Bench:
     """Measure speed and endurance on this machine; ratios carry over, absolute figures do not.
 
-    Examples:
-        thenar bench
-        thenar bench --minutes 1 --json
+    For example:
+
+    thenar bench
+
+    thenar bench --minutes 1 --json
     """
 
     minutes: float = 10.0
@@ -283,7 +305,6 @@ def _description(spec: HandSpec) -> dict[str, list[dict[str, object]]]:
                 "child": joint.child,
                 "lower_rad": joint.lower_rad,
                 "upper_rad": joint.upper_rad,
-                "pos_m": [round(x, 6) for x in joint.pos_m],
                 "source": joint.source,
             }
             for joint in spec.joints
@@ -358,12 +379,14 @@ def _state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
 
 
 def _print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
-    table = Table(title=title, title_justify="left")
-    for column in rows[0]:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for number, column in enumerate(rows[0]):
         numeric = all(isinstance(row[column], (int, float)) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(
+            Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=number == 0 or numeric
+        )
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     console.print(table)
 
 

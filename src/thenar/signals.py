@@ -68,9 +68,7 @@ class HandCommand:
         )
 
     @staticmethod
-    def closing(
-        fraction: ArrayLike, *, speed: ArrayLike = np.nan, force_limit_n: ArrayLike = np.nan
-    ) -> Closing:
+    def closing(fraction: ArrayLike, *, speed: ArrayLike = np.nan, force_limit_n: ArrayLike = np.nan) -> Closing:
         """Close by a fraction of the stroke (0 open, 1 closed) at a fraction of the top speed.
 
         It fits any hand: the world turns it into radians of the hand it is sent to.
@@ -89,9 +87,7 @@ class Closing:
     force_limit_n: ArrayLike = np.nan
     """Force at which a motor stops [N]; NaN keeps."""
 
-    def in_radians(
-        self, *, open_rad: FloatArray, closed_rad: FloatArray, top_speed_rad_s: FloatArray
-    ) -> HandCommand:
+    def in_radians(self, *, open_rad: FloatArray, closed_rad: FloatArray, top_speed_rad_s: FloatArray) -> HandCommand:
         """The same command for a hand with these end stops and speeds."""
         fraction = _spread("fraction", self.fraction, open_rad.size)
         speed = _spread("speed", self.speed, open_rad.size)

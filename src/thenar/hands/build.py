@@ -1,8 +1,8 @@
 """A `HandSpec` into a MuJoCo `MjSpec`.
 
 One body per link, one hinge per joint, couplings as equality constraints, tendons with their limits, and one
-torque actuator per motor: the motor model decides the torque and the damping that goes with it. The skin and solids of a link
-collide; its looks never do.
+torque actuator per motor: the motor model decides the torque and the damping that goes with it. The skin and
+solids of a link collide; its looks never do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 
 SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
-# Stiff contacts: 36 um deep at 1 N on a 50 g object (facts: touch solver, section 2).
+# Stiff contacts: 36 um deep at 1 N on a 50 g object.
 CONTACT_SOLREF = (0.004, 1.0)
 CONTACT_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 SKIN_FRICTION = (0.9, 0.005, 0.0001)  # rubber on plastic; assumed
@@ -112,7 +112,8 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     for joint in spec.joints:
         if joint.name not in wanted:
             raise BadFile(
-                own.path, f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}"
+                own.path,
+                f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}",
             )
         wanted.discard(joint.name)
         ours = hand.joint(joint.name)
@@ -120,6 +121,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         joint.damping = [ours.damping_nms_rad, 0, 0]
         joint.frictionloss = ours.friction_nm
         joint.stiffness = [ours.spring_nm_rad, 0, 0]
+        joint.springref = ours.spring_rest_rad
         spec.add_exclude(bodyname1=joint.parent.name, bodyname2=joint.parent.parent.name)
     if wanted:
         raise BadFile(own.path, f"no joint is mapped to {', '.join(sorted(wanted))} of {hand.name}")
@@ -138,6 +140,7 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
         armature=joint.armature_kgm2,
         frictionloss=joint.friction_nm,
         stiffness=[joint.spring_nm_rad, 0, 0],
+        springref=joint.spring_rest_rad,
         solref_limit=COUPLING_SOLREF,
         solimp_limit=COUPLING_SOLIMP,
     )
@@ -171,9 +174,7 @@ def _add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pa
         name = f"{link.name}_look_{index}"
         if isinstance(look, Loft):
             vertices, faces = loft_mesh(look)
-            spec.add_mesh(
-                name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist()
-            )
+            spec.add_mesh(name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist())
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
             tone = getattr(palette, look.tone)
         else:
@@ -191,13 +192,9 @@ def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
     match shape:
         case Capsule() | Cylinder():
             kind = geoms.mjGEOM_CAPSULE if isinstance(shape, Capsule) else geoms.mjGEOM_CYLINDER
-            return body.add_geom(
-                type=kind, fromto=[*shape.start_m, *shape.end_m], size=[shape.radius_m, 0, 0]
-            )
+            return body.add_geom(type=kind, fromto=[*shape.start_m, *shape.end_m], size=[shape.radius_m, 0, 0])
         case Sphere():
-            return body.add_geom(
-                type=geoms.mjGEOM_SPHERE, pos=list(shape.centre_m), size=[shape.radius_m, 0, 0]
-            )
+            return body.add_geom(type=geoms.mjGEOM_SPHERE, pos=list(shape.centre_m), size=[shape.radius_m, 0, 0])
         case Box():
             return body.add_geom(
                 type=geoms.mjGEOM_BOX,

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from thenar.hands.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.inspire_motor import FTP_MOTORS
-from thenar.hands.mirror import mirrored, with_frame_moved
+from thenar.hands.mirror import Axis, mirrored, with_frame_moved
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3
 from thenar.hands.spec import (
     Actuator,
@@ -66,9 +66,7 @@ PALM_FACE_M = 0.012296  # the palm pad lies on the palm's face
 PALETTE = Palette(body=(0.16, 0.17, 0.19), skin=(0.80, 0.80, 0.78), dark=(0.06, 0.06, 0.07))
 
 
-def _two_pad_capsule(
-    top: Vec3, tip: Vec3, *, radius_m: float
-) -> tuple[tuple[float, float], tuple[float, float], Vec3]:
+def _two_pad_capsule(top: Vec3, tip: Vec3, *, radius_m: float) -> tuple[tuple[float, float], tuple[float, float], Vec3]:
     """The capsule that has the top pad on its side and the tip pad 45 degrees round its end.
 
     Both pads lie in a plane of constant z. The pads' own positions fix the axis, and it comes out passing
@@ -139,9 +137,7 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
         name=f"{finger}_1",
         mass_kg=0.02841 + PAD_MASS_KG,
         source=f"{URDF}: mass; width from the link's 18.4 mm, axis from its pad",
-        skin=Capsule(
-            start_m=(axis_x, 0.004, z_mid), end_m=(axis_x, 0.0315, z_mid), radius_m=PROXIMAL_RADIUS_M
-        ),
+        skin=Capsule(start_m=(axis_x, 0.004, z_mid), end_m=(axis_x, 0.0315, z_mid), radius_m=PROXIMAL_RADIUS_M),
         looks=(
             Loft(
                 stations=(
@@ -230,10 +226,7 @@ def _side_capsule(origin_to: Vec3, pad: Vec3, radius_m: float) -> tuple[Vec3, Ve
     along: Vec3 = (origin_to[0] / length, origin_to[1] / length, 0.0)
     normal: Vec3 = (-along[1], along[0], 0.0)
     offset = pad[0] * normal[0] + pad[1] * normal[1] - radius_m
-    ends = [
-        (s * along[0] + offset * normal[0], s * along[1] + offset * normal[1], pad[2])
-        for s in (0.002, length)
-    ]
+    ends = [(s * along[0] + offset * normal[0], s * along[1] + offset * normal[1], pad[2]) for s in (0.002, length)]
     return along, normal, Capsule(start_m=ends[0], end_m=ends[1], radius_m=radius_m)
 
 
@@ -241,10 +234,17 @@ def _thumb_links() -> tuple[Link, Link, Link, Link]:
     axis_2, normal_2, skin_2 = _side_capsule(THUMB_3_ORIGIN, THUMB_PALM_PAD, 0.0095)
     axis_3, normal_3, skin_3 = _side_capsule(THUMB_4_ORIGIN, THUMB_MIDDLE_PAD, THUMB_RADIUS_M)
     axis_4, normal_4, end_4 = _two_pad_capsule(THUMB_TOP_PAD, THUMB_TIP_PAD, radius_m=THUMB_RADIUS_M)
-    start_4 = (0.004 * axis_4[0], 0.004 * axis_4[1], end_4[2])
+    back = end_4[0] * axis_4[0] + end_4[1] * axis_4[1] - 0.004  # along the axis, to just before the joint
+    start_4 = (end_4[0] - back * axis_4[0], end_4[1] - back * axis_4[1], end_4[2])
 
     def beside(
-        point: Vec3, axis: tuple[float, ...], normal: tuple[float, ...], s: float, lift: float, w: float, d: float
+        point: Vec3,
+        axis: tuple[float, ...],
+        normal: tuple[float, ...],
+        s: float,
+        lift: float,
+        w: float,
+        d: float,
     ) -> Station:
         return Station(
             centre_m=(
@@ -490,9 +490,7 @@ def _joints() -> tuple[Joint, ...]:
 
 
 LAWS = coupling_laws(
-    JointNames(
-        fingers={f: (f"{f}_1", f"{f}_2") for f in FINGERS}, thumb=("thumb_2", "thumb_3", "thumb_4")
-    )
+    JointNames(fingers={f: (f"{f}_1", f"{f}_2") for f in FINGERS}, thumb=("thumb_2", "thumb_3", "thumb_4"))
 )
 DEFAULT_LAW = "rh56e2"
 
@@ -565,15 +563,14 @@ RIGHT = HandSpec(
     poses=POSES,
     variants=LAWS,
     notes=(
-        "Coupling laws: eight published sources disagree; the maker's newest URDF is taken, the others are "
-        "variants.",
+        "Coupling laws: eight published sources disagree; the maker's newest URDF is taken, the others are variants.",
         "Which end of a pad is row 1, and which side column 1, is not in the manual: here row 1 is nearest "
         "to the fingertip and columns run from the little-finger side to the thumb side.",
         "Thumb pads: the sizes of the URDF's pads decide which sensor is top, middle and palm (3, 2, 1).",
     ),
 )
 
-_MIRROR = {
+_MIRROR: dict[str, Axis] = {
     "base": "x",
     **{f"{f}_{k}": "z" for f in FINGERS for k in (1, 2)},
     **{f"thumb_{k}": "x" for k in (1, 2, 3, 4)},

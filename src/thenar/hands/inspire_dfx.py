@@ -12,7 +12,7 @@ from dataclasses import replace
 from thenar.hands.inspire import PALETTE
 from thenar.hands.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.inspire_motor import DFX_MOTORS
-from thenar.hands.mirror import mirrored
+from thenar.hands.mirror import Axis, mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, PalmFrame, Tip
 
@@ -79,7 +79,9 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
                     Station(centre_m=(0.0010, -0.003, z + 0.0005), half_width_m=0.0060, half_depth_m=0.0062),
                     Station(centre_m=(0.0012, 0.010, z + 0.0005), half_width_m=0.0066, half_depth_m=0.0062),
                     Station(
-                        centre_m=(0.0002, tip[1] - 0.010, z + 0.0005), half_width_m=0.0060, half_depth_m=0.0046
+                        centre_m=(0.0002, tip[1] - 0.010, z + 0.0005),
+                        half_width_m=0.0060,
+                        half_depth_m=0.0046,
                     ),
                     Station(centre_m=(-0.0008, tip[1], z + 0.0005), half_width_m=0.0042, half_depth_m=0.0030),
                 ),
@@ -112,9 +114,7 @@ def _thumb_links() -> tuple[Link, ...]:
             name=name,
             mass_kg=mass_kg,
             source=SIZES,
-            skin=Capsule(
-                start_m=(start_at * ux, start_at * uy, z), end_m=(x, y, z), radius_m=radius_m
-            ),
+            skin=Capsule(start_m=(start_at * ux, start_at * uy, z), end_m=(x, y, z), radius_m=radius_m),
             looks=(Loft(stations=stations, across=across),),
         )
 
@@ -198,12 +198,8 @@ def _joints() -> tuple[Joint, ...]:
     for finger in FINGERS.values():
         origin, roll = KNUCKLES[finger]
         first, second = f"{finger}_proximal", f"{finger}_intermediate"
-        joints.append(
-            hinge(first, "hand_base", first, origin, (roll, 0.0, 0.0), 1.0, 0.0, 1.47, driven=True)
-        )
-        joints.append(
-            hinge(second, first, second, SECOND_ORIGIN[finger], none, 1.0, -0.04545, 1.56, driven=False)
-        )
+        joints.append(hinge(first, "hand_base", first, origin, (roll, 0.0, 0.0), 1.0, 0.0, 1.47, driven=True))
+        joints.append(hinge(second, first, second, SECOND_ORIGIN[finger], none, 1.0, -0.04545, 1.56, driven=False))
     joints += [
         hinge(
             "thumb_proximal_yaw",
@@ -239,7 +235,15 @@ def _joints() -> tuple[Joint, ...]:
             driven=False,
         ),
         hinge(
-            "thumb_distal", "thumb_intermediate", "thumb_distal", THUMB_3_ORIGIN, none, 1.0, 0.0, 0.4, driven=False
+            "thumb_distal",
+            "thumb_intermediate",
+            "thumb_distal",
+            THUMB_3_ORIGIN,
+            none,
+            1.0,
+            0.0,
+            0.4,
+            driven=False,
         ),
     ]
     return tuple(joints)
@@ -303,7 +307,7 @@ RIGHT = HandSpec(
     ),
 )
 
-_MIRROR = {
+_MIRROR: dict[str, Axis] = {
     "hand_base": "z",
     "thumb_proximal_base": "x",
     **{name: "y" for name in ("thumb_proximal", "thumb_intermediate", "thumb_distal")},
@@ -316,9 +320,7 @@ def _left() -> HandSpec:
     mirror = mirrored(RIGHT, name="inspire_dfx_left", side="left", frames=_MIRROR)
     source = "dexsuite/dex-urdf inspire_hand_left"
     joints = tuple(
-        replace(
-            joint, pos_m=(0.0099867, 0.0098242, -0.0089), rpy_rad=(-1.5708, 0.0, 0.16939), source=source
-        )
+        replace(joint, pos_m=(0.0099867, 0.0098242, -0.0089), rpy_rad=(-1.5708, 0.0, 0.16939), source=source)
         if joint.name == "thumb_proximal_pitch"
         else replace(joint, source=source)
         for joint in mirror.joints

@@ -16,8 +16,8 @@ def taxel_grid(pad: Pad) -> tuple[FloatArray, FloatArray]:
     """Chart coordinates of the taxel centres: along the rows and along the columns [m], shape (rows, cols)."""
     u = (np.arange(pad.rows) - (pad.rows - 1) / 2) * pad.row_pitch_m
     v = (np.arange(pad.cols) - (pad.cols - 1) / 2) * pad.col_pitch_m
-    grid = np.meshgrid(u, v, indexing="ij")
-    return grid[0], grid[1]
+    zero = np.zeros((pad.rows, pad.cols))
+    return zero + u[:, None], zero + v
 
 
 def taxel_points(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:

@@ -39,8 +39,7 @@ def _finger_links(number: int) -> tuple[Link, Link]:
     def loft(*stations: tuple[float, float, float, float], tone: str = "body") -> Loft:
         return Loft(
             stations=tuple(
-                Station(centre_m=(x, 0.0, z), half_width_m=width, half_depth_m=depth)
-                for x, z, width, depth in stations
+                Station(centre_m=(x, 0.0, z), half_width_m=width, half_depth_m=depth) for x, z, width, depth in stations
             ),
             across=across,
             tone=tone,
@@ -54,7 +53,11 @@ def _finger_links(number: int) -> tuple[Link, Link]:
         source=f"{SIZES}; half of the flexure",
         skin=Box(centre_m=(0.0350, 0.0, 0.0050), half_m=(0.0260, 0.0080, 0.0112)),
         looks=(
-            loft((-0.005, 0.0, 0.0068, 0.0075), (0.020, -0.001, 0.0070, 0.0070), (0.062, -0.001, 0.0070, 0.0060)),
+            loft(
+                (-0.005, 0.0, 0.0068, 0.0075),
+                (0.020, -0.001, 0.0070, 0.0070),
+                (0.062, -0.001, 0.0070, 0.0060),
+            ),
             loft((0.0110, 0.0090, 0.0080, 0.0066), (0.0590, 0.0090, 0.0080, 0.0066), tone="skin"),
             loft((0.060, -0.003, 0.0066, 0.0028), (0.078, -0.002, 0.0066, 0.0028), tone="dark"),
         ),
@@ -66,7 +69,12 @@ def _finger_links(number: int) -> tuple[Link, Link]:
         skin=Box(centre_m=(0.0215, 0.0, 0.0050), half_m=(0.0185, 0.0080, 0.0086)),
         looks=(
             loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
-            loft((0.0045, 0.0070, 0.0080, 0.0064), (0.0290, 0.0070, 0.0080, 0.0062), (0.038, 0.0035, 0.0070, 0.0040), tone="skin"),
+            loft(
+                (0.0045, 0.0070, 0.0080, 0.0064),
+                (0.0290, 0.0070, 0.0080, 0.0062),
+                (0.038, 0.0035, 0.0070, 0.0040),
+                tone="skin",
+            ),
         ),
     )
     return proximal, distal
@@ -176,9 +184,7 @@ def _joints() -> tuple[Joint, ...]:
 
 
 def _actuators() -> tuple[Actuator, ...]:
-    def motor(
-        name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float, lever_m: float
-    ) -> Actuator:
+    def motor(name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float, lever_m: float) -> Actuator:
         return Actuator(
             name=name,
             drives=name if name != "preshape" else "preshape_1",
@@ -217,9 +223,7 @@ HAND = HandSpec(
         *(link for number in (1, 2, 3) for link in _finger_links(number)),
     ),
     joints=_joints(),
-    couplings=(
-        Coupling(joint="preshape_2", driver="preshape_1", ratio=-1.0, source=f"{XACRO}: equal and opposite"),
-    ),
+    couplings=(Coupling(joint="preshape_2", driver="preshape_1", ratio=-1.0, source=f"{XACRO}: equal and opposite"),),
     tendons=tuple(
         Tendon(
             name=f"f{n}",
@@ -232,9 +236,7 @@ HAND = HandSpec(
     tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in (1, 2, 3)),
     palm=PalmFrame(pos_m=(0.010, 0.0, 0.0720), rpy_rad=(0.0, 0.0, -math.pi / 2)),
     palette=PALETTE,
-    no_contact=tuple(
-        ("base", name) for name in ("proximal_1", "proximal_2")
-    ),
+    no_contact=tuple(("base", name) for name in ("proximal_1", "proximal_2")),
     # Closing fractions: f1, f2, f3, preshape.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0),

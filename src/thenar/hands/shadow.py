@@ -253,6 +253,7 @@ def _joint(
     rpy_rad: Vec3 = (0.0, 0.0, 0.0),
     damping_nms_rad: float = 0.0,
     spring_nm_rad: float = 0.0,
+    spring_rest_rad: float = 0.0,
 ) -> Joint:
     return Joint(
         name=name,
@@ -268,6 +269,7 @@ def _joint(
         armature_kgm2=2e-4,
         friction_nm=0.01,
         spring_nm_rad=spring_nm_rad,
+        spring_rest_rad=spring_rest_rad,
     )
 
 
@@ -299,9 +301,7 @@ def _joints() -> tuple[Joint, ...]:
             parent, rpy = "palm", (0.0, 0.0, 0.0)
             pos, side = KNUCKLES[finger]
         joints += [
-            _joint(
-                f"{J}J4", parent, f"{finger}knuckle", pos, (0.0, side, 0.0), -0.3491, 0.3491, rpy_rad=rpy
-            ),
+            _joint(f"{J}J4", parent, f"{finger}knuckle", pos, (0.0, side, 0.0), -0.3491, 0.3491, rpy_rad=rpy),
             _joint(
                 f"{J}J3",
                 f"{finger}knuckle",
@@ -321,7 +321,8 @@ def _joints() -> tuple[Joint, ...]:
                 1.5708,
                 damping_nms_rad=0.02,
             ),
-            # The spring lets the middle joint bend first, as the real tendon does.
+            # A nearly constant pull of 0.03 N m, above friction, lets the middle joint bend first, as on the
+            # real hand.
             _joint(
                 f"{J}J1",
                 f"{finger}middle",
@@ -331,7 +332,8 @@ def _joints() -> tuple[Joint, ...]:
                 0.0,
                 1.5708,
                 damping_nms_rad=0.02,
-                spring_nm_rad=0.02,
+                spring_nm_rad=0.005,
+                spring_rest_rad=-6.0,
             ),
         ]
     joints += [
@@ -429,9 +431,7 @@ def _tendons() -> tuple[Tendon, ...]:
 
 def _pose(**fractions: float) -> tuple[float, ...]:
     """Closing fractions by motor name, 0 for the rest; ``fingers_J3`` and ``fingers_J0`` serve all four."""
-    return tuple(
-        fractions.get(motor.name, fractions.get(f"fingers_{motor.name[2:]}", 0.0)) for motor in ACTUATORS
-    )
+    return tuple(fractions.get(motor.name, fractions.get(f"fingers_{motor.name[2:]}", 0.0)) for motor in ACTUATORS)
 
 
 ACTUATORS = _actuators()
@@ -440,9 +440,7 @@ POSES = {
     "open": _pose(),
     "fist": _pose(fingers_J3=1.0, fingers_J0=0.97, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5),
     "pinch": _pose(FFJ3=0.62, FFJ0=0.27, THJ5=0.70, THJ4=0.97, THJ2=0.35, THJ1=0.16),
-    "point": _pose(
-        fingers_J3=1.0, fingers_J0=0.97, FFJ3=0.0, FFJ0=0.0, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5
-    ),
+    "point": _pose(fingers_J3=1.0, fingers_J0=0.97, FFJ3=0.0, FFJ0=0.0, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5),
 }
 
 _CHAINS = (

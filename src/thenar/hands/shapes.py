@@ -113,10 +113,9 @@ def loft_mesh(loft: Loft) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     unit_w = np.sign(np.cos(turn)) * np.abs(np.cos(turn)) ** power
     unit_d = np.sign(np.sin(turn)) * np.abs(np.sin(turn)) ** power
     points = [
-        centre + np.outer(unit_w * width, across) + np.outer(unit_d * depth, third)
-        for centre, width, depth in rings
+        centre + np.outer(unit_w * width, across) + np.outer(unit_d * depth, third) for centre, width, depth in rings
     ]
-    vertices = np.concatenate([*points, [rings[0][0]], [rings[-1][0]]])
+    vertices = np.asarray(np.concatenate([*points, [rings[0][0]], [rings[-1][0]]]), dtype=np.float64)
 
     here = np.arange(RING_POINTS)
     next_ = (here + 1) % RING_POINTS

@@ -67,7 +67,9 @@ class Joint:
     friction_nm: float = 0.0
     """Dry friction [N m]."""
     spring_nm_rad: float = 0.0
-    """Stiffness of a spring that pulls the joint to zero [N m/rad]."""
+    """Stiffness of a return spring [N m/rad]."""
+    spring_rest_rad: float = 0.0
+    """Angle at which that spring is slack [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +108,7 @@ class LeadScrew:
     full_stroke_s: float
     """Time for the whole stroke, unloaded, at top speed [s]."""
     latency_s: float
-    """From a command to the first motion [s], median."""
+    """From a command to the motor acting on it [s], median."""
     latency_spread_s: float
     """Standard deviation of that latency [s]."""
     reaction_s: float

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numba as nb
 import numpy as np
@@ -24,7 +25,8 @@ from thenar.hands.spec import Actuator, LeadScrew
 from thenar.signals import MotorError, MotorStatus
 
 FloatArray = NDArray[np.float64]
-RecordArray = NDArray[np.void]
+RecordArray = NDArray[Any]  # of one of the dtypes below
+Record: TypeAlias = Any  # one element of such an array: numba gives it attributes, type checkers do not
 
 PENDING_COMMANDS = 96
 """Commands a motor can have under way: 66 ms of latency at more than 1 kHz."""
@@ -105,7 +107,11 @@ PENDING_COMMAND = np.dtype(
 )
 """A command on its way to the motor."""
 
-_STALL, _HOT, _OVER_CURRENT = int(MotorError.STALL), int(MotorError.OVER_TEMPERATURE), int(MotorError.OVER_CURRENT)
+_STALL, _HOT, _OVER_CURRENT = (
+    int(MotorError.STALL),
+    int(MotorError.OVER_TEMPERATURE),
+    int(MotorError.OVER_CURRENT),
+)
 _MOTOR, _COMMUNICATION = int(MotorError.MOTOR), int(MotorError.COMMUNICATION)
 _RELEASING, _GRASPING = int(MotorStatus.RELEASING), int(MotorStatus.GRASPING)
 _AT_POSITION, _AT_FORCE = int(MotorStatus.POSITION_REACHED), int(MotorStatus.FORCE_REACHED)
@@ -267,10 +273,10 @@ def advance_in_place(
 
 
 @nb.njit(cache=True)
-def _take_due_commands(p: np.void, m: np.void, line: RecordArray, now_s: float) -> None:
+def _take_due_commands(p: Record, m: Record, line: RecordArray, now_s: float) -> None:
     """Commands that have arrived become the motor's own. NaN leaves what there is."""
-    while m.pending_count > 0 and line[m.pending_first].due_s <= now_s:
-        command = line[m.pending_first]
+    while m.pending_count > 0 and line["due_s"][m.pending_first] <= now_s:
+        command: Record = line[m.pending_first]
         if not math.isnan(command.speed_rad_s):
             m.speed_rad_s = min(command.speed_rad_s, p.top_speed_rad_s)
         if not math.isnan(command.limit_n):
@@ -286,7 +292,7 @@ def _take_due_commands(p: np.void, m: np.void, line: RecordArray, now_s: float) 
 
 
 @nb.njit(cache=True)
-def _drive_screw(p: np.void, m: np.void, dt_s: float) -> bool:
+def _drive_screw(p: Record, m: Record, dt_s: float) -> bool:
     """Move the screw (or the set-point) towards the target; True while it is driven."""
     to_go = m.target_rad - m.screw_rad
     driving = m.error == 0 and not m.force_stopped and abs(to_go) > POSITION_TOLERANCE and m.speed_rad_s > 0.0
@@ -297,7 +303,7 @@ def _drive_screw(p: np.void, m: np.void, dt_s: float) -> bool:
         if p.acceleration_rad_s2 < np.inf:
             wanted = min(wanted, math.sqrt(2.0 * p.acceleration_rad_s2 * abs(to_go)))
         if p.is_screw:
-            wanted *= _droop(p, m, math.copysign(1.0, to_go))
+            wanted *= _droop(p, m)
         wanted = math.copysign(wanted, to_go)
     if m.jammed:
         m.screw_rad_s = 0.0
@@ -312,15 +318,25 @@ def _drive_screw(p: np.void, m: np.void, dt_s: float) -> bool:
 
 
 @nb.njit(cache=True)
-def _droop(p: np.void, m: np.void, direction: float) -> float:
+def _droop(p: Record, m: Record) -> float:
     """What load leaves of the speed: a straight line from 1 at no load to 0 at stall, as of a DC motor."""
-    opposing_n = m.force_n * p.closing * direction
-    stall_n = max(p.stall_n, p.stall_over_limit * m.limit_n)
-    return min(max(1.0 - opposing_n / stall_n, 0.0), 1.0)
+    return min(max(1.0 - _opposing_n(p, m) / _stall_n(p, m), 0.0), 1.0)
 
 
 @nb.njit(cache=True)
-def _force(p: np.void, ahead_rad: float) -> float:
+def _opposing_n(p: Record, m: Record) -> float:
+    """The part of the force that works against the way to the target [N]."""
+    return m.force_n * p.closing * math.copysign(1.0, m.target_rad - m.screw_rad)
+
+
+@nb.njit(cache=True)
+def _stall_n(p: Record, m: Record) -> float:
+    """Force at which the motor stops by itself [N]: the drive is always given more than the force limit."""
+    return max(p.stall_n, p.stall_over_limit * m.limit_n)
+
+
+@nb.njit(cache=True)
+def _force(p: Record, ahead_rad: float) -> float:
     """Force passed on to the finger, positive when it closes [N]; ``ahead_rad`` is the screw before the joint."""
     if p.is_screw:
         x = p.closing * ahead_rad / p.stroke_rad
@@ -330,7 +346,7 @@ def _force(p: np.void, ahead_rad: float) -> float:
 
 
 @nb.njit(cache=True)
-def _stiffness(p: np.void, ahead_rad: float, force_n: float) -> float:
+def _stiffness(p: Record, ahead_rad: float, force_n: float) -> float:
     """Change of the torque with the angle ahead [N m/rad]."""
     if p.is_screw:
         if abs(force_n) >= OVERLOAD * max(p.stall_n, p.force_max_n):
@@ -341,7 +357,7 @@ def _stiffness(p: np.void, ahead_rad: float, force_n: float) -> float:
 
 
 @nb.njit(cache=True)
-def _protect(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
+def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
     """Force stop, stall and current protection, and the status that tells of them."""
     direction = math.copysign(1.0, m.target_rad - m.screw_rad)
     grasping = direction * p.closing > 0.0
@@ -374,7 +390,7 @@ def _protect(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
 
 
 @nb.njit(cache=True)
-def _limit_servo(p: np.void, m: np.void, driving: bool) -> bool:
+def _limit_servo(p: Record, m: Record, driving: bool) -> bool:
     """Clip a servo's force at its limit and say what it is doing; True when it was clipped."""
     clipped = min(max(m.force_n, -m.limit_n), m.limit_n)
     at_limit = clipped != m.force_n
@@ -391,12 +407,12 @@ def _limit_servo(p: np.void, m: np.void, driving: bool) -> bool:
 
 
 @nb.njit(cache=True)
-def _warm_up(p: np.void, m: np.void, driving: bool, dt_s: float) -> None:
+def _warm_up(p: Record, m: Record, driving: bool, dt_s: float) -> None:
     """Current from load and motion, temperature from current, and the switch that opens when it is hot."""
     m.current_a = p.idle_a
     if driving:
-        # A jammed screw takes all the motor can give, although no force reaches the finger.
-        load_n = p.force_max_n if m.jammed else min(abs(m.force_n), max(p.stall_n, p.stall_over_limit * m.limit_n))
+        # Only a load against the motion costs; a jammed screw takes all the motor can give.
+        load_n = p.force_max_n if m.jammed else min(max(_opposing_n(p, m), 0.0), _stall_n(p, m))
         m.current_a += p.drive_a + p.amps_per_n * load_n
     warmth = p.heating_c_per_a2 * m.current_a * m.current_a
     m.temperature_c += (ROOM_TEMPERATURE_C + warmth - m.temperature_c) * (dt_s / p.cooling_s)

@@ -125,7 +125,7 @@ def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
             world.command(hand, _random_command(world.hand(hand), rng))
         world.advance(LOOK_EVERY_S)
         state = world.state(hand)
-        drift_rad = max(drift_rad, _coupling_error_rad(world.hand(hand), state))
+        drift_rad = max(drift_rad, coupling_error_rad(world.hand(hand), state))
         touching = world.contacts(hand)
         contacts += len(touching)
         overlap_m = max(overlap_m, float(touching.depth_m.max(initial=0.0)))
@@ -158,7 +158,7 @@ def _random_command(spec: HandSpec, rng: np.random.Generator) -> HandCommand:
     )
 
 
-def _coupling_error_rad(spec: HandSpec, state: HandState) -> float:
+def coupling_error_rad(spec: HandSpec, state: HandState) -> float:
     """How far the worst coupled joint, or the worst tendon limit, is off [rad]."""
     angle = dict(zip(state.joint_names, state.joint_rad, strict=True))
     couplings = [abs(angle[c.joint] - c.ratio * angle[c.driver] - c.offset_rad) for c in spec.couplings]

@@ -136,9 +136,7 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
 
 
 def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
-    body = spec.worldbody.add_body(
-        name=prop.name, pos=list(prop.pos_m), quat=list(quat_wxyz_from_rpy(prop.rpy_rad))
-    )
+    body = spec.worldbody.add_body(name=prop.name, pos=list(prop.pos_m), quat=list(quat_wxyz_from_rpy(prop.rpy_rad)))
     if not prop.fixed:
         body.add_freejoint(name=prop.name)
     geoms = mujoco.mjtGeom
@@ -178,21 +176,21 @@ def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:
     if not mount.driven:
         spec.attach(child, prefix=f"{hand.name}/", frame=spec.worldbody.add_frame(pos=list(pos), quat=list(quat)))
         return
-    target = f"{hand.name}/wrist_target"
-    wrist = f"{hand.name}/wrist"
+    target = f"{hand.name}/mount_target"
+    mount_name = f"{hand.name}/mount"
     spec.worldbody.add_body(name=target, pos=list(pos), quat=list(quat), mocap=True)
-    body = spec.worldbody.add_body(name=wrist, pos=list(pos), quat=list(quat))
-    body.add_freejoint(name=wrist)
+    body = spec.worldbody.add_body(name=mount_name, pos=list(pos), quat=list(quat))
+    body.add_freejoint(name=mount_name)
     body.explicitinertial = True
     body.mass = MOUNT_MASS_KG
     body.inertia = [2e-5] * 3
     spec.attach(child, prefix=f"{hand.name}/", frame=body.add_frame())
     spec.add_equality(
-        name=f"{hand.name}/wrist_weld",
+        name=f"{hand.name}/mount_weld",
         type=mujoco.mjtEq.mjEQ_WELD,
         objtype=mujoco.mjtObj.mjOBJ_BODY,
         name1=target,
-        name2=wrist,
+        name2=mount_name,
         solref=[0.006, 1.0],
-        solimp=[0.99, 0.999, 0.001, 0.5, 2.0],
+        solimp=[0.999, 0.9999, 0.001, 0.5, 2.0],
     )

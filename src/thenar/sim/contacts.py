@@ -8,9 +8,7 @@ import numpy as np
 from thenar.signals import ContactSet
 
 
-def read_contacts(
-    model: mujoco.MjModel, data: mujoco.MjData, *, stamp_s: float, hand: str | None = None
-) -> ContactSet:
+def read_contacts(model: mujoco.MjModel, data: mujoco.MjData, *, stamp_s: float, hand: str | None = None) -> ContactSet:
     """Contacts that carry force or overlap, of one hand or of the whole world.
 
     Args:
@@ -29,7 +27,7 @@ def read_contacts(
         mujoco.mj_contactForce(model, data, index, force)
         frame = contact.frame.reshape(3, 3)
         # The engine's normal points from the first geom into the second and its force acts on the second.
-        swap = _rank(other, hand) < _rank(one, hand)
+        swap = _rank(model, contact.geom2, hand) < _rank(model, contact.geom1, hand)
         sign = -1.0 if swap else 1.0
         body, partner = (other, one) if swap else (one, other)
         tangent = -sign * (force[1] * frame[1] + force[2] * frame[2])
@@ -63,11 +61,14 @@ def _is_part_of(body: str, hand: str) -> bool:
     return body.startswith(f"{hand}/")
 
 
-def _rank(body: str, hand: str | None) -> tuple[int, str]:
-    """The side from which a contact is told: the hand asked for, then any hand, then the rest by name."""
-    if hand is not None and _is_part_of(body, hand):
-        return 0, body
-    return (1 if "/" in body else 2), body
+def _rank(model: mujoco.MjModel, geom: int, hand: str | None) -> tuple[int, str]:
+    """The side from which a contact is told: the hand asked for, any hand, an object, what stands still."""
+    name = _body_name(model, geom)
+    if model.geom_bodyid[geom] == 0:
+        return 3, name
+    if hand is not None and _is_part_of(name, hand):
+        return 0, name
+    return (1 if "/" in name else 2), name
 
 
 def _matrix(vectors: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -57,9 +57,20 @@ SCENES = {
         props=(
             Sphere(name="ball", radius_m=0.033, mass_kg=0.057, pos_m=(0.16, 0.06, 0.034), colour=YELLOW),
             Box(name="block", size_m=(0.05, 0.05, 0.05), mass_kg=0.12, pos_m=(0.05, 0.12, 0.0255), colour=RED),
-            Cylinder(name="can", radius_m=0.03, length_m=0.10, mass_kg=0.25, pos_m=(-0.16, 0.08, 0.0505), colour=BLUE),
+            Cylinder(
+                name="can",
+                radius_m=0.03,
+                length_m=0.10,
+                mass_kg=0.25,
+                pos_m=(-0.16, 0.08, 0.0505),
+                colour=BLUE,
+            ),
             Ellipsoid(
-                name="egg", radii_m=(0.022, 0.022, 0.029), mass_kg=0.06, pos_m=(-0.05, 0.14, 0.0225), colour=ORANGE
+                name="egg",
+                radii_m=(0.022, 0.022, 0.029),
+                mass_kg=0.06,
+                pos_m=(-0.05, 0.14, 0.0225),
+                colour=ORANGE,
             ),
             Capsule(
                 name="marker",
@@ -82,7 +93,14 @@ SCENES = {
         table_m=0.0,
         ground_m=-0.72,
         props=(
-            Cylinder(name="cylinder", radius_m=0.027, length_m=0.16, mass_kg=0.2, pos_m=(0.0, 0.0, 0.0805), colour=RED),
+            Cylinder(
+                name="cylinder",
+                radius_m=0.027,
+                length_m=0.16,
+                mass_kg=0.2,
+                pos_m=(0.0, 0.0, 0.0805),
+                colour=RED,
+            ),
         ),
         mounts={
             # Fingers point away from the viewer, the palm looks at the cylinder.

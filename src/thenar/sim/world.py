@@ -423,7 +423,7 @@ def _seats(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str
             force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
             latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
             latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
-            mocap=model.body(f"{spec.name}/wrist_target").mocapid[0] if driven else -1,
+            mocap=model.body(f"{spec.name}/mount_target").mocapid[0] if driven else -1,
             root_body=model.body(f"{spec.name}/{spec.root}").id,
         )
         first += len(spec.actuators)

@@ -1,0 +1,38 @@
+"""Words the tests share."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar.signals import HandState
+from thenar.sim.world import Profile
+
+
+@pytest.fixture
+def angles() -> Callable[[HandState], dict[str, float]]:
+    """Joint angles by name."""
+    return lambda state: dict(zip(state.joint_names, state.joint_rad, strict=True))
+
+
+@pytest.fixture(scope="session")
+def blocked_middle() -> Callable[..., thenar.World]:
+    """A world in which the middle finger meets a rigid ball half way."""
+
+    def build(hand: str, *, profile: Profile = "measured", seed: int = 0) -> thenar.World:
+        middle = 2
+        probe = thenar.World(hand, profile="ideal")
+        points = []
+        for fraction in (0.50, 0.55):
+            target = np.full(6, np.nan)
+            target[middle] = fraction
+            probe.command(hand, thenar.HandCommand.closing(target))
+            probe.advance(1.0)
+            points.append(probe.data.site(f"{hand}/middle_tip").xpos.copy())
+        way = (points[1] - points[0]) / np.linalg.norm(points[1] - points[0])
+        centre = points[0] + 0.045 * way
+        ball = thenar.Sphere(name="stop", radius_m=0.03, pos_m=tuple(centre), fixed=True)
+        return thenar.World(hand, props=[ball], profile=profile, seed=seed)
+
+    return build

@@ -1,0 +1,382 @@
+"""Worlds: forces that add up, the same run twice, and clear words for what cannot be done."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import hands
+from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
+from thenar.signals import HandCommand, MotorStatus
+from thenar.sim import bench, scenes
+
+GRAVITY = 9.81
+
+
+def test_an_object_at_rest_pushes_on_the_hand_with_its_weight():
+    plate = thenar.Box(mass_kg=0.1, size_m=(0.04, 0.03, 0.02), pos_m=(0.0, 0.0, 0.0105))
+    world = thenar.World("inspire_right", props=[plate])
+    world.advance(1.0)
+    touching = world.contacts("inspire_right")
+    np.testing.assert_allclose(touching.force_n.sum(axis=0), [0.0, 0.0, -0.1 * GRAVITY], atol=1e-6)
+    assert set(touching.body) == {"inspire_right/base"}
+    assert set(touching.partner) == {"box"}
+    np.testing.assert_allclose(touching.normal, np.tile([0.0, 0.0, 1.0], (len(touching), 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["box", "sphere", "mesh"])
+def test_normal_points_out_of_the_finger_whichever_geom_comes_first(kind: str, tmp_path):
+    mesh = tmp_path / "cube.obj"
+    mesh.write_text(CUBE_OBJ)
+    common = {"mass_kg": 0.2, "name": "thing", "pos_m": (-0.011, 0.075, 0.03)}
+    props = {
+        "box": thenar.Box(size_m=(0.02, 0.02, 0.02), **common),
+        "sphere": thenar.Sphere(radius_m=0.01, **common),
+        "mesh": thenar.Mesh(file=mesh, scale=(0.02, 0.02, 0.02), **common),
+    }
+    world = thenar.World("inspire_right", props=[props[kind]])
+    seen = 0
+    for _ in range(200):
+        world.advance(0.002)
+        touching = world.contacts("inspire_right")
+        for k, body in enumerate(touching.body):
+            assert touching.partner[k] == "thing"
+            if body.endswith(("_1", "_2")):  # a capsule: outwards is away from its axis
+                skin = world.data.geom(f"{body}_skin")
+                axis = skin.xmat.reshape(3, 3)[:, 2]
+                arm = touching.position_m[k] - skin.xpos
+                half = world.model.geom(f"{body}_skin").size[1]
+                outwards = arm - np.clip(arm @ axis, -half, half) * axis
+                assert touching.normal[k] @ outwards > 0.9 * np.linalg.norm(outwards)
+                seen += 1
+        slip = np.linalg.norm(touching.tangent_force_n, axis=1)
+        assert np.all(touching.normal_force_n >= 0.0)
+        assert np.all(slip <= touching.friction * touching.normal_force_n + 1e-6)
+    assert seen > 0, "the thing never touched a finger"
+
+
+def test_engine_really_tells_both_orders_of_geoms():
+    """The test above means something: a mesh comes after a capsule, a sphere before it."""
+    orders = {}
+    for prop in (thenar.Sphere(name="s", radius_m=0.01), thenar.Box(name="b", size_m=(0.02, 0.02, 0.02))):
+        prop = dataclasses.replace(prop, pos_m=(-0.011, 0.075, 0.03))
+        world = thenar.World("inspire_right", props=[prop])
+        world.advance(0.3)
+        firsts = {world.model.geom(contact.geom1).name == prop.name for contact in world.data.contact}
+        orders[prop.name] = firsts
+    assert orders["s"] != orders["b"]
+
+
+def test_contacts_of_all_hands_add_up_to_the_contacts_of_the_world():
+    world = thenar.World(["inspire_left", "inspire_right"], mounts=FACING, props=[BETWEEN])
+    for hand in world.hand_names:
+        world.command(hand, HandCommand.closing(0.5, speed=0.5))
+    world.advance(1.0)
+    assert len(world.contacts())
+    total = sum(world.contacts(hand).force_n.sum(axis=0) for hand in world.hand_names)
+    of_all = world.contacts()
+    hands_only = of_all.where(
+        ["/" in body and "/" not in partner for body, partner in zip(of_all.body, of_all.partner, strict=True)]
+    )
+    np.testing.assert_allclose(hands_only.force_n.sum(axis=0), total, atol=1e-9)
+
+
+def test_ground_carries_the_weight_of_what_lies_on_it():
+    ball = thenar.Sphere(radius_m=0.02, mass_kg=0.3, pos_m=(0.4, 0.0, -0.279))
+    world = thenar.World("inspire_right", props=[ball])
+    world.advance(1.0)
+    on_ball = world.contacts().where([body == "sphere" for body in world.contacts().body])
+    assert set(on_ball.partner) == {"ground"}
+    np.testing.assert_allclose(on_ball.force_n.sum(axis=0), [0, 0, 0.3 * GRAVITY], atol=1e-3)
+
+
+def run_trace(seed: int) -> bytes:
+    world = thenar.World("inspire_right", scene="palm_drop", seed=seed)
+    rng = np.random.default_rng(5)
+    trace = []
+    for _ in range(40):
+        world.command("inspire_right", HandCommand.closing(rng.uniform(0, 1, 6), speed=rng.uniform(0.1, 1)))
+        world.advance(0.05)
+        state = world.state("inspire_right")
+        trace += [state.angle_rad, state.force_n, state.current_a, state.temperature_c, world.data.qpos]
+        trace.append(world.contacts().force_n)
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in trace)
+
+
+def test_same_seed_and_commands_give_the_same_bytes():
+    assert run_trace(7) == run_trace(7)
+
+
+def test_another_seed_gives_other_noise():
+    assert run_trace(7) != run_trace(8)
+
+
+def test_reading_does_not_change_what_follows():
+    read, unread = (thenar.World("inspire_right", scene="palm_drop", seed=3) for _ in range(2))
+    for world in (read, unread):
+        world.command("inspire_right", HandCommand.closing(0.7))
+    for _ in range(100):
+        read.advance(0.01)
+        read.state("inspire_right")
+        read.contacts()
+        unread.advance(0.01)
+    assert read.data.qpos.tobytes() == unread.data.qpos.tobytes()
+    assert read.state("inspire_right").force_n.tobytes() == unread.state("inspire_right").force_n.tobytes()
+
+
+def test_a_restored_world_goes_on_bit_for_bit():
+    world = thenar.World("inspire_right", scene="palm_drop", seed=11)
+    world.command("inspire_right", HandCommand.closing(0.6))
+    world.advance(0.33)
+    saved = world.snapshot()
+
+    def go_on() -> bytes:
+        world.command("inspire_right", HandCommand.closing(0.9, speed=0.4))
+        world.advance(0.7)
+        return world.data.qpos.tobytes() + world.state("inspire_right").force_n.tobytes()
+
+    first = go_on()
+    world.advance(1.0)
+    world.restore(saved)
+    assert go_on() == first
+
+
+def test_reset_is_a_fresh_world():
+    fresh, used = (thenar.World("reflex", scene="palm_drop") for _ in range(2))
+    used.command("reflex", HandCommand.closing(0.5))
+    used.advance(1.0)
+    used.reset()
+    for world in (fresh, used):
+        world.advance(0.4)
+    assert fresh.data.qpos.tobytes() == used.data.qpos.tobytes()
+    assert used.time_s == pytest.approx(0.4)
+
+
+def test_snapshot_of_another_world_is_refused():
+    with pytest.raises(BadValue, match="a snapshot of this world"):
+        thenar.World("reflex").restore(thenar.World("inspire_right").snapshot())
+
+
+@pytest.mark.parametrize("hand", hands.names())
+def test_coupling_holds_under_5_n_on_every_fingertip(hand: str):
+    world = thenar.World(hand)
+    spec = world.hand(hand)
+    world.command(hand, HandCommand.closing(0.4))
+    world.advance(2.0)
+    start = world.snapshot()
+    worst_rad = 0.0
+    for tip in spec.tips:
+        body, site = (
+            world.model.body(f"{hand}/{tip.link}").id,
+            world.model.site(f"{hand}/{tip.finger}_tip").id,
+        )
+        for direction in (*np.eye(3), *-np.eye(3)):
+            world.restore(start)
+            for _ in range(200):  # the force stays at the tip while the finger gives way
+                arm = world.data.site_xpos[site] - world.data.xipos[body]
+                world.data.xfrc_applied[body] = [*(5.0 * direction), *np.cross(arm, 5.0 * direction)]
+                world.advance(0.002)
+            world.data.xfrc_applied[:] = 0.0
+            worst_rad = max(worst_rad, bench.coupling_error_rad(spec, world.state(hand)))
+    assert math.degrees(worst_rad) < 0.5
+
+
+@pytest.mark.parametrize("hand", hands.names())
+def test_a_minute_of_random_commands_breaks_nothing(hand: str):
+    report = bench.soak(hand, seconds=60.0, seed=1)
+    assert report.finite
+    assert report.warnings == 0
+    assert report.coupling_drift_deg < 1.0
+    assert report.contacts_seen > 100
+    # A finger is 13 to 20 mm thick: this is far from passing through one.
+    assert report.deepest_overlap_mm < 4.0
+
+
+def test_an_object_dropped_on_a_finger_does_not_fall_through_it():
+    stick = thenar.Capsule(
+        radius_m=0.006, length_m=0.12, mass_kg=0.05, pos_m=(0.0, 0.08, 0.3), rpy_rad=(0.0, math.pi / 2, 0.0)
+    )
+    world = thenar.World("inspire_right", props=[stick])
+    deepest = 0.0
+    for _ in range(400):
+        world.advance(0.002)
+        deepest = max(deepest, world.contacts("inspire_right").depth_m.max(initial=0.0))
+    assert 0.0 < deepest < 0.004
+
+
+def test_two_hands_are_commanded_apart():
+    world = thenar.World(["inspire_left", "inspire_right"])
+    world.command("inspire_left", HandCommand.closing([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]))
+    world.advance(1.5)
+    assert world.state("inspire_left").angle_rad[0] > 1.4
+    assert abs(world.state("inspire_right").angle_rad[0]) < 0.05
+    assert world.state("inspire_left").status[0] == MotorStatus.POSITION_REACHED
+
+
+def test_a_driven_wrist_goes_where_it_is_sent_and_carries_the_hand():
+    world = thenar.World("inspire_right", mounts={"inspire_right": thenar.Mount(pos_m=(0, 0, 0.2), driven=True)})
+    turn = (math.cos(math.pi / 4), math.sin(math.pi / 4), 0.0, 0.0)
+    world.move_wrist("inspire_right", pos_m=(0.1, 0.05, 0.3), quat_wxyz=turn)
+    world.advance(0.1)
+    part_way, _ = world.wrist("inspire_right")
+    assert 0.0 < part_way[0] < 0.09  # at a limited speed
+    world.advance(2.0)
+    pos, quat = world.wrist("inspire_right")
+    np.testing.assert_allclose(pos, (0.1, 0.05, 0.3), atol=1e-3)
+    np.testing.assert_allclose(np.abs(quat), np.abs(turn), atol=5e-3)
+
+
+def test_a_fixed_wrist_says_how_to_make_it_movable():
+    with pytest.raises(BadCommand, match="driven=True"):
+        thenar.World("inspire_right").move_wrist("inspire_right", pos_m=(0, 0, 1))
+
+
+@pytest.mark.parametrize("scene", scenes.names())
+@pytest.mark.parametrize("hand", ["inspire_right", "shadow_left", "reflex"])
+def test_every_scene_starts_calm_with_every_kind_of_hand(scene: str, hand: str):
+    world = thenar.World(hand, scene=scene)
+    overlap = world.contacts(hand).depth_m.max(initial=0.0)
+    assert overlap < 1e-3
+    world.advance(0.5)
+    assert np.all(np.abs(world.state(hand).joint_velocity_rad_s) < 5.0)
+
+
+def test_objects_on_the_table_stay_on_it():
+    world = thenar.World(["inspire_left", "inspire_right"], scene="table")
+    world.advance(2.0)
+    for prop in world.prop_names:
+        assert 0.0 < world.prop_pose(prop)[0][2] < 0.08, prop
+
+
+def test_palm_up_hand_catches_falling_cubes():
+    world = thenar.World("inspire_right", scene="palm_drop")
+    world.command("inspire_right", HandCommand.closing(0.35, speed=1.0))
+    world.advance(2.0)
+    heights = [world.prop_pose(prop)[0][2] for prop in world.prop_names]
+    assert max(heights) > 0.0, "no cube stayed in the hand"
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf])
+def test_an_infinite_target_is_refused_and_changes_nothing(bad: float):
+    world = thenar.World("inspire_right")
+    before = world.snapshot()
+    with pytest.raises(BadCommand, match="infinite"):
+        world.command("inspire_right", HandCommand.to([0.1, 0.1, bad, 0.1, 0.1, 0.1]))
+    after = world.snapshot()
+    assert before.motors.tobytes() == after.motors.tobytes()
+    assert before.pending.tobytes() == after.pending.tobytes()
+    assert before.commands == after.commands
+
+
+def test_a_command_of_the_wrong_length_says_both_lengths():
+    world = thenar.World("inspire_right")
+    with pytest.raises(BadCommand, match=r"target_rad has 5 values; inspire_right has 6 actuators"):
+        world.command("inspire_right", HandCommand.to(np.zeros(5)))
+    with pytest.raises(BadCommand, match=r"7 values.*6 actuators"):
+        world.command("inspire_right", HandCommand.closing(np.zeros(7)))
+
+
+def test_negative_speed_or_force_is_refused():
+    world = thenar.World("inspire_right")
+    with pytest.raises(BadCommand, match="speed_rad_s of inspire_right has a negative value"):
+        world.command("inspire_right", HandCommand.to(np.zeros(6), speed_rad_s=-1.0))
+    with pytest.raises(BadCommand, match="force_limit_n"):
+        world.command("inspire_right", HandCommand.to(np.zeros(6), force_limit_n=-1.0))
+
+
+def test_closing_by_more_than_all_is_refused():
+    with pytest.raises(BadValue, match="from 0 to 1"):
+        thenar.World("inspire_right").command("inspire_right", HandCommand.closing(1.5))
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: thenar.Sphere(radius_m=-0.01), "Sphere.radius_m"),
+        (lambda: thenar.Sphere(mass_kg=-1.0), "Sphere.mass_kg"),
+        (lambda: thenar.Box(size_m=(0.1, 0.0, 0.1)), "Box.size_m"),
+        (lambda: thenar.Cylinder(length_m=math.nan), "Cylinder.length_m"),
+        (lambda: thenar.Capsule(friction=-0.1), "Capsule.friction"),
+        (lambda: thenar.Ellipsoid(pos_m=(0.0, math.inf, 0.0)), "Ellipsoid.pos_m"),
+    ],
+)
+def test_an_impossible_object_is_refused_by_the_name_of_its_field(make, field: str):
+    with pytest.raises(BadValue, match=field):
+        make()
+
+
+def test_a_mesh_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BadFile, match=r"missing\.obj: no such mesh file"):
+        thenar.Mesh(file=tmp_path / "missing.obj")
+
+
+def test_an_unreadable_mesh_is_named(tmp_path):
+    junk = tmp_path / "junk.obj"
+    junk.write_text("this is not a mesh\n")
+    with pytest.raises(BadFile, match=r"junk\.obj"):
+        thenar.World("inspire_right", props=[thenar.Mesh(file=junk)])
+
+
+def test_unknown_scene_hand_and_prop_list_what_there_is():
+    with pytest.raises(UnknownName, match=r"no scene named 'kitchen'; available: .*table"):
+        thenar.World("inspire_right", scene="kitchen")
+    world = thenar.World("inspire_right", scene="palm_drop")
+    with pytest.raises(UnknownName, match="inspire_right"):
+        world.state("inspire_left")
+    with pytest.raises(UnknownName, match="cube_1"):
+        world.prop_pose("cube")
+
+
+def test_the_same_hand_twice_is_refused():
+    with pytest.raises(BadValue, match="every hand once"):
+        thenar.World(["inspire_right", "inspire_right"])
+
+
+def test_two_props_of_one_name_are_refused_but_unnamed_ones_are_numbered():
+    with pytest.raises(BadValue, match="a name not used yet"):
+        thenar.World("reflex", props=[thenar.Sphere(name="a"), thenar.Sphere(name="a")])
+    world = thenar.World("reflex", props=[thenar.Sphere(pos_m=(k * 0.1, 0, 0.5)) for k in range(3)])
+    assert world.prop_names == ("sphere", "sphere_2", "sphere_3")
+
+
+def test_time_that_runs_backwards_is_refused():
+    with pytest.raises(BadValue, match="seconds"):
+        thenar.World("reflex").advance(-0.1)
+
+
+def test_a_broken_simulation_is_reported_and_the_world_put_back():
+    world = thenar.World("inspire_right", props=[thenar.Sphere()])
+    world.advance(0.1)
+    before = world.data.qpos.copy()
+    world.data.qfrc_applied[0] = math.nan
+    with pytest.raises(SimulationDiverged, match="back at the start"):
+        world.advance(0.1)
+    world.data.qfrc_applied[0] = 0.0
+    np.testing.assert_array_equal(world.data.qpos, before)
+    world.advance(0.1)
+    assert np.all(np.isfinite(world.data.qpos))
+
+
+CUBE_OBJ = """\
+v -0.5 -0.5 -0.5
+v 0.5 -0.5 -0.5
+v 0.5 0.5 -0.5
+v -0.5 0.5 -0.5
+v -0.5 -0.5 0.5
+v 0.5 -0.5 0.5
+v 0.5 0.5 0.5
+v -0.5 0.5 0.5
+f 1 4 3 2
+f 5 6 7 8
+f 1 2 6 5
+f 2 3 7 6
+f 3 4 8 7
+f 4 1 5 8
+"""
+FACING = {
+    "inspire_left": thenar.Mount(pos_m=(-0.045, 0.0, 0.0), rpy_rad=(0.0, math.pi / 2, 0.0)),
+    "inspire_right": thenar.Mount(pos_m=(0.045, 0.0, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0)),
+}
+BETWEEN = thenar.Sphere(radius_m=0.04, mass_kg=0.2, pos_m=(0.0, 0.02, 0.0))
