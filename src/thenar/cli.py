@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import sys
 import time
@@ -188,13 +189,14 @@ class Demo:
         world = World(self.hand, props=[ball])
         world.command(self.hand, HandCommand.closing(1.0, speed=0.35, force_limit_n=3.0))
         tick_s = 0.04
-        with Live(_state_table(world.hand(self.hand), world.state(self.hand), 0.0), console=console) as live:
+        spec = world.hand(self.hand)
+        with Live(_state_table(spec, world.state(self.hand), 0.0), console=console) as live:
             began = time.perf_counter()
             for _ in range(round(self.seconds / tick_s)):
                 world.advance(tick_s)
                 touching = world.contacts(self.hand)
                 grip_n = float(touching.normal_force_n.sum())
-                live.update(_state_table(world.hand(self.hand), world.state(self.hand), grip_n))
+                live.update(_state_table(spec, world.state(self.hand), grip_n))
                 if console.is_terminal:  # at the pace of the real hand
                     time.sleep(max(0.0, began + world.time_s - time.perf_counter()))
         if self.pictures:
@@ -358,24 +360,31 @@ def _state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
     """A hand's state as a table that can be redrawn."""
     from thenar.signals import MotorError, MotorStatus
 
-    table = Table(title=f"{spec.name}  t = {state.stamp_s:5.2f} s   contact force {grip_n:6.2f} N")
-    for title in ("motor", "closed", "angle", "force", "current", "temp.", "status", "error"):
-        table.add_column(title, justify="left" if title in ("motor", "closed", "status") else "right")
+    title = f"{spec.name}   t = {state.stamp_s:.2f} s   contact force {grip_n:.2f} N"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column, justify in (("motor", "left"), ("closed", "left"), ("N", "right"), ("A", "right"), ("°C", "right")):
+        table.add_column(column, justify=justify, no_wrap=True)
+    table.add_column("status", no_wrap=True, min_width=16)
     for n, actuator in enumerate(spec.actuators):
         stroke = actuator.closed_rad - actuator.open_rad
         closed = (state.angle_rad[n] - actuator.open_rad) / stroke if stroke else 0.0
-        bar = "#" * round(20 * min(max(closed, 0.0), 1.0))
+        bar = "█" * round(12 * min(max(closed, 0.0), 1.0))
+        status = MotorStatus(state.status[n]).name.lower()
+        error = f" ({MotorError(state.error[n]).name})".lower() if state.error[n] else ""
         table.add_row(
             actuator.name,
-            f"{bar:<20} {100 * closed:4.0f} %",
-            f"{state.angle_rad[n]:6.3f} rad",
-            f"{state.force_n[n]:6.2f} N",
-            "-" if state.current_a[n] != state.current_a[n] else f"{state.current_a[n]:5.3f} A",
-            "-" if state.temperature_c[n] != state.temperature_c[n] else f"{state.temperature_c[n]:4.1f} C",
-            MotorStatus(state.status[n]).name.lower(),
-            "" if not state.error[n] else str(MotorError(state.error[n]).name).lower(),
+            f"{bar:<12} {100 * closed:4.0f} %",
+            f"{state.force_n[n]:.2f}",
+            _known(state.current_a[n], "{:.2f}"),
+            _known(state.temperature_c[n], "{:.1f}"),
+            status + error,
         )
     return table
+
+
+def _known(value: float, style: str) -> str:
+    """A number, or a dash for what this hand does not measure."""
+    return "-" if math.isnan(value) else style.format(value)
 
 
 def _print_table(title: str, rows: Sequence[dict[str, object]]) -> None:

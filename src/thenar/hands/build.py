@@ -93,7 +93,6 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         spec = mujoco.MjSpec.from_file(str(own.path))
     except ValueError as error:
         raise BadFile(own.path, f"not a model MuJoCo can read: {error}") from error
-    spec.compiler.degree = False
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.sensors, *spec.keys):
         spec.delete(element)
     for kind, names, find in (("joint", own.joints, spec.joint), ("link", own.links, spec.body)):
@@ -125,6 +124,10 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         spec.add_exclude(bodyname1=joint.parent.name, bodyname2=joint.parent.parent.name)
     if wanted:
         raise BadFile(own.path, f"no joint is mapped to {', '.join(sorted(wanted))} of {hand.name}")
+    if spec.body(hand.root) is None:  # the file's parts hang on the world itself
+        outer = mujoco.MjSpec()
+        outer.attach(spec, prefix="", frame=outer.worldbody.add_body(name=hand.root).add_frame())
+        spec = outer
     _add_drive(spec, hand)
     return spec
 

@@ -90,6 +90,7 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
     spec.visual.headlight.specular = [0.15, 0.15, 0.15]
     spec.visual.quality.shadowsize = 4096
     spec.visual.map.znear = 0.01
+    spec.visual.map.shadowclip = 1.0
     spec.visual.rgba.haze = [0.80, 0.84, 0.89, 1.0]
     spec.stat.extent = 0.6
     spec.add_texture(
@@ -101,12 +102,10 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
         width=128,
         height=128 * 6,
     )
-    for pos, diffuse, shadow in (([0.7, -0.5, 1.2], 0.55, True), ([-0.8, 0.6, 0.9], 0.22, False)):
+    for pos, diffuse, shadow in (([1.4, -1.0, 2.4], 0.55, True), ([-0.8, 0.6, 0.9], 0.22, False)):
         direction = -np.asarray(pos) / np.linalg.norm(pos)
         spec.worldbody.add_light(
-            type=mujoco.mjtLightType.mjLIGHT_SPOT,
-            exponent=0.0,
-            cutoff=70.0,
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
             pos=pos,
             dir=direction.tolist(),
             diffuse=[diffuse] * 3,

@@ -43,6 +43,7 @@ def draw(
     azimuth_deg: float,
     elevation_deg: float,
     size_px: tuple[int, int] = (640, 640),
+    shadows: bool = True,
 ) -> Image:
     """One picture of a world. Shape (height, width, 3)."""
     width, height = size_px
@@ -58,6 +59,7 @@ def draw(
         camera.lookat[:] = look_at_m
         camera.distance, camera.azimuth, camera.elevation = distance_m, azimuth_deg, elevation_deg
         renderer.update_scene(world.data, camera)
+        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
         return renderer.render().copy()
     finally:
         renderer.close()
@@ -84,6 +86,7 @@ def draw_posed(world: World, hand: HandSpec, *, view: View, size_px: tuple[int, 
         azimuth_deg=180.0 + azimuth,
         elevation_deg=elevation,
         size_px=size_px,
+        shadows=False,  # nothing near enough to fall on
     )
 
 

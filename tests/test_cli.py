@@ -1,0 +1,88 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from thenar import hands
+from thenar.cli import main
+
+
+def test_hands_lists_every_hand(capsys):
+    main(["hands"])
+    out = capsys.readouterr().out
+    for name in hands.names():
+        assert name in out
+
+
+def test_hands_json_can_be_read_by_a_program(capsys):
+    main(["hands", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["hand"]: row["taxels"] for row in rows}["inspire_right"] == 1062
+
+
+@pytest.mark.parametrize("name", hands.names())
+def test_one_hand_tells_every_number_with_its_source(name: str, capsys):
+    main(["hands", name, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    spec = hands.load(name)
+    assert [row["motor"] for row in told["motors"]] == list(spec.actuator_names)
+    assert [row["joint"] for row in told["joints"]] == list(spec.joint_names)
+    for section in ("motors", "joints", "couplings", "tendons", "links", "pads", "variants"):
+        assert all(row["source"] for row in told[section])
+    main(["hands", name])
+    assert "[1]" in capsys.readouterr().out
+
+
+def test_a_variant_changes_the_couplings_that_are_shown(capsys):
+    main(["hands", "inspire_right", "--variant", "xr_teleoperate", "--json"])
+    laws = {row["joint"]: row["law"] for row in json.loads(capsys.readouterr().out)["couplings"]}
+    assert laws["thumb_3"] == "1.6 * thumb_2"
+
+
+def test_scenes_and_info_have_json(capsys):
+    main(["scenes", "--json"])
+    assert "table" in {row["scene"] for row in json.loads(capsys.readouterr().out)}
+    main(["info", "--json"])
+    assert json.loads(capsys.readouterr().out)["thenar"] == "0.1.0"
+
+
+def test_render_writes_a_picture(tmp_path, capsys):
+    out = tmp_path / "pinch.png"
+    main(["render", "inspire_dfx_left", "--pose", "pinch", "--size", "200", "160", "-o", str(out)])
+    assert out.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "wrote" in capsys.readouterr().out
+
+
+def test_demo_shows_a_hand_that_ends_up_holding_the_ball(tmp_path, capsys):
+    main(["demo", "--no-pictures", "--seconds", "2.5"])
+    out = capsys.readouterr().out
+    assert "inspire_right" in out
+    assert "force_reached" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["hands", "inspire"], "no hand named 'inspire'; available: "),
+        (["render", "reflex", "--pose", "victory"], "no pose named 'victory'"),
+        (["render", "missing.toml"], "missing.toml: cannot be read"),
+        (["demo", "--seconds", "-1"], "--seconds is -1.0; wanted"),
+    ],
+)
+def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(args)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["hands", "scenes", "render", "demo", "bench", "info"])
+def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
+    shown = subprocess.run(
+        [sys.executable, "-m", "thenar.cli", verb, "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "usage: thenar" in shown
+    assert "thenar" in shown.split("usage:")[1].split("\n", 1)[1] or "Print" in shown or "List" in shown
