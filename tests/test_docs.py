@@ -1,0 +1,47 @@
+"""What README and docs say is true: their Python runs, their pictures and files are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from thenar import hands
+from thenar.sim import scenes
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL), start=1)
+    if ".toml" not in block  # a file of the reader's
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_of_the_docs_runs(block: str, capsys):
+    exec(compile(block, "docs", "exec"), {})
+    if "print(" in block:
+        assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_of_the_docs_are_there(page: Path):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_readme_and_docs_name_every_hand_and_scene():
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"`{name}`" in readme for name in hands.names())
+    world = (ROOT / "docs" / "world.md").read_text()
+    assert all(f"`{name}`" in world for name in scenes.names())
+
+
+def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():
+    block = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "world.md").read_text(), re.DOTALL)
+    assert block is not None
+    names: dict = {}
+    exec(compile(block[1], "docs", "exec"), names)
+    assert names["world"].prop_pose("ball")[0][2] > 0.1
