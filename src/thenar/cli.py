@@ -362,8 +362,8 @@ def _state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
 
     title = f"{spec.name}   t = {state.stamp_s:.2f} s   contact force {grip_n:.2f} N"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column, justify in (("motor", "left"), ("closed", "left"), ("N", "right"), ("A", "right"), ("°C", "right")):
-        table.add_column(column, justify=justify, no_wrap=True)
+    for column in ("motor", "closed", "N", "A", "°C"):
+        table.add_column(column, justify="left" if column in ("motor", "closed") else "right", no_wrap=True)
     table.add_column("status", no_wrap=True, min_width=16)
     for n, actuator in enumerate(spec.actuators):
         stroke = actuator.closed_rad - actuator.open_rad
