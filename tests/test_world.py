@@ -186,12 +186,11 @@ def test_coupling_holds_under_5_n_on_every_fingertip(hand: str):
 @pytest.mark.parametrize("hand", hands.names())
 def test_a_minute_of_random_commands_breaks_nothing(hand: str):
     report = bench.soak(hand, seconds=60.0, seed=1)
-    assert report.finite
-    assert report.warnings == 0
-    assert report.coupling_drift_deg < 1.0
-    assert report.contacts_seen > 100
+    assert report.diverged == 0
+    assert report.drift_deg < 1.0
+    assert report.contacts > 100
     # A finger is 13 to 20 mm thick: this is far from passing through one.
-    assert report.deepest_overlap_mm < 4.0
+    assert report.overlap_mm < 4.0
 
 
 def test_an_object_dropped_on_a_finger_does_not_fall_through_it():

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from thenar import hands as hands
     from thenar.errors import ThenarError as ThenarError
     from thenar.hands.spec import HandSpec as HandSpec
+    from thenar.signals import Closing as Closing
     from thenar.signals import ContactSet as ContactSet
     from thenar.signals import HandCommand as HandCommand
     from thenar.signals import HandState as HandState
     from thenar.signals import MotorError as MotorError
     from thenar.signals import MotorStatus as MotorStatus
+    from thenar.signals import TouchFrame as TouchFrame
     from thenar.sim import scenes as scenes
     from thenar.sim.props import Box as Box
     from thenar.sim.props import Capsule as Capsule
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from thenar.sim.props import Sphere as Sphere
     from thenar.sim.scenes import Mount as Mount
     from thenar.sim.scenes import Scene as Scene
-    from thenar.sim.world import World as World
+    from thenar.twin.world import World as World
 
 # What `thenar.X` is and where it lives; imported on first use, so that `import thenar` costs nothing.
 _EXPORTS = {
@@ -34,13 +36,15 @@ _EXPORTS = {
     "ThenarError": "thenar.errors",
     "HandSpec": "thenar.hands.spec",
     "ContactSet": "thenar.signals",
+    "Closing": "thenar.signals",
     "HandCommand": "thenar.signals",
     "HandState": "thenar.signals",
+    "TouchFrame": "thenar.signals",
     "MotorError": "thenar.signals",
     "MotorStatus": "thenar.signals",
     **dict.fromkeys(("Sphere", "Box", "Cylinder", "Capsule", "Ellipsoid", "Mesh"), "thenar.sim.props"),
     **dict.fromkeys(("Mount", "Scene"), "thenar.sim.scenes"),
-    "World": "thenar.sim.world",
+    "World": "thenar.twin.world",
 }
 
 

@@ -7,13 +7,13 @@ the measurement in seconds of the twin's clock. Vendor counts exist only in ``wi
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thenar.errors import BadCommand, BadValue
+from thenar.errors import BadCommand, BadValue, UnknownName
 
 FloatArray = NDArray[np.float64]
 
@@ -39,6 +39,39 @@ class MotorError(enum.IntFlag):
     OVER_CURRENT = 4
     MOTOR = 8
     COMMUNICATION = 16
+
+
+class SolidKind(enum.IntEnum):
+    """Shapes that can touch. Each is convex; a body may have several."""
+
+    SPHERE = 0
+    CAPSULE = 1
+    CYLINDER = 2
+    BOX = 3
+    ROUNDED_BOX = 4
+    ELLIPSOID = 5
+    PLANE = 6
+    HULL = 7
+    FIELD = 8
+
+
+SOLID = np.dtype(
+    [
+        ("kind", np.int64),
+        ("size_m", np.float64, 4),
+        ("pos_m", np.float64, 3),
+        ("R", np.float64, (3, 3)),
+        ("body", np.int64),
+        ("first", np.int64),
+        ("count", np.int64),
+    ]
+)
+"""One convex solid with its pose in the world.
+
+``size_m``: sphere radius; capsule and cylinder radius, half length (along z); box half edges; rounded box inner half
+edges and radius; ellipsoid radii. A hull owns ``count`` planes from ``first`` on; a field owns ``count``^3 distances
+there, over a cube of half edge ``size_m[0]``. ``body`` numbers the rigid body the solid belongs to.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,7 +171,7 @@ class ContactSet:
     """Contacts of one instant, in world axes. Shapes use n = contacts.
 
     Force and normal are written from the side of `body`: the normal points out of it into `partner`, and
-    `force_n` acts on it. The sum of `force_n` over a body's contacts is the contact force on that body.
+    `force_n` acts on it.
     """
 
     stamp_s: float
@@ -185,6 +218,60 @@ class ContactSet:
             friction=self.friction[chosen],
             depth_m=self.depth_m[chosen],
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SolidContacts:
+    """Contacts of one instant between numbered solids, as the skin needs them. Shapes use n = contacts."""
+
+    stamp_s: float
+    """Time of the contacts [s]."""
+    solids: NDArray[np.void]
+    """Every solid of the world, records of `SOLID`."""
+    body_pos_m: FloatArray
+    """Origin of every body in the world [m]. Shape (bodies, 3)."""
+    body_R: FloatArray
+    """Orientation of every body in the world. Shape (bodies, 3, 3)."""
+    planes: FloatArray
+    """Planes of all hulls: normal and distance, in the solid's frame. Shape (planes, 4)."""
+    field_m: FloatArray
+    """Distances of all fields [m]."""
+    pair: NDArray[np.int64]
+    """Numbers of the two solids. Shape (n, 2)."""
+    position_m: FloatArray
+    """Contact point in the world [m]. Shape (n, 3)."""
+    normal: FloatArray
+    """Unit vector out of the first solid into the second. Shape (n, 3)."""
+    force_n: FloatArray
+    """Contact force on the second solid, in world axes [N]. Shape (n, 3)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TouchFrame:
+    """What the skin of a hand feels at one instant; ``frame["index_top"]`` is that pad's pressure map."""
+
+    stamp_s: float
+    """Time of the contacts it was computed from [s]."""
+    pressure_pa: Mapping[str, FloatArray]
+    """Normal pressure of every taxel [Pa], by pad. Shape (rows, cols)."""
+    shear_pa: Mapping[str, FloatArray]
+    """Friction on every taxel along rows and columns [Pa], by pad. Shape (rows, cols, 2)."""
+    force_n: Mapping[str, float]
+    """Normal force on each pad [N]."""
+    centre_of_pressure_m: Mapping[str, tuple[float, float]]
+    """Where a pad is pressed, along rows and columns from its centre [m]; NaN for a pad nothing touches."""
+    bare_skin_n: float
+    """Normal force that fell beside every pad [N]."""
+    contact_n: float
+    """Normal force of all contacts on the skin [N]: the sum of `force_n` and `bare_skin_n`."""
+    counts: Mapping[str, NDArray[np.int64]]
+    """What the sensor would say, by pad. Shape (rows, cols)."""
+
+    def __getitem__(self, pad: str) -> FloatArray:
+        """Pressure map of a pad [Pa]."""
+        if pad not in self.pressure_pa:
+            raise UnknownName("pad", pad, self.pressure_pa)
+        return self.pressure_pa[pad]
 
 
 def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:

@@ -1,6 +1,6 @@
 """The motors: commands into torques, and into what each motor would report.
 
-Pure functions over arrays with a leading batch axis: shapes use b = hands in the batch, n = motors. One motor
+Functions over arrays with a leading batch axis: shapes use b = hands in the batch, n = motors. One motor
 is one record of `MOTOR_STATE`, described by one record of `MOTOR_PARAMS`. Two kinds share the code:
 
 * a *lead screw* (Inspire) moves a screw at the commanded speed; the finger hangs on the screw through a spring
@@ -283,10 +283,11 @@ def _take_due_commands(p: Record, m: Record, line: RecordArray, now_s: float) ->
             m.limit_n = min(command.limit_n, p.force_max_n)
         if not math.isnan(command.target_rad):
             m.target_rad = min(max(command.target_rad, p.lower_rad), p.upper_rad)
-            # A new target restarts a motor that stopped on force; a new force limit alone does not.
-            m.force_stopped = False
-            m.over_s = 0.0
-            m.still_s = 0.0
+            # A new target restarts a motor that stopped on force, if it opens or if the force is below the limit
+            # now; a new limit alone does not. So a client that repeats its target cannot ratchet the force up.
+            opens = (m.target_rad - m.screw_rad) * p.closing < 0.0
+            if opens or m.force_n < m.limit_n:
+                m.force_stopped = False
         m.pending_first = (m.pending_first + 1) % PENDING_COMMANDS
         m.pending_count -= 1
 

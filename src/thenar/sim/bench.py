@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from thenar.errors import SimulationDiverged
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
@@ -25,8 +26,10 @@ class Speed:
 
     world: str
     steps_per_s: float
-    real_time_factor: float
-    bare_steps_per_s: float
+    real_time: float
+    """Simulated seconds per second."""
+    bare_per_s: float
+    """Steps per second of the bare loop."""
     ratio: float
     """World.advance over a bare mj_step loop."""
 
@@ -37,12 +40,14 @@ class Soak:
 
     hand: str
     seconds: float
-    contacts_seen: int
-    coupling_drift_deg: float
-    deepest_overlap_mm: float
-    warnings: int
-    """Warnings of the engine."""
-    finite: bool
+    contacts: int
+    """Contacts seen, over all looks."""
+    drift_deg: float
+    """Largest error of a coupling or tendon limit [degrees]."""
+    overlap_mm: float
+    """Deepest overlap of the hand with anything [mm]."""
+    diverged: int
+    """How often the engine warned or a value was not a number."""
 
 
 def four_objects(x_m: float = 0.15) -> list[Prop]:
@@ -87,8 +92,8 @@ def _speed(name: str, world: World, *, seconds: float = 2.0) -> Speed:
     return Speed(
         world=name,
         steps_per_s=round(steps / fastest),
-        real_time_factor=round(seconds / fastest, 1),
-        bare_steps_per_s=round(steps / min(bare)),
+        real_time=round(seconds / fastest, 1),
+        bare_per_s=round(steps / min(bare)),
         ratio=round(ratio, 3),
     )
 
@@ -113,8 +118,7 @@ def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
     world = World(hand, props=props, seed=seed)
     rng = np.random.default_rng(seed)
     drift_rad = overlap_m = 0.0
-    contacts = 0
-    finite = True
+    contacts = diverged = 0
     for tick in range(round(seconds / LOOK_EVERY_S)):
         phase_s = (tick * LOOK_EVERY_S) % CYCLE_S
         if phase_s < LOOK_EVERY_S / 2:
@@ -123,30 +127,30 @@ def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
             _put_back(world, props)
         if phase_s > 2.0 and tick % 8 == 0:
             world.command(hand, _random_command(world.hand(hand), rng))
-        world.advance(LOOK_EVERY_S)
+        try:
+            world.advance(LOOK_EVERY_S)
+        except SimulationDiverged:
+            diverged += 1
+            world.reset()
         state = world.state(hand)
         drift_rad = max(drift_rad, coupling_error_rad(world.hand(hand), state))
         touching = world.contacts(hand)
         contacts += len(touching)
         overlap_m = max(overlap_m, float(touching.depth_m.max(initial=0.0)))
-        finite = finite and bool(np.all(np.isfinite(world.data.qpos)) and np.all(np.isfinite(state.force_n)))
     return Soak(
         hand=hand,
         seconds=seconds,
-        contacts_seen=contacts,
-        coupling_drift_deg=round(float(np.degrees(drift_rad)), 4),
-        deepest_overlap_mm=round(1e3 * overlap_m, 3),
-        warnings=int(world.data.warning.number.sum()),
-        finite=finite,
+        contacts=contacts,
+        drift_deg=round(float(np.degrees(drift_rad)), 4),
+        overlap_mm=round(1e3 * overlap_m, 3),
+        diverged=diverged,
     )
 
 
 def _put_back(world: World, props: list[Prop]) -> None:
     """Free objects back to where they began, at rest."""
     for prop in props:
-        joint = world.model.joint(prop.name)
-        world.data.qpos[joint.qposadr[0] :][:7] = [*prop.pos_m, *quat_wxyz_from_rpy(prop.rpy_rad)]
-        world.data.qvel[joint.dofadr[0] :][:6] = 0.0
+        world.place_prop(prop.name, pos_m=prop.pos_m, quat_wxyz=tuple(quat_wxyz_from_rpy(prop.rpy_rad)))
 
 
 def _random_command(spec: HandSpec, rng: np.random.Generator) -> HandCommand:

@@ -49,6 +49,8 @@ def name_props(props: Sequence[Prop]) -> tuple[Prop, ...]:
         name = prop.name or type(prop).__name__.lower()
         if prop.name in taken:
             raise BadValue("name of a prop", prop.name, f"a name not used yet (taken: {', '.join(sorted(taken))})")
+        if "/" in name or name == "world":
+            raise BadValue("name of a prop", name, "a name other than 'world', without '/'")
         number, free = 2, name
         while free in taken:
             free, number = f"{name}_{number}", number + 1
@@ -165,6 +167,7 @@ def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
         solref=CONTACT_SOLREF,
         solimp=CONTACT_SOLIMP,
         condim=4,
+        priority=1,  # its own friction counts, not the larger of two
     )
 
 

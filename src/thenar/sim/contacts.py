@@ -2,37 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import mujoco
 import numpy as np
 
 from thenar.signals import ContactSet
 
 
-def read_contacts(model: mujoco.MjModel, data: mujoco.MjData, *, stamp_s: float, hand: str | None = None) -> ContactSet:
-    """Contacts that carry force or overlap, of one hand or of the whole world.
+def read_contacts(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    *,
+    stamp_s: float,
+    hands: Collection[str],
+    hand: str | None = None,
+) -> ContactSet:
+    """Contacts of one hand, each told from the side of its link, or every contact of the world once.
+
+    A contact between two links of the hand asked for is told twice, from the side of each.
 
     Args:
         model: The compiled world.
         data: Its state, after a step.
         stamp_s: Time of the contacts [s].
-        hand: Name of a hand; None: every contact of the world.
+        hands: Names of all hands of the world.
+        hand: Name of the hand to tell about; None: every contact of the world.
     """
     rows = []
     force = np.zeros(6)
     for index in range(data.ncon):
         contact = data.contact[index]
-        one, other = _body_name(model, contact.geom1), _body_name(model, contact.geom2)
-        if hand is not None and not (_is_part_of(one, hand) or _is_part_of(other, hand)):
+        names = [_body_name(model, geom) for geom in (contact.geom1, contact.geom2)]
+        owners = [name.partition("/")[0] if name.partition("/")[0] in hands else None for name in names]
+        if hand is not None:
+            sides = [side for side in (0, 1) if owners[side] == hand]
+        else:
+            ranks = [
+                _rank(model, geom, owner) for geom, owner in zip((contact.geom1, contact.geom2), owners, strict=True)
+            ]
+            sides = [0 if ranks[0] <= ranks[1] else 1]
+        if not sides:
             continue
         mujoco.mj_contactForce(model, data, index, force)
         frame = contact.frame.reshape(3, 3)
-        # The engine's normal points from the first geom into the second and its force acts on the second.
-        swap = _rank(model, contact.geom2, hand) < _rank(model, contact.geom1, hand)
-        sign = -1.0 if swap else 1.0
-        body, partner = (other, one) if swap else (one, other)
-        tangent = -sign * (force[1] * frame[1] + force[2] * frame[2])
-        normal = sign * frame[0]
-        rows.append((body, partner, contact.pos.copy(), normal, force[0], tangent, contact.friction[0], -contact.dist))
+        for side in sides:
+            # The engine's normal points from the first geom into the second and its force acts on the second.
+            sign = 1.0 if side == 0 else -1.0
+            tangent = -sign * (force[1] * frame[1] + force[2] * frame[2])
+            rows.append(
+                (
+                    names[side],
+                    names[1 - side],
+                    contact.pos.copy(),
+                    sign * frame[0],
+                    force[0],
+                    tangent,
+                    contact.friction[0],
+                    -contact.dist,
+                )
+            )
     columns = list(zip(*rows, strict=True)) if rows else [()] * 8
     normal = _matrix(columns[3])
     normal_force = np.array(columns[4], dtype=np.float64)
@@ -57,18 +86,11 @@ def _body_name(model: mujoco.MjModel, geom: int) -> str:
     return model.body(body).name if body > 0 else model.geom(geom).name
 
 
-def _is_part_of(body: str, hand: str) -> bool:
-    return body.startswith(f"{hand}/")
-
-
-def _rank(model: mujoco.MjModel, geom: int, hand: str | None) -> tuple[int, str]:
-    """The side from which a contact is told: the hand asked for, any hand, an object, what stands still."""
-    name = _body_name(model, geom)
-    if model.geom_bodyid[geom] == 0:
-        return 3, name
-    if hand is not None and _is_part_of(name, hand):
-        return 0, name
-    return (1 if "/" in name else 2), name
+def _rank(model: mujoco.MjModel, geom: int, owner: str | None) -> int:
+    """The side from which a contact of the world is told: a hand, then an object, then what stands still."""
+    if owner is not None:
+        return 0
+    return 1 if model.geom_bodyid[geom] > 0 else 2
 
 
 def _matrix(vectors: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
@@ -26,7 +27,7 @@ class _Prop:
     rpy_rad: Vec3 = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw [rad]."""
     friction: float = 0.8
-    """Sliding friction coefficient; the larger of the two touching surfaces counts."""
+    """Sliding friction coefficient against anything; between two objects the larger counts."""
     colour: Vec3 = (0.85, 0.45, 0.20)
     """Red, green, blue from 0 to 1."""
     fixed: bool = False
@@ -115,6 +116,6 @@ def _check_positive(label: str, value: float) -> None:
 
 
 def _check_vector(label: str, value: Vec3) -> Vec3:
-    if len(value) != 3 or not all(math.isfinite(part) for part in value):
+    if not isinstance(value, Sequence) or len(value) != 3 or not all(math.isfinite(part) for part in value):
         raise BadValue(label, value, "three finite numbers")
     return value

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from thenar.errors import UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Side
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
@@ -25,6 +25,13 @@ class Mount:
     driven: bool = False
     """True: the wrist follows `World.move_wrist`; False: it is fixed."""
 
+    def __post_init__(self) -> None:
+        """Refuse a pose that is none."""
+        for name in ("pos_m", "rpy_rad"):
+            value = getattr(self, name)
+            if len(value) != 3 or not all(math.isfinite(part) for part in value):
+                raise BadValue(f"Mount.{name}", value, "three finite numbers")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
@@ -37,7 +44,7 @@ class Scene:
     table_m: float | None = None
     """Height of a table top [m]; None: no table."""
     mounts: Mapping[Side, Mount] = field(default_factory=dict)
-    """How a hand of each side is held; a side that is missing is held palm up at the origin."""
+    """How a hand of each side is held; hands of other sides are held palm up, side by side."""
 
 
 ORANGE: Vec3 = (0.90, 0.49, 0.16)

@@ -40,7 +40,12 @@ class Snapshot:
     physics: FloatArray
     motors: NDArray[np.void]
     pending: NDArray[np.void]
+    damping: FloatArray
+    """Of joints and tendons, which the motors set at every step."""
+    names: tuple[str, ...]
+    """Hands and objects of the world it was taken of."""
     steps: int
+    owed_s: float
     commands: tuple[int, ...]
     wrist_goals: Mapping[str, tuple[FloatArray, FloatArray]]
 
@@ -59,6 +64,8 @@ class _Seat:
     latency_spread_s: float
     mocap: int
     """Number of the wrist's target among the mocap bodies; -1 when the hand is fixed."""
+    mount_qpos: int
+    """Where the pose of a driven wrist stands in qpos; -1 when the hand is fixed."""
     root_body: int
 
 
@@ -98,7 +105,11 @@ class World:
             raise BadValue("timestep_s", timestep_s, "seconds above 0 and at most 0.01")
         if profile not in ("measured", "ideal"):
             raise UnknownName("profile", profile, ("measured", "ideal"))
+        if not isinstance(seed, int):
+            raise BadValue("seed", seed, "a whole number")
         chosen = [hands] if isinstance(hands, (str, HandSpec)) else list(hands)
+        if not chosen:
+            raise BadValue("hands", hands, f"at least one of {', '.join(catalogue.names())}")
         specs = [catalogue.load(hand) if isinstance(hand, str) else hand for hand in chosen]
         doubled = {spec.name for spec in specs if sum(s.name == spec.name for s in specs) > 1}
         if doubled:
@@ -148,6 +159,7 @@ class World:
                 self.data.qpos[qpos] = angle
         self._motors, self._pending = (array.copy() for array in self._rest)
         self._steps = 0
+        self._owed_s = 0.0  # time asked for that is not yet a whole step
         self._commands = dict.fromkeys(self.hand_names, 0)
         self._wrist_goals: dict[str, tuple[FloatArray, FloatArray]] = {}
         mujoco.mj_forward(self.model, self.data)
@@ -199,30 +211,26 @@ class World:
         seat = self._seat(hand)
         if seat.mocap < 0:
             raise BadCommand(f"the wrist of {hand} is fixed; give it a Mount(driven=True) to move it")
-        goal_pos, goal_quat = self._wrist_goals.get(hand, self.wrist(hand))
-        if pos_m is not None:
-            goal_pos = np.asarray(pos_m, dtype=np.float64)
-        if quat_wxyz is not None:
-            goal_quat = np.asarray(quat_wxyz, dtype=np.float64)
-        if goal_pos.shape != (3,) or not np.all(np.isfinite(goal_pos)):
-            raise BadValue("pos_m", pos_m, "three finite numbers")
-        norm = np.linalg.norm(goal_quat)
-        if goal_quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
-            raise BadValue("quat_wxyz", quat_wxyz, "four numbers of norm 1, w first")
-        self._wrist_goals[hand] = (goal_pos, goal_quat / norm)
+        goal_pos, goal_quat = self._wrist_goals.get(hand, self._wrist_target(seat))
+        self._wrist_goals[hand] = _checked_pose(
+            goal_pos if pos_m is None else pos_m, goal_quat if quat_wxyz is None else quat_wxyz
+        )
 
     def wrist(self, hand: str) -> tuple[FloatArray, FloatArray]:
         """Where a hand's palm frame is: position [m] and quat_wxyz in the world."""
         seat = self._seat(hand)
-        R_wr = self.data.xmat[seat.root_body].reshape(3, 3)
-        return _palm_pose(seat.spec, self.data.xpos[seat.root_body], R_wr)
+        if seat.mount_qpos < 0:
+            return _palm_pose(seat.spec, self.data.xpos[seat.root_body], self.data.xquat[seat.root_body])
+        pose = self.data.qpos[seat.mount_qpos :][:7]
+        return _palm_pose(seat.spec, pose[:3], pose[3:])
 
     def advance(self, seconds: float) -> None:
-        """Let simulated time pass, in whole steps of the physics."""
+        """Let simulated time pass, in whole steps of the physics; what is left over counts for the next call."""
         if not (math.isfinite(seconds) and seconds >= 0.0):
             raise BadValue("seconds", seconds, "a finite number not below 0")
         before = self.snapshot()
-        steps = round(seconds / self.timestep_s)
+        owed_s = self._owed_s + seconds
+        steps = round(owed_s / self.timestep_s)
         model, data = self.model, self.data
         drives, dt = self._drives, self.timestep_s
         motors, pending, params = self._motors, self._pending, self._params
@@ -238,6 +246,7 @@ class World:
             self._steps += 1
             if done % CHECK_EVERY_STEPS == CHECK_EVERY_STEPS - 1:
                 self._check(before)
+        self._owed_s = owed_s - steps * dt
         if steps:
             self._contacts_s = self.time_s - dt
             self._check(before)
@@ -265,17 +274,29 @@ class World:
         )
 
     def contacts(self, hand: str | None = None) -> ContactSet:
-        """Contacts of the last step, of one hand (told from its side) or of the whole world."""
+        """Contacts of the last step: of one hand, told from the side of its links, or of the whole world, each once."""
         if hand is not None:
             self._seat(hand)
-        return read_contacts(self.model, self.data, stamp_s=self._contacts_s, hand=hand)
+        return read_contacts(self.model, self.data, stamp_s=self._contacts_s, hands=self.hand_names, hand=hand)
 
     def prop_pose(self, prop: str) -> tuple[FloatArray, FloatArray]:
         """Position [m] and quat_wxyz of an object in the world."""
-        if prop not in self.prop_names:
-            raise UnknownName("prop", prop, self.prop_names)
+        at = self._prop_qpos(prop)
+        if at is not None:
+            pose = self.data.qpos[at : at + 7].copy()
+            return pose[:3], pose[3:]
         body = self.model.body(prop).id
         return self.data.xpos[body].copy(), self.data.xquat[body].copy()
+
+    def place_prop(self, prop: str, *, pos_m: Vec3, quat_wxyz: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> None:
+        """Put a free object somewhere, at rest."""
+        at = self._prop_qpos(prop)
+        if at is None:
+            raise BadValue("prop", prop, "an object that is not fixed")
+        pos, quat = _checked_pose(pos_m, quat_wxyz)
+        self.data.qpos[at : at + 7] = [*pos, *quat]
+        dof = self.model.joint(prop).dofadr[0]
+        self.data.qvel[dof : dof + 6] = 0.0
 
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
@@ -285,9 +306,12 @@ class World:
     def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
         """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
         seat = self._seat(hand)
-        limits = np.broadcast_to(np.asarray(current_limit_a, dtype=np.float64), len(seat.spec.actuators))
-        if not np.all(np.isfinite(limits) & (limits > 0.0)):
-            raise BadValue("current_limit_a", current_limit_a, "numbers above 0")
+        motors = len(seat.spec.actuators)
+        limits = np.asarray(current_limit_a, dtype=np.float64)
+        if limits.shape not in ((), (motors,)) or not np.all(np.isfinite(limits) & (limits > 0.0)):
+            raise BadValue("current_limit_a", current_limit_a, f"one number above 0, or {motors} of them")
+        if not all(isinstance(actuator.motor, LeadScrew) for actuator in seat.spec.actuators):
+            raise BadValue("hand", hand, "a hand that measures its current; this one does not")
         self._motors[0, seat.motors]["current_limit_a"] = limits
 
     def inject_fault(self, hand: str, actuator: str, fault: Fault) -> None:
@@ -316,18 +340,26 @@ class World:
             physics=physics,
             motors=self._motors.copy(),
             pending=self._pending.copy(),
+            damping=np.concatenate([self.model.dof_damping, self.model.tendon_damping]),
+            names=(*self.hand_names, *self.prop_names),
             steps=self._steps,
+            owed_s=self._owed_s,
             commands=tuple(self._commands.values()),
             wrist_goals=dict(self._wrist_goals),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Come back to an instant; what follows is the same as it was, bit for bit."""
-        if snapshot.physics.size != mujoco.mj_stateSize(self.model, STATE):
-            raise BadValue("snapshot", f"of {snapshot.physics.size} numbers", "a snapshot of this world")
+        names = (*self.hand_names, *self.prop_names)
+        if snapshot.names != names or snapshot.physics.size != mujoco.mj_stateSize(self.model, STATE):
+            raise BadValue(
+                "snapshot", f"of {', '.join(snapshot.names)}", f"a snapshot of this world: {', '.join(names)}"
+            )
         mujoco.mj_setState(self.model, self.data, snapshot.physics, STATE)
         self._motors[:] = snapshot.motors
         self._pending[:] = snapshot.pending
+        self.model.dof_damping[:], self.model.tendon_damping[:] = np.split(snapshot.damping, [self.model.nv])
+        self._owed_s = snapshot.owed_s
         self._steps = snapshot.steps
         self._commands = dict(zip(self.hand_names, snapshot.commands, strict=True))
         self._wrist_goals = dict(snapshot.wrist_goals)
@@ -344,6 +376,17 @@ class World:
         if actuator not in seat.spec.actuator_names:
             raise UnknownName(f"actuator of {hand}", actuator, seat.spec.actuator_names)
         return self._motors[0, seat.motors][seat.spec.actuator_names.index(actuator)]
+
+    def _prop_qpos(self, prop: str) -> int | None:
+        """Where the pose of a free object stands in qpos; None for a fixed one."""
+        if prop not in self.prop_names:
+            raise UnknownName("prop", prop, self.prop_names)
+        first = self.model.body(prop).jntadr[0]
+        return None if first < 0 else int(self.model.jnt_qposadr[first])
+
+    def _wrist_target(self, seat: _Seat) -> tuple[FloatArray, FloatArray]:
+        """The palm pose a driven wrist is being held at."""
+        return _palm_pose(seat.spec, self.data.mocap_pos[seat.mocap], self.data.mocap_quat[seat.mocap])
 
     def _random(self, stream: int, hand: str, count: int) -> np.random.Generator:
         """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
@@ -424,6 +467,7 @@ def _seats(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str
             latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
             latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
             mocap=model.body(f"{spec.name}/mount_target").mocapid[0] if driven else -1,
+            mount_qpos=model.joint(f"{spec.name}/mount").qposadr[0] if driven else -1,
             root_body=model.body(f"{spec.name}/{spec.root}").id,
         )
         first += len(spec.actuators)
@@ -439,6 +483,11 @@ def _mounts(specs: Sequence[HandSpec], scene: Scene, own: Mapping[str, Mount]) -
     for place, spec in enumerate(specs):
         beside = Mount(pos_m=(0.30 * (place - (len(specs) - 1) / 2), 0.0, 0.0))
         mounts[spec.name] = own.get(spec.name) or scene.mounts.get(spec.side) or beside
+        shared = [name for name, mount in mounts.items() if mount == mounts[spec.name] and name != spec.name]
+        if shared:
+            raise BadValue(
+                "hands", [shared[0], spec.name], "one hand a side in this scene, or mounts= for each of them"
+            )
     return mounts
 
 
@@ -447,19 +496,32 @@ def _ideal(spec: HandSpec) -> HandSpec:
     return replace(spec, actuators=actuators)
 
 
-def _palm_pose(spec: HandSpec, root_pos: FloatArray, R_wr: FloatArray) -> tuple[FloatArray, FloatArray]:
-    here = Mount(pos_m=(0.0, 0.0, 0.0))
-    offset, R_pr = root_pose(spec, here)  # the root in a palm frame at the origin
-    R_wp = R_wr @ R_pr.T
+def _palm_pose(spec: HandSpec, root_pos: FloatArray, root_quat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    offset, R_pr = root_pose(spec, Mount())  # the root in a palm frame at the origin
+    R_wp = _matrix_of(root_quat) @ R_pr.T
     return root_pos - R_wp @ offset, quat_wxyz_from_matrix(R_wp)
 
 
 def _root_goal(spec: HandSpec, palm_pos: FloatArray, palm_quat: FloatArray) -> tuple[FloatArray, FloatArray]:
-    offset, R_pr = root_pose(spec, Mount(pos_m=(0.0, 0.0, 0.0)))
-    R_wp = np.zeros(9)
-    mujoco.mju_quat2Mat(R_wp, palm_quat)
-    R_wp = R_wp.reshape(3, 3)
+    offset, R_pr = root_pose(spec, Mount())
+    R_wp = _matrix_of(palm_quat)
     return palm_pos + R_wp @ offset, quat_wxyz_from_matrix(R_wp @ R_pr)
+
+
+def _matrix_of(quat_wxyz: FloatArray) -> FloatArray:
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, quat_wxyz)
+    return R.reshape(3, 3)
+
+
+def _checked_pose(pos_m: Sequence[float], quat_wxyz: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    pos, quat = np.asarray(pos_m, dtype=np.float64), np.asarray(quat_wxyz, dtype=np.float64)
+    if pos.shape != (3,) or not np.all(np.isfinite(pos)):
+        raise BadValue("pos_m", pos_m, "three finite numbers")
+    norm = np.linalg.norm(quat)
+    if quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
+        raise BadValue("quat_wxyz", quat_wxyz, "four numbers of norm 1, w first")
+    return pos, quat / norm
 
 
 def _check_command(hand: str, spec: HandSpec, field: str, values: FloatArray) -> None:

@@ -1,0 +1,172 @@
+"""Calibration files: what a hand's skin is made of and how its sensor reads, in TOML.
+
+::
+
+    gain_counts_per_n = 1000.0     # for every pad ...
+
+    [pads.index_top]               # ... and other values for one pad
+    gain_counts_per_n = 850.0
+    dead = [[0, 3], [11, 7]]       # taxels that always read their offset
+
+Everything has a default (the ``ideal`` or the ``measured`` profile), so a file holds only what was calibrated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from thenar.errors import BadFile, UnknownName
+from thenar.hands.spec import HandSpec
+
+Profile = Literal["ideal", "measured"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PadCalibration:
+    """One pad's skin and sensor."""
+
+    young_pa: float = 1.0e6
+    """Young's modulus of the skin [Pa]. Assumed: soft silicone rubber."""
+    thickness_m: float = math.inf
+    """Thickness of the skin on the bone [m]; infinite: a half-space."""
+    gain_counts_per_n: float = 1000.0
+    """Counts per newton on one taxel, as public simulators of this hand assume."""
+    gain_spread: float = 0.0
+    """Standard deviation of the gain from taxel to taxel, as a share of it."""
+    offset_counts: float = 0.0
+    """Reading with nothing touching."""
+    offset_spread_counts: float = 0.0
+    """Standard deviation of that from taxel to taxel."""
+    noise_counts: float = 0.0
+    """Standard deviation of every reading."""
+    hysteresis: float = 0.0
+    """Share of a past load that is still read after it is gone."""
+    hysteresis_s: float = 1.0
+    """Time constant with which that fades [s]."""
+    saturation_counts: float = 4095.0
+    """Largest reading: 12 bits."""
+    remove_offset: bool = True
+    """True: the offset is subtracted, so that noise can read below zero."""
+    dead: tuple[tuple[int, int], ...] = ()
+    """Row and column of taxels that do not respond."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A hand's whole skin."""
+
+    rate_hz: float = 100.0
+    """Readings per second."""
+    latency_s: float = 0.0
+    """Age of a reading when it is delivered [s]."""
+    bare: PadCalibration = field(default_factory=PadCalibration)
+    """Skin beside the pads, and values of every pad that has none of its own."""
+    pads: Mapping[str, PadCalibration] = field(default_factory=dict)
+    """Pads with values of their own."""
+
+    def pad(self, name: str) -> PadCalibration:
+        """Calibration of one pad."""
+        return self.pads.get(name, self.bare)
+
+
+IDEAL = Calibration()
+# Ref: recordings of a real RH56DFTP show idle offsets, dead channels and a noise floor below about 80 counts; the
+# figures themselves are not published, so these are assumed.
+MEASURED = Calibration(
+    rate_hz=50.0,
+    latency_s=0.01,
+    bare=PadCalibration(
+        gain_spread=0.08, offset_counts=40.0, offset_spread_counts=20.0, noise_counts=4.0, hysteresis=0.03
+    ),
+)
+PROFILES: dict[Profile, Calibration] = {"ideal": IDEAL, "measured": MEASURED}
+
+_PAD_FIELDS = {f.name: f for f in fields(PadCalibration)}
+_HAND_FIELDS = {"rate_hz", "latency_s"}
+_MAY_BE_ZERO = {"gain_spread", "offset_counts", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"}
+
+
+def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -> Calibration:
+    """Read and check a calibration file; a wrong entry is named with its line.
+
+    Args:
+        path: The TOML file.
+        hand: The hand it is for; its pads are the names it may use.
+        base: Values for everything the file does not say.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        entries = tomllib.loads(text)
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadFile(path, f"not a TOML file: {error}") from error
+    tables = entries.pop("pads", {})
+    if not isinstance(tables, dict):
+        raise BadFile(path, f"line {_line(text, 'pads')}: 'pads' must hold one table a pad")
+    known = {*_PAD_FIELDS, *_HAND_FIELDS}
+    common: dict[str, Any] = {}
+    whole: dict[str, float] = {}
+    for key, value in entries.items():
+        if key not in known:
+            raise BadFile(path, f"line {_line(text, key)}: unknown entry {key!r}; it takes: {', '.join(sorted(known))}")
+        checked = _checked(path, text, key, value, hand, None)
+        (whole if key in _HAND_FIELDS else common)[key] = checked
+    bare = replace(base.bare, **common)
+    pads = {name: replace(own, **common) for name, own in base.pads.items()}
+    names = [pad.name for pad in hand.pads]
+    for name, table in tables.items():
+        if name not in names:
+            error = UnknownName("pad", name, names)
+            raise BadFile(path, f"line {_line(text, 'pads.' + name)}: {error}")
+        own: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in _PAD_FIELDS:
+                where = _line(text, key, after=f"pads.{name}")
+                raise BadFile(
+                    path, f"line {where}: unknown entry {key!r} of {name}; it takes: {', '.join(sorted(_PAD_FIELDS))}"
+                )
+            own[key] = _checked(path, text, key, value, hand, name)
+        pads[name] = replace(pads.get(name, bare), **own)
+    return replace(base, bare=bare, pads=pads, **whole)
+
+
+def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
+    where = f"line {_line(text, key, after=f'pads.{pad}' if pad else None)}: {key!r}" + (f" of {pad}" if pad else "")
+    if key == "remove_offset":
+        if not isinstance(value, bool):
+            raise BadFile(path, f"{where} is {value!r}; wanted true or false")
+        return value
+    if key == "dead":
+        if pad is None:
+            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME]")
+        spec = hand.pad(pad)
+        cells = [tuple(cell) for cell in value] if isinstance(value, list) else None
+        inside = cells is not None and all(
+            len(c) == 2 and all(isinstance(x, int) for x in c) and 0 <= c[0] < spec.rows and 0 <= c[1] < spec.cols
+            for c in cells
+        )
+        if cells is None or not inside:
+            raise BadFile(path, f"{where} is {value!r}; wanted [[row, column], ...] within {spec.rows} x {spec.cols}")
+        return tuple(cells)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    least = 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
+    if not number or value < least or (math.isinf(value) and key != "thickness_m"):
+        raise BadFile(path, f"{where} is {value!r}; wanted a number {'not below' if least == 0.0 else 'above'} 0")
+    return float(value)
+
+
+def _line(text: str, key: str, *, after: str | None = None) -> int:
+    """Number of the line on which an entry stands."""
+    lines = text.splitlines()
+    start = 0
+    if after is not None:
+        start = next((n for n, line in enumerate(lines) if f"[{after}]" in line.replace(" ", "")), 0)
+    pattern = re.compile(rf"^\s*\[?\"?{re.escape(key)}\"?\s*(=|\])")
+    return next((n for n in range(start, len(lines)) if pattern.match(lines[n])), 0) + 1

@@ -1,0 +1,74 @@
+"""What the taxels would say: force into counts, with gain, offset, noise, hysteresis, dead cells and saturation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.hands.spec import HandSpec
+from thenar.touch.calibration import Calibration
+
+FloatArray = NDArray[np.float64]
+
+TAXELS_STREAM, NOISE_STREAM = 10, 11  # of random numbers
+
+
+class Sensor:
+    """All taxels of a hand."""
+
+    def __init__(self, hand: HandSpec, calibration: Calibration, *, seed: int):
+        """Draw every taxel's own gain and offset, from the seed."""
+        self._seed = seed
+        draws = np.random.Generator(np.random.Philox(key=[seed & 0xFFFFFFFF, TAXELS_STREAM]))
+        columns: dict[str, list[FloatArray]] = {
+            name: [] for name in ("gain", "offset", "noise", "memory", "fade_s", "top", "removed")
+        }
+        for pad in hand.pads:
+            own = calibration.pad(pad.name)
+            gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
+            gain = own.gain_counts_per_n * (1.0 + own.gain_spread * gain_draw)
+            for row, col in own.dead:
+                gain[row, col] = 0.0
+            offset = own.offset_counts + own.offset_spread_counts * offset_draw
+            columns["gain"].append(gain.ravel())
+            columns["offset"].append(offset.ravel())
+            columns["removed"].append((np.round(offset) * own.remove_offset).ravel())
+            for name, value in (
+                ("noise", own.noise_counts),
+                ("memory", own.hysteresis),
+                ("fade_s", own.hysteresis_s),
+                ("top", own.saturation_counts),
+            ):
+                columns[name].append(np.full(pad.taxels, value))
+        empty = np.zeros(0)
+        self._gain, self._offset, self._noise, self._memory, self._fade_s, self._top, self._removed = (
+            np.concatenate(parts) if parts else empty for parts in columns.values()
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget past loads."""
+        self._past_n = np.zeros(len(self._gain))
+        self._last_s = math.nan
+        self._readings = 0
+
+    def read(self, force_n: FloatArray, *, stamp_s: float) -> NDArray[np.int64]:
+        """Counts of every taxel under these forces [N]."""
+        if not len(force_n):
+            return np.zeros(0, dtype=np.int64)
+        if not math.isnan(self._last_s) and stamp_s > self._last_s:
+            share = 1.0 - np.exp(-(stamp_s - self._last_s) / self._fade_s)
+            self._past_n += share * (force_n - self._past_n)
+        self._last_s = stamp_s
+        # The skin creeps: what is read lags a little behind what presses.
+        felt_n = force_n + self._memory * (self._past_n - force_n)
+        raw = self._offset + self._gain * felt_n
+        if np.any(self._noise > 0.0):
+            key = [self._seed & 0xFFFFFFFF, NOISE_STREAM]
+            random = np.random.Generator(np.random.Philox(key=key, counter=[0, self._readings, 0, 0]))
+            raw = raw + self._noise * random.standard_normal(len(raw))
+        self._readings += 1
+        converted = np.clip(np.round(raw), 0.0, self._top)
+        return (converted - self._removed).astype(np.int64)

@@ -1,0 +1,1 @@
+"""The running twin: who feeds whom."""
