@@ -28,9 +28,10 @@ def test_one_hand_tells_every_number_with_its_source(name: str, capsys):
     main(["hands", name, "--json"])
     told = json.loads(capsys.readouterr().out)
     spec = hands.load(name)
-    assert [row["motor"] for row in told["motors"]] == list(spec.actuator_names)
-    assert [row["joint"] for row in told["joints"]] == list(spec.joint_names)
-    for section in ("motors", "joints", "couplings", "tendons", "links", "pads", "variants"):
+    assert [row["name"] for row in told["motors"]] == list(spec.actuator_names)
+    assert [row["pos_m"] for row in told["joints"]] == [list(joint.pos_m) for joint in spec.joints]
+    assert all(row["motor"]["source"] for row in told["motors"])
+    for section in ("joints", "couplings", "tendons", "links", "pads"):
         assert all(row["source"] for row in told[section])
     main(["hands", name])
     assert "[1]" in capsys.readouterr().out
@@ -38,8 +39,8 @@ def test_one_hand_tells_every_number_with_its_source(name: str, capsys):
 
 def test_a_variant_changes_the_couplings_that_are_shown(capsys):
     main(["hands", "inspire_right", "--variant", "xr_teleoperate", "--json"])
-    laws = {row["joint"]: row["law"] for row in json.loads(capsys.readouterr().out)["couplings"]}
-    assert laws["thumb_3"] == "1.6 * thumb_2"
+    laws = {row["joint"]: (row["ratio"], row["driver"]) for row in json.loads(capsys.readouterr().out)["couplings"]}
+    assert laws["thumb_3"] == (1.6, "thumb_2")
 
 
 def test_scenes_and_info_have_json(capsys):
@@ -56,7 +57,7 @@ def test_render_writes_a_picture(tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
 
 
-def test_demo_shows_a_hand_that_ends_up_holding_the_ball(tmp_path, capsys):
+def test_demo_shows_a_hand_whose_fingers_stop_on_force(capsys):
     main(["demo", "--no-pictures", "--seconds", "2.5"])
     out = capsys.readouterr().out
     assert "inspire_right" in out
@@ -70,6 +71,9 @@ def test_demo_shows_a_hand_that_ends_up_holding_the_ball(tmp_path, capsys):
         (["render", "reflex", "--pose", "victory"], "no pose named 'victory'"),
         (["render", "missing.toml"], "missing.toml: cannot be read"),
         (["demo", "--seconds", "-1"], "--seconds is -1.0; wanted"),
+        (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
+        (["hands", "--variant", "xr_teleoperate"], "the name of a hand before it"),
+        (["render", "reflex", "-o", "x.jpg"], "must end in .png"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):
@@ -84,5 +88,6 @@ def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
     shown = subprocess.run(
         [sys.executable, "-m", "thenar.cli", verb, "--help"], capture_output=True, text=True, check=True
     ).stdout
-    assert "usage: thenar" in shown
-    assert "thenar" in shown.split("usage:")[1].split("\n", 1)[1] or "Print" in shown or "List" in shown
+    assert shown.startswith(f"usage: thenar {verb}") or "usage: thenar" in shown
+    examples = shown.count(f"thenar {verb}") - 1
+    assert examples >= (0 if verb in ("scenes", "info") else 2)

@@ -182,6 +182,26 @@ def test_a_stopped_finger_restarts_on_a_new_target_but_not_on_a_new_limit(blocke
     assert world.state(hand).force_n[2] > 2.0 * held_n
 
 
+@pytest.mark.parametrize("rate_hz", [10, 100])
+def test_a_client_that_streams_its_target_keeps_the_force_limit(rate_hz: int, blocked_middle):
+    hand = "inspire_right"
+    world = blocked_middle(hand)
+    peaks = []
+    for stream in (False, True):
+        world.reset()
+        command = HandCommand.closing(only(2, 1.0), speed=0.025, force_limit_n=250 * GRAM_FORCE_N)
+        world.command(hand, command)
+        peak = 0.0
+        for _ in range(30 * rate_hz):
+            if stream:
+                world.command(hand, command)
+            world.advance(1 / rate_hz)
+            peak = max(peak, world.state(hand).force_n[2])
+        assert world.state(hand).status[2] == MotorStatus.FORCE_REACHED
+        peaks.append(peak)
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.15)
+
+
 def test_a_lead_screw_holds_against_a_push_without_power():
     hand = "inspire_right"
     world = thenar.World(hand, profile="ideal")
@@ -334,6 +354,10 @@ def test_nan_holds_target_speed_and_limit():
     world.command(hand, HandCommand.to(np.full(6, np.nan)))
     world.advance(1.0)
     np.testing.assert_allclose(world.state(hand).angle_rad, before, atol=2e-3)
+    world.command(hand, HandCommand.closing(0.9))  # speed is NaN: still half the top speed
+    world.advance(0.2)
+    moved = world.state(hand).angle_rad - before
+    np.testing.assert_allclose(moved[:4], 0.2 * 0.5 * world.hand(hand).top_speed_rad_s[:4], rtol=0.15)
 
 
 def test_commands_take_effect_in_the_order_they_were_sent_even_at_1_khz():

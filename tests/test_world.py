@@ -10,7 +10,7 @@ import thenar
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
 from thenar.signals import HandCommand, MotorStatus
-from thenar.sim import bench, scenes
+from thenar.sim import bench, picture, scenes
 
 GRAVITY = 9.81
 
@@ -154,9 +154,78 @@ def test_reset_is_a_fresh_world():
     assert used.time_s == pytest.approx(0.4)
 
 
-def test_snapshot_of_another_world_is_refused():
+@pytest.mark.parametrize("other", ["inspire_right", "inspire_left"])
+def test_snapshot_of_another_world_is_refused(other: str):
+    mine = "reflex" if other == "inspire_right" else "inspire_right"  # the second pair has arrays of equal size
     with pytest.raises(BadValue, match="a snapshot of this world"):
-        thenar.World("reflex").restore(thenar.World("inspire_right").snapshot())
+        thenar.World(mine).restore(thenar.World(other).snapshot())
+
+
+def test_contacts_after_a_restore_do_not_depend_on_what_came_before():
+    world = thenar.World("inspire_right", scene="palm_drop", seed=2)
+    world.command("inspire_right", HandCommand.closing(0.8))
+    world.advance(1.0)
+    saved = world.snapshot()
+    world.restore(saved)
+    first = world.contacts().force_n
+    world.command("inspire_right", HandCommand.closing(0.0))
+    world.advance(1.0)
+    world.restore(saved)
+    np.testing.assert_array_equal(world.contacts().force_n, first)
+
+
+def test_many_short_advances_are_as_long_as_one():
+    world = thenar.World("reflex")
+    for _ in range(60):
+        world.advance(1 / 60)
+    assert world.time_s == pytest.approx(1.0, abs=0.001)
+    for _ in range(100):
+        world.advance(0.0005)
+    assert world.time_s == pytest.approx(1.05, abs=0.001)
+
+
+def test_a_pinch_is_told_from_the_side_of_both_fingers():
+    world = picture.posed_world(hands.load("inspire_right"), "pinch")
+    touching = world.contacts("inspire_right")
+    assert set(touching.body) == set(touching.partner) == {"inspire_right/index_2", "inspire_right/thumb_4"}
+    np.testing.assert_allclose(touching.force_n.sum(axis=0), 0.0, atol=1e-12)
+    assert len(world.contacts()) == len(touching) / 2
+
+
+@pytest.mark.parametrize("friction", [0.05, 0.4])
+def test_an_object_slides_off_a_slope_steeper_than_its_own_friction(friction: float):
+    slope = 0.2  # rad; tan is 0.203
+    lying = (slope, 0.0, 0.0)
+    block = thenar.Box(
+        size_m=(0.02, 0.02, 0.01), pos_m=(0.0, 0.0, 0.0066), rpy_rad=(slope, 0.0, 0.0), friction=friction
+    )
+    mount = thenar.Mount(rpy_rad=lying)
+    world = thenar.World("inspire_right", props=[block], mounts={"inspire_right": mount})
+    world.advance(0.5)
+    moved = np.linalg.norm(world.prop_pose("box")[0] - np.array(block.pos_m))
+    assert (moved > 0.02) == (friction < math.tan(slope))
+
+
+def test_turning_a_driven_wrist_many_times_does_not_move_it():
+    world = thenar.World("inspire_right", mounts={"inspire_right": thenar.Mount(driven=True)})
+    before, _ = world.wrist("inspire_right")
+    for _ in range(100):
+        world.move_wrist("inspire_right", quat_wxyz=(1.0, 0.0, 0.0, 0.0))
+        world.advance(0.02)
+    np.testing.assert_allclose(world.wrist("inspire_right")[0], before, atol=2e-3)
+
+
+def test_two_hands_of_one_side_in_a_scene_need_mounts():
+    with pytest.raises(BadValue, match="mounts="):
+        thenar.World(["inspire_right", "fourier_right"], scene="table")
+
+
+def test_an_object_can_be_placed_and_is_read_where_it_was_put():
+    world = thenar.World("reflex", scene="palm_drop")
+    world.place_prop("cube_1", pos_m=(0.3, 0.2, 0.5))
+    np.testing.assert_array_equal(world.prop_pose("cube_1")[0], (0.3, 0.2, 0.5))
+    with pytest.raises(BadValue, match="not fixed"):
+        thenar.World("reflex", props=[thenar.Sphere(fixed=True)]).place_prop("sphere", pos_m=(0, 0, 0))
 
 
 @pytest.mark.parametrize("hand", hands.names())
@@ -299,6 +368,9 @@ def test_closing_by_more_than_all_is_refused():
         (lambda: thenar.Cylinder(length_m=math.nan), "Cylinder.length_m"),
         (lambda: thenar.Capsule(friction=-0.1), "Capsule.friction"),
         (lambda: thenar.Ellipsoid(pos_m=(0.0, math.inf, 0.0)), "Ellipsoid.pos_m"),
+        (lambda: thenar.Mount(pos_m=(math.nan, 0.0, 0.0)), "Mount.pos_m"),
+        (lambda: thenar.World([]), "hands"),
+        (lambda: thenar.World("reflex", props=[thenar.Sphere(name="a/b")]), "name of a prop"),
     ],
 )
 def test_an_impossible_object_is_refused_by_the_name_of_its_field(make, field: str):

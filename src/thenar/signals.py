@@ -199,10 +199,6 @@ class ContactSet:
         """Number of contacts."""
         return len(self.body)
 
-    def between(self, body: str, partner: str) -> ContactSet:
-        """Only the contacts between these two bodies, names as in the fields."""
-        return self.where([b == body and p == partner for b, p in zip(self.body, self.partner, strict=True)])
-
     def where(self, keep: Sequence[bool]) -> ContactSet:
         """Only the contacts marked in ``keep``."""
         chosen = np.flatnonzero(np.asarray(keep, dtype=bool))

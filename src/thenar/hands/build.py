@@ -179,15 +179,13 @@ def _add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pa
             vertices, faces = loft_mesh(look)
             spec.add_mesh(name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist())
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
-            tone = getattr(palette, look.tone)
         else:
-            geom = _add_shape(body, look)
-            tone = palette.skin if isinstance(look, Box) else palette.dark
+            geom = _add_shape(body, look.shape)
         geom.name = name
         geom.group = LOOKS_GROUP
         geom.contype = geom.conaffinity = 0
         geom.mass = 0.0
-        geom.rgba = [*tone, 1.0]
+        geom.rgba = [*getattr(palette, look.tone), 1.0]
 
 
 def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Shape, Station, Vec3
 from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tip
 
 URDF = "fourier_left_hand_6dof URDF"
@@ -105,7 +105,7 @@ ACROSS: Vec3 = (0.0, 0.0, 1.0)
 def _link(
     name: str,
     skin: Shape | None = None,
-    looks: tuple[Loft | Shape, ...] = (),
+    looks: tuple[Loft | Painted, ...] = (),
     solids: tuple[Shape, ...] = (),
 ) -> Link:
     mass, com, inertia = INERTIALS[name]
@@ -169,7 +169,9 @@ def _thumb_links() -> tuple[Link, ...]:
             "thumb_proximal_yaw",
             None,
             (
-                Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105),
+                Painted(
+                    shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105), tone="dark"
+                ),
                 _loft((0.004, 0.0, 0.0092, 0.0085), (0.020, 0.0, 0.0086, 0.0085), dome_m=0.002),
             ),
         ),
@@ -351,7 +353,7 @@ LEFT = HandSpec(
     poses={
         "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         "fist": (1.0, 1.0, 1.0, 1.0, 0.60, 0.75),
-        "pinch": (0.55, 0.0, 0.0, 0.0, 0.45, 0.85),
+        "pinch": (0.66, 0.0, 0.0, 0.0, 0.62, 0.88),
         "point": (0.0, 1.0, 1.0, 1.0, 0.60, 0.75),
     },
     notes=(

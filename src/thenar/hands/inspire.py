@@ -13,7 +13,7 @@ from dataclasses import replace
 from thenar.hands.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.inspire_motor import FTP_MOTORS
 from thenar.hands.mirror import Axis, mirrored, with_frame_moved
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Station, Vec3
 from thenar.hands.spec import (
     Actuator,
     HandSpec,
@@ -263,8 +263,13 @@ def _thumb_links() -> tuple[Link, Link, Link, Link]:
             mass_kg=0.00746,
             source=f"{URDF}: mass; size from the link's 21.2 x 20.2 x 30.7 mm",
             looks=(
-                Cylinder(start_m=(0.0, 0.0, -0.012), end_m=(0.0, 0.0, 0.0175), radius_m=0.0102),
-                Box(centre_m=(-0.0045, 0.005, 0.0045), half_m=(0.0062, 0.0062, 0.0085), rpy_rad=(0, 0, 2.4)),
+                Painted(
+                    shape=Cylinder(start_m=(0.0, 0.0, -0.012), end_m=(0.0, 0.0, 0.0175), radius_m=0.0102), tone="dark"
+                ),
+                Painted(
+                    shape=Box(centre_m=(-0.0045, 0.005, 0.0045), half_m=(0.0062, 0.0062, 0.0085), rpy_rad=(0, 0, 2.4)),
+                    tone="dark",
+                ),
             ),
             solids=(Cylinder(start_m=(0.0, 0.0, -0.010), end_m=(0.0, 0.0, 0.0165), radius_m=0.0098),),
         ),
@@ -406,7 +411,10 @@ def _base() -> Link:
                 dome_m=0.001,
             ),
             # The palm's tactile pad, 50 x 30 mm.
-            Box(centre_m=(-0.00037, PALM_FACE_M - 0.0004, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
+            Painted(
+                shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0004, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
+                tone="skin",
+            ),
         ),
     )
 
@@ -482,6 +490,7 @@ def _joints() -> tuple[Joint, ...]:
     return tuple(
         replace(
             joint,
+            # Assumed: gears and linkage of a finger, of the order of the finger's own inertia.
             armature_kgm2=1e-4 if joint.name in driven else 1e-5,
             damping_nms_rad=0.0 if joint.name in driven else 5e-4,
         )
@@ -517,9 +526,9 @@ ACTUATORS = (
 # Closing fractions: little, ring, middle, index, thumb bend, thumb rotation.
 POSES = {
     "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    "fist": (1.0, 1.0, 1.0, 1.0, 0.10, 0.90),
+    "fist": (1.0, 1.0, 1.0, 1.0, 0.45, 0.35),
     "pinch": (0.0, 0.0, 0.0, 0.60, 0.70, 1.0),
-    "point": (1.0, 1.0, 1.0, 0.0, 0.10, 0.90),
+    "point": (1.0, 1.0, 1.0, 0.0, 0.45, 0.35),
 }
 
 _PALM_PAD = Pad(

@@ -13,7 +13,7 @@ from thenar.hands.inspire import PALETTE
 from thenar.hands.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.inspire_motor import DFX_MOTORS
 from thenar.hands.mirror import Axis, mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Station, Vec3
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, PalmFrame, Tip
 
 URDF = "dexsuite/dex-urdf inspire_hand_right"
@@ -123,7 +123,11 @@ def _thumb_links() -> tuple[Link, ...]:
             name="thumb_proximal_base",
             mass_kg=0.0018869,
             source=SIZES,
-            looks=(Cylinder(start_m=(0.0, 0.0, -0.011), end_m=(0.0, 0.0, 0.004), radius_m=0.0088),),
+            looks=(
+                Painted(
+                    shape=Cylinder(start_m=(0.0, 0.0, -0.011), end_m=(0.0, 0.0, 0.004), radius_m=0.0088), tone="dark"
+                ),
+            ),
         ),
         bone("thumb_proximal", 0.0066075, THUMB_2_ORIGIN, 0.0092, start_at=0.006),
         bone("thumb_intermediate", 0.0037847, THUMB_3_ORIGIN, 0.0080, start_at=0.002),
@@ -294,9 +298,9 @@ RIGHT = HandSpec(
     # Closing fractions: little, ring, middle, index, thumb bend, thumb rotation.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        "fist": (1.0, 1.0, 1.0, 1.0, 0.55, 0.90),
+        "fist": (1.0, 1.0, 1.0, 1.0, 0.75, 0.35),
         "pinch": (0.0, 0.0, 0.0, 0.60, 0.62, 1.0),
-        "point": (1.0, 1.0, 1.0, 0.0, 0.55, 0.90),
+        "point": (1.0, 1.0, 1.0, 0.0, 0.75, 0.35),
     },
     variants=LAWS,
     notes=(

@@ -49,7 +49,7 @@ def _motor(
         latency_s=0.054,  # with the 12 ms in which the finger gets going: first motion after 66 ms, as measured
         latency_spread_s=0.0022,  # p90 is 3 ms and p99 4 ms above the median
         reaction_s=REACTION_S,
-        stop_s=0.010,
+        stop_s=0.010,  # from the same fit: the motor brakes at once
         stiffness_n=SPRING_A * stroke * GRAM_FORCE_N,
         stiffening_n=SPRING_B * stroke**3 * GRAM_FORCE_N,
         stall_n=STALL_COUNTS * GRAM_FORCE_N,
@@ -58,18 +58,18 @@ def _motor(
         newton_per_reported=_NEWTON_PER_COUNT[name] / GRAM_FORCE_N,
         force_max_n=force_max_n,
         default_force_n=1000 * GRAM_FORCE_N,
-        damping_nms_rad=0.02,
+        damping_nms_rad=0.02,  # assumed: about critical for the lightest finger
         idle_a=IDLE_A,
         drive_a=FREE_A - IDLE_A,
         amps_per_n=(GRIP_A - FREE_A) / grip_n,
-        current_limit_a=1.5,
+        current_limit_a=1.5,  # assumed: twice the largest grip; CURRENT is reported up to 2 A
         # Heat: no public figure. Free motion warms by 10 C; stalls at the default limit trip within two minutes.
         heating_c_per_a2=250.0,
         cooling_s=60.0,
         trip_c=70.0,
         recover_c=60.0,
         angle_noise=0.002,  # "a few counts" of 1000 at rest
-        force_noise_n=5 * GRAM_FORCE_N,
+        force_noise_n=5 * GRAM_FORCE_N,  # assumed: half of the manual's 0.1 N resolution
         source=source,
     )
 

@@ -25,7 +25,7 @@ _KEYS = {"hand": str, "file": str, "name": str, "joints": dict, "links": dict}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mapping:
+class MappingFile:
     """What a mapping file says."""
 
     hand: str
@@ -35,7 +35,7 @@ class Mapping:
     model: OwnModel
 
 
-def read_own_model(path: Path) -> Mapping:
+def read_own_model(path: Path) -> MappingFile:
     """Read and check a mapping file; nothing of the model itself is read yet."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -55,4 +55,4 @@ def read_own_model(path: Path) -> Mapping:
     if not file.is_file():
         raise BadFile(path, f"entry 'file' names {file}, which is not there")
     model = OwnModel(path=file, joints=entries["joints"], links=entries.get("links", {}))
-    return Mapping(hand=entries["hand"], name=entries.get("name", entries["hand"]), model=model)
+    return MappingFile(hand=entries["hand"], name=entries.get("name", entries["hand"]), model=model)

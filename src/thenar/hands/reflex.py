@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from thenar.hands.shapes import Box, Cylinder, Loft, Shape, Station, Vec3
+from thenar.hands.shapes import Box, Cylinder, Loft, Painted, Shape, Station, Vec3
 from thenar.hands.spec import (
     Actuator,
     Coupling,
@@ -112,7 +112,10 @@ def _base() -> Link:
                 tone="skin",
                 dome_m=0.002,
             ),
-            Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012)),
+            Painted(
+                shape=Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012)),
+                tone="body",
+            ),
         ),
     )
 
@@ -123,8 +126,14 @@ def _swivel(number: int) -> Link:
         mass_kg=0.02,
         source=SIZES,
         looks=(
-            Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165),
-            Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095)),
+            Painted(
+                shape=Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165),
+                tone="dark",
+            ),
+            Painted(
+                shape=Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095)),
+                tone="body",
+            ),
         ),
     )
 
@@ -150,7 +159,7 @@ def _hinge(
         axis=axis,
         lower_rad=lower_rad,
         upper_rad=upper_rad,
-        source=f"{XACRO}: origin and axis; {STACK}: limits",
+        source=f"{XACRO}: origin and axis; {STACK}: limits; damping and armature assumed",
         damping_nms_rad=0.01,
         armature_kgm2=1e-4,
         spring_nm_rad=spring_nm_rad,
@@ -240,8 +249,8 @@ HAND = HandSpec(
     # Closing fractions: f1, f2, f3, preshape.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0),
-        "fist": (0.62, 0.62, 0.62, 0.0),
-        "pinch": (0.50, 0.50, 0.50, 0.0),
+        "fist": (0.75, 0.75, 0.75, 0.0),
+        "pinch": (0.70, 0.70, 0.0, 1.0),
         "point": (0.0, 0.62, 0.62, 0.0),
     },
     notes=(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Shape, Sphere, Station, Vec3
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tendon, Tip
 
 URDF = "shadow-robot sr_common E3M5"
@@ -51,7 +51,11 @@ def _finger_links(finger: str) -> tuple[Link, ...]:
             name=f"{finger}knuckle",
             mass_kg=0.008,
             source=f"{URDF}: mass; 9 mm knuckle",
-            looks=(Cylinder(start_m=(-0.0085, 0.0, 0.0), end_m=(0.0085, 0.0, 0.0), radius_m=0.009),),
+            looks=(
+                Painted(
+                    shape=Cylinder(start_m=(-0.0085, 0.0, 0.0), end_m=(0.0085, 0.0, 0.0), radius_m=0.009), tone="dark"
+                ),
+            ),
         ),
         Link(
             name=f"{finger}proximal",
@@ -104,7 +108,12 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=0.010,
             source=PRIMITIVES,
             solids=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013),),
-            looks=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0132),),
+            looks=(
+                Painted(
+                    shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0132),
+                    tone="dark",
+                ),
+            ),
         ),
         Link(
             name="thproximal",
@@ -124,7 +133,12 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=0.005,
             source=PRIMITIVES,
             solids=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011),),
-            looks=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0112),),
+            looks=(
+                Painted(
+                    shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0112),
+                    tone="dark",
+                ),
+            ),
         ),
         Link(
             name="thmiddle",

@@ -57,6 +57,15 @@ Shape: TypeAlias = Capsule | Sphere | Box | Cylinder
 
 
 @dataclass(frozen=True, kw_only=True)
+class Painted:
+    """A shape that is only seen."""
+
+    shape: Shape
+    tone: str = "body"
+    """Colour of the palette: body, skin or dark."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Station:
     """One cross-section of a loft: a rounded rectangle."""
 

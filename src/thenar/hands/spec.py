@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.shapes import Loft, Shape, Vec3
+from thenar.hands.shapes import Loft, Painted, Shape, Vec3
 
 Side = Literal["left", "right", "none"]
 T = TypeVar("T")
-PoseName = str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +39,7 @@ class Link:
     """The one analytic surface that carries the link's contact and on which its pads are charts."""
     solids: tuple[Shape, ...] = ()
     """Further colliding parts without any sensor."""
-    looks: tuple[Loft | Shape, ...] = ()
+    looks: tuple[Loft | Painted, ...] = ()
     """Shapes that are only seen."""
 
 
@@ -156,7 +155,7 @@ class LeadScrew:
     source: str
 
     def ideal(self) -> LeadScrew:
-        """The same motor without delay, noise or a dishonest force sensor."""
+        """The same motor without delay and noise, and of the strength it reports: 1 N said is 1 N at the fingertip."""
         return replace(
             self,
             latency_s=0.0,
@@ -315,7 +314,7 @@ class HandSpec:
     palette: Palette
     no_contact: tuple[tuple[str, str], ...] = ()
     """Pairs of links that touch by construction and are left alone by the collision."""
-    poses: Mapping[PoseName, tuple[float, ...]] = field(default_factory=dict)
+    poses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Named postures, a closing fraction per actuator."""
     variants: Mapping[str, tuple[Coupling, ...]] = field(default_factory=dict)
     """Other published coupling laws, by name; the spec's own is the default."""

@@ -14,7 +14,7 @@ import numpy as np
 from mujoco.rendering.classic import gl_context
 from numpy.typing import NDArray
 
-from thenar.errors import BadValue, NoRenderer, UnknownName
+from thenar.errors import BadFile, BadValue, NoRenderer, UnknownName
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand
 from thenar.sim.scenes import Mount, Scene
@@ -82,8 +82,8 @@ def draw_posed(world: World, hand: HandSpec, *, view: View, size_px: tuple[int, 
     return draw(
         world,
         look_at_m=(low + high) / 2,
-        distance_m=1.22 * size,
-        azimuth_deg=180.0 + azimuth,
+        distance_m=1.25 * size,
+        azimuth_deg=180.0 + (-azimuth if hand.side == "left" else azimuth),
         elevation_deg=elevation,
         size_px=size_px,
         shadows=False,  # nothing near enough to fall on
@@ -114,8 +114,10 @@ def _extent(world: World, hand: HandSpec) -> tuple[NDArray[np.float64], NDArray[
         if model.body(model.geom_bodyid[geom]).name.startswith(f"{hand.name}/")
         and not model.body(model.geom_bodyid[geom]).name.endswith("/forearm")
     ]
-    centres, radii = data.geom_xpos[mine], model.geom_rbound[mine][:, None]
-    return (centres - 0.6 * radii).min(axis=0), (centres + 0.6 * radii).max(axis=0)
+    tips = np.array([data.site(f"{hand.name}/{tip.finger}_tip").xpos for tip in hand.tips])
+    centres = np.concatenate([data.geom_xpos[mine], tips])
+    radii = np.concatenate([0.6 * model.geom_rbound[mine], np.full(len(tips), 0.012)])[:, None]
+    return (centres - radii).min(axis=0), (centres + radii).max(axis=0)
 
 
 def side_by_side(images: list[list[Image]]) -> Image:
@@ -125,6 +127,8 @@ def side_by_side(images: list[list[Image]]) -> Image:
 
 def write_png(path: Path, image: Image) -> None:
     """Write an 8-bit RGB picture as PNG."""
+    if path.suffix.lower() != ".png":
+        raise BadFile(path, "pictures are written as PNG; the name must end in .png")
     height, width, _ = image.shape
     # Each line as its difference to the line above: smooth pictures then compress well.
     lines = np.vstack([image[:1], np.diff(image, axis=0)]).reshape(height, width * 3)
@@ -134,10 +138,12 @@ def write_png(path: Path, image: Image) -> None:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
-    )
+    body = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def _choose_backend() -> None:

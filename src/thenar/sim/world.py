@@ -9,7 +9,7 @@ from typing import Literal
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thenar import hands as catalogue
 from thenar.errors import BadCommand, BadValue, SimulationDiverged, UnknownName
@@ -120,7 +120,7 @@ class World:
         held = _mounts(specs, scene, mounts or {})
         self.timestep_s = timestep_s
         self.seed = seed
-        self.profile = profile
+        self.profile: Profile = profile
         plan = Plan(
             hands=tuple(specs),
             mounts=held,
@@ -514,7 +514,7 @@ def _matrix_of(quat_wxyz: FloatArray) -> FloatArray:
     return R.reshape(3, 3)
 
 
-def _checked_pose(pos_m: Sequence[float], quat_wxyz: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def _checked_pose(pos_m: ArrayLike, quat_wxyz: ArrayLike) -> tuple[FloatArray, FloatArray]:
     pos, quat = np.asarray(pos_m, dtype=np.float64), np.asarray(quat_wxyz, dtype=np.float64)
     if pos.shape != (3,) or not np.all(np.isfinite(pos)):
         raise BadValue("pos_m", pos_m, "three finite numbers")

@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.touch.influence import LARGEST_GRID, LAYER_POINTS, LAYER_REACH
 from thenar.touch.skin import CYLINDER_CHART, chart
-from thenar.touch.solids import HIT, FloatArray, Record
+from thenar.touch.solids import HIT, FloatArray, IntArray, Record
 from thenar.touch.tilt import tilt_pressure
 from thenar.touch.window import ASPECTS, solve_window
 
@@ -58,12 +58,12 @@ GROUP = np.dtype(
 
 @nb.njit(cache=True)
 def gather(
-    pair: FloatArray,
+    pair: IntArray,
     position: FloatArray,
     normal: FloatArray,
     force: FloatArray,
     solids: Record,
-    link_of_solid: FloatArray,
+    link_of_solid: IntArray,
     groups: Record,
 ) -> int:
     """Contacts on the skin of this hand, by link, partner body and direction; returns the number of groups."""
@@ -121,7 +121,7 @@ def gather(
 
 @nb.njit(cache=True)
 def feel(
-    pair: FloatArray,
+    pair: IntArray,
     position: FloatArray,
     normal: FloatArray,
     force: FloatArray,
@@ -130,9 +130,9 @@ def feel(
     body_R: FloatArray,
     planes: FloatArray,
     field: FloatArray,
-    first_part: FloatArray,
-    part_list: FloatArray,
-    link_of_solid: FloatArray,
+    first_part: IntArray,
+    part_list: IntArray,
+    link_of_solid: IntArray,
     pads: Record,
     half_space: FloatArray,
     correction: FloatArray,
@@ -277,8 +277,8 @@ def _feel_neighbours(
     solids: Record,
     planes: FloatArray,
     field: FloatArray,
-    first_part: FloatArray,
-    part_list: FloatArray,
+    first_part: IntArray,
+    part_list: IntArray,
     half_space: FloatArray,
     correction: FloatArray,
     windows: Record,

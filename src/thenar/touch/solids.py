@@ -17,6 +17,7 @@ from thenar.signals import SolidKind
 
 Record: TypeAlias = Any  # an element of a structured array: numba gives it attributes, type checkers do not
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 MISS = 1e9
 HIT = 5e8  # any entry parameter below this is a hit

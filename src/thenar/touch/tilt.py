@@ -26,7 +26,7 @@ def tilt_pressure(
 ) -> None:
     """Re-solve a window's pressures so that their centre is the contact's centre of force, in place."""
     grid, cell = window.grid, window.cell_m
-    aspect = ASPECTS[window.aspect]
+    aspect = float(ASPECTS[window.aspect])
     influence_table(half_space[window.aspect], correction, aspect, cell, group.thickness_m, grid, table)
     n = grid * grid
     p, gap = window.pressure, group.gap

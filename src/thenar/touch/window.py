@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 
 from thenar.touch.influence import ASPECTS, LARGEST_GRID, influence_table
-from thenar.touch.solids import HIT, MISS, FloatArray, Record, enter
+from thenar.touch.solids import HIT, MISS, FloatArray, IntArray, Record, enter
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 EDGE_GRID = LARGEST_GRID  # patches that end at an edge have pressure peaks there
@@ -50,7 +50,7 @@ def measure_gap(
     planes: FloatArray,
     field: FloatArray,
     skin: int,
-    parts: FloatArray,
+    parts: IntArray,
     origin: FloatArray,
     normal: FloatArray,
     e1: FloatArray,
@@ -300,7 +300,7 @@ def solve_window(
     half_space: FloatArray,
     correction: FloatArray,
     skin: int,
-    parts: FloatArray,
+    parts: IntArray,
     origin: FloatArray,
     normal: FloatArray,
     first_axis: FloatArray,
@@ -435,7 +435,7 @@ def _relax(
 ) -> None:
     """Solve the window's pressures for its gaps."""
     grid, cell = window.grid, window.cell_m
-    aspect = ASPECTS[window.aspect]
+    aspect = float(ASPECTS[window.aspect])
     influence_table(half_space[window.aspect], correction, aspect, cell, thickness_m, grid, table)
     scaled = work[4]
     supported = False
@@ -478,7 +478,7 @@ def _snap_to_edges(
     half_space: FloatArray,
     correction: FloatArray,
     skin: int,
-    parts: FloatArray,
+    parts: IntArray,
     origin: FloatArray,
     normal: FloatArray,
     first_axis: FloatArray,
