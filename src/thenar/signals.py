@@ -7,8 +7,10 @@ the measurement in seconds of the twin's clock. Vendor counts exist only in ``wi
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,32 +244,74 @@ class SolidContacts:
     """Contact force on the second solid, in world axes [N]. Shape (n, 3)."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PadLayout:
+    """Where a pad's taxels stand in flat arrays."""
+
+    name: str
+    first: int
+    rows: int
+    cols: int
+
+    def of(self, flat: NDArray[Any]) -> NDArray[Any]:
+        """The pad's part of a flat array. Shape (rows, cols, ...)."""
+        return flat[self.first : self.first + self.rows * self.cols].reshape(self.rows, self.cols, *flat.shape[1:])
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TouchFrame:
     """What the skin of a hand feels at one instant; ``frame["index_top"]`` is that pad's pressure map."""
 
     stamp_s: float
     """Time of the contacts it was computed from [s]."""
-    pressure_pa: Mapping[str, FloatArray]
-    """Normal pressure of every taxel [Pa], by pad. Shape (rows, cols)."""
-    shear_pa: Mapping[str, FloatArray]
-    """Friction on every taxel along rows and columns [Pa], by pad. Shape (rows, cols, 2)."""
-    force_n: Mapping[str, float]
+    layout: tuple[PadLayout, ...]
+    """Pads, in the order of the arrays."""
+    taxel_pressure_pa: FloatArray
+    """Normal pressure of every taxel of every pad, one after the other [Pa]."""
+    taxel_shear_pa: FloatArray
+    """Friction along rows and columns of every taxel [Pa]. Shape (taxels, 2)."""
+    pad_force_n: FloatArray
     """Normal force on each pad [N]."""
-    centre_of_pressure_m: Mapping[str, tuple[float, float]]
-    """Where a pad is pressed, along rows and columns from its centre [m]; NaN for a pad nothing touches."""
+    pad_centre_m: FloatArray
+    """Where each pad is pressed, along rows and columns from its centre [m]; NaN where nothing touches."""
     bare_skin_n: float
     """Normal force that fell beside every pad [N]."""
     contact_n: float
     """Normal force of all contacts on the skin [N]: the sum of `force_n` and `bare_skin_n`."""
-    counts: Mapping[str, NDArray[np.int64]]
-    """What the sensor would say, by pad. Shape (rows, cols)."""
+    read_counts: Callable[[], NDArray[np.int64]]
+    """Reads the sensor of every taxel; asked for only when somebody looks."""
 
     def __getitem__(self, pad: str) -> FloatArray:
-        """Pressure map of a pad [Pa]."""
+        """Pressure map of a pad [Pa]. Shape (rows, cols)."""
         if pad not in self.pressure_pa:
             raise UnknownName("pad", pad, self.pressure_pa)
         return self.pressure_pa[pad]
+
+    @cached_property
+    def pressure_pa(self) -> dict[str, FloatArray]:
+        """Normal pressure of every taxel [Pa], by pad. Shape (rows, cols)."""
+        return {pad.name: pad.of(self.taxel_pressure_pa) for pad in self.layout}
+
+    @cached_property
+    def shear(self) -> dict[str, FloatArray]:
+        """Friction on every taxel along rows and columns [Pa], by pad. Shape (rows, cols, 2)."""
+        return {pad.name: pad.of(self.taxel_shear_pa) for pad in self.layout}
+
+    @cached_property
+    def force_n(self) -> dict[str, float]:
+        """Normal force on each pad [N]."""
+        return {pad.name: float(force) for pad, force in zip(self.layout, self.pad_force_n, strict=True)}
+
+    @cached_property
+    def centre_of_pressure_m(self) -> dict[str, tuple[float, float]]:
+        """Where a pad is pressed, along rows and columns from its centre [m]; NaN where nothing touches."""
+        return {pad.name: (float(u), float(v)) for pad, (u, v) in zip(self.layout, self.pad_centre_m, strict=True)}
+
+    @cached_property
+    def counts(self) -> dict[str, NDArray[np.int64]]:
+        """What the sensor says, by pad. Shape (rows, cols)."""
+        flat = self.read_counts()
+        return {pad.name: pad.of(flat) for pad in self.layout}
 
 
 def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:

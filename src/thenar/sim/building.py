@@ -140,6 +140,11 @@ def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
     body = spec.worldbody.add_body(name=prop.name, pos=list(prop.pos_m), quat=list(quat_wxyz_from_rpy(prop.rpy_rad)))
     if not prop.fixed:
         body.add_freejoint(name=prop.name)
+    add_prop_geom(spec, body, prop)
+
+
+def add_prop_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Prop) -> mujoco.MjsGeom:
+    """Give a body the shape, mass and surface of a prop."""
     geoms = mujoco.mjtGeom
     mesh_name = ""
     match prop:
@@ -156,7 +161,7 @@ def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
         case Mesh():
             kind, size, mesh_name = geoms.mjGEOM_MESH, [0, 0, 0], prop.name
             spec.add_mesh(name=prop.name, file=str(Path(prop.file).resolve()), scale=list(prop.scale))
-    body.add_geom(
+    return body.add_geom(
         name=prop.name,
         type=kind,
         size=size,

@@ -173,14 +173,15 @@ def feel(
         _material(group, body_pos[body], body_R[body], pads, default_modulus_pa, default_thickness_m)
         group.window = _find_window(windows, group, frame)
         window = windows[group.window]
+        flat = group.points >= 3 and _is_flat(group)
         group.solved = solve_window(
             window, solids, planes, field, half_space, correction, group.skin,
             part_list[first_part[group.partner] : first_part[group.partner + 1]], group.origin, group.normal,
-            _first_axis(solids[group.skin]), size, group.modulus_pa, group.thickness_m, scratch, False, smooth_grid,
-            group.height, group.gap, group.e1, group.e2, work, table,
+            _first_axis(solids[group.skin]), size, group.modulus_pa, group.thickness_m, scratch, False, flat,
+            smooth_grid, group.height, group.gap, group.e1, group.e2, work, table,
         )  # fmt: skip
         _remember_cells(group, window)
-        if group.solved and group.points >= 3 and _is_flat(group):
+        if group.solved and flat:
             tilt_pressure(group, window, half_space, correction, size, work, table)
     _feel_neighbours(
         groups, count, solids, planes, field, first_part, part_list, half_space, correction, windows, smooth_grid,
@@ -310,8 +311,8 @@ def _feel_neighbours(
             solve_window(
                 windows[one.window], solids, planes, field, half_space, correction, one.skin,
                 part_list[first_part[one.partner] : first_part[one.partner + 1]], one.origin, one.normal,
-                _first_axis(solids[one.skin]), size, one.modulus_pa, one.thickness_m, extra, True, smooth_grid,
-                one.height, one.gap, one.e1, one.e2, work, table,
+                _first_axis(solids[one.skin]), size, one.modulus_pa, one.thickness_m, extra, True, False,
+                smooth_grid, one.height, one.gap, one.e1, one.e2, work, table,
             )  # fmt: skip
         if not changed:
             return

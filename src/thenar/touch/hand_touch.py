@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
-from thenar.signals import SolidContacts, TouchFrame
+from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.calibration import Calibration
 from thenar.touch.feel import CELLS, GROUP, MOST_GROUPS, feel
 from thenar.touch.influence import LARGEST_GRID, half_space_tables, layer_correction, reduced_modulus_pa
@@ -61,15 +62,27 @@ class HandTouch:
         self._first_part, self._parts = _parts(bodies)
         self._grid = grid
         self._sensor = Sensor(hand, calibration, seed=seed)
-        self._slices = {
-            pad.name: (slice(int(record["first"]), int(record["first"]) + pad.taxels), (pad.rows, pad.cols))
+        self._layout = tuple(
+            PadLayout(name=pad.name, first=int(record["first"]), rows=pad.rows, cols=pad.cols)
             for pad, record in zip(hand.pads, self._skin.pads, strict=True)
-        }
+        )
+        taxels, pads = len(self._skin.area_m2), len(self._layout)
+        self._nothing = TouchFrame(
+            stamp_s=0.0,
+            layout=self._layout,
+            taxel_pressure_pa=_frozen(np.zeros(taxels)),
+            taxel_shear_pa=_frozen(np.zeros((taxels, 2))),
+            pad_force_n=_frozen(np.zeros(pads)),
+            pad_centre_m=_frozen(np.full((pads, 2), math.nan)),
+            bare_skin_n=0.0,
+            contact_n=0.0,
+            read_counts=self._sensor.sample(None, 0.0),
+        )
         self._groups = np.zeros(MOST_GROUPS, dtype=GROUP)
         self._work = np.zeros((5, CELLS))
         self._table = np.zeros((LARGEST_GRID, 2 * LARGEST_GRID - 1))
-        self._rows_m = {pad.name: (np.arange(pad.rows) - (pad.rows - 1) / 2) * pad.row_pitch_m for pad in hand.pads}
-        self._cols_m = {pad.name: (np.arange(pad.cols) - (pad.cols - 1) / 2) * pad.col_pitch_m for pad in hand.pads}
+        self._rows_m = [(np.arange(pad.rows) - (pad.rows - 1) / 2) * pad.row_pitch_m for pad in hand.pads]
+        self._cols_m = [(np.arange(pad.cols) - (pad.cols - 1) / 2) * pad.col_pitch_m for pad in hand.pads]
         self.forget()
 
     def forget(self) -> None:
@@ -81,80 +94,66 @@ class HandTouch:
 
     def feel(self, contacts: SolidContacts) -> TouchFrame:
         """What the skin feels under these contacts."""
-        taxels = len(self._skin.area_m2)
-        load, normal, shear = np.zeros(taxels), np.zeros(taxels), np.zeros((taxels, 2))
-        total = bare = 0.0
         self._frame += 1
         pair = contacts.pair
-        if len(pair) and np.any(self._link_of_solid[pair] >= 0):
-            total, bare = feel(
-                pair,
-                contacts.position_m,
-                contacts.normal,
-                contacts.force_n,
-                contacts.solids,
-                contacts.body_pos_m,
-                contacts.body_R,
-                contacts.planes,
-                contacts.field_m,
-                self._first_part,
-                self._parts,
-                self._link_of_solid,
-                self._skin.pads,
-                half_space_tables(),
-                layer_correction(),
-                *self._default,
-                self._grid,
-                self._windows,
-                self._frame,
-                self._groups,
-                self._work,
-                self._table,
-                load,
-                normal,
-                shear,
+        if not len(pair) or not np.any(self._link_of_solid[pair] >= 0):
+            return replace(
+                self._nothing, stamp_s=contacts.stamp_s, read_counts=self._sensor.sample(None, contacts.stamp_s)
             )
-        return self._frame_of(contacts.stamp_s, load, normal, shear, total, bare)
-
-    def _frame_of(
-        self,
-        stamp_s: float,
-        load: NDArray[np.float64],
-        normal: NDArray[np.float64],
-        shear: NDArray[np.float64],
-        total: float,
-        bare: float,
-    ) -> TouchFrame:
+        taxels = len(self._skin.area_m2)
+        load, normal, shear = np.zeros(taxels), np.zeros(taxels), np.zeros((taxels, 2))
+        total, bare = feel(
+            pair,
+            contacts.position_m,
+            contacts.normal,
+            contacts.force_n,
+            contacts.solids,
+            contacts.body_pos_m,
+            contacts.body_R,
+            contacts.planes,
+            contacts.field_m,
+            self._first_part,
+            self._parts,
+            self._link_of_solid,
+            self._skin.pads,
+            half_space_tables(),
+            layer_correction(),
+            *self._default,
+            self._grid,
+            self._windows,
+            self._frame,
+            self._groups,
+            self._work,
+            self._table,
+            load,
+            normal,
+            shear,
+        )
         area = self._skin.area_m2
-        pressure = normal / area
-        traction = shear / area[:, None]
-        counts = self._sensor.read(normal, stamp_s=stamp_s)
-        maps, shears, forces, centres, readings = {}, {}, {}, {}, {}
-        for name, (place, shape) in self._slices.items():
-            mine = load[place].reshape(shape)
-            force = float(mine.sum())
-            maps[name] = pressure[place].reshape(shape)
-            shears[name] = traction[place].reshape(*shape, 2)
-            forces[name] = force
-            centres[name] = (
-                (
-                    float(mine.sum(axis=1) @ self._rows_m[name]) / force,
-                    float(mine.sum(axis=0) @ self._cols_m[name]) / force,
-                )
-                if force > 0.0
-                else (math.nan, math.nan)
-            )
-            readings[name] = counts[place].reshape(shape)
+        forces = np.add.reduceat(load, self._skin.pads["first"])
+        centres = np.full((len(forces), 2), math.nan)
+        for number in np.flatnonzero(forces > 0.0):
+            pad = self._layout[number]
+            mine = pad.of(load)
+            centres[number, 0] = mine.sum(axis=1) @ self._rows_m[number] / forces[number]
+            centres[number, 1] = mine.sum(axis=0) @ self._cols_m[number] / forces[number]
         return TouchFrame(
-            stamp_s=stamp_s,
-            pressure_pa=maps,
-            shear_pa=shears,
-            force_n=forces,
-            centre_of_pressure_m=centres,
+            stamp_s=contacts.stamp_s,
+            layout=self._layout,
+            taxel_pressure_pa=normal / area,
+            taxel_shear_pa=shear / area[:, None],
+            pad_force_n=forces,
+            pad_centre_m=centres,
             bare_skin_n=bare,
             contact_n=total,
-            counts=readings,
+            read_counts=self._sensor.sample(normal, contacts.stamp_s),
         )
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An array that is shared by many frames and must not be written to."""
+    array.flags.writeable = False
+    return array
 
 
 def _parts(bodies: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from thenar.touch.influence import ASPECTS, influence_table
 from thenar.touch.solids import HIT, FloatArray, Record
-from thenar.touch.window import COLD_ITERATIONS, apply_table
+from thenar.touch.window import COLD_ITERATIONS, WARM_ITERATIONS, apply_table
 
 
 @nb.njit(cache=True)
@@ -44,7 +44,8 @@ def tilt_pressure(
     total = force_n / (cell * cell * aspect)
     norm_before, keep = 1.0, 0.0
     _meet_moments(plane, n, total, p)
-    for _ in range(2 * COLD_ITERATIONS):
+    # A window of the last frame starts near the answer.
+    for _ in range(WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS):
         apply_table(table, grid, p, residual)
         for k in range(n):
             if gap[k] < HIT:

@@ -13,6 +13,7 @@ import math
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from thenar.touch.influence import ASPECTS, LARGEST_GRID, influence_table
 from thenar.touch.solids import HIT, MISS, FloatArray, IntArray, Record, enter
@@ -20,7 +21,8 @@ from thenar.touch.solids import HIT, MISS, FloatArray, IntArray, Record, enter
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 EDGE_GRID = LARGEST_GRID  # patches that end at an edge have pressure peaks there
 FIRST_WINDOW_M = 0.012
-COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 4, 1e-3
+COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3
+SNAPPED = 0.1  # of a cell: an edge this near to a cell border needs no new snap
 PASSES = 8
 FULL, EMPTY = 0.97, 0.55  # share of the window's side that the patch should take
 
@@ -36,7 +38,7 @@ WINDOW = np.dtype(
         ("u_m", np.float64),  # centre, from the contact's centre of force
         ("v_m", np.float64),
         ("angle_rad", np.float64),
-        ("cut", np.bool_),  # the patch ends at an edge of a solid
+        ("cut", np.int64, 4),  # on which sides (low and high u, low and high v) the patch ends at an edge of a solid
         ("passes", np.int64),
         ("pressure", np.float64, LARGEST_GRID * LARGEST_GRID),
     ]
@@ -309,6 +311,7 @@ def solve_window(
     thickness_m: float,
     extra_gap: FloatArray,
     use_extra: bool,
+    tilted: bool,
     smooth_grid: int,
     height: FloatArray,
     gap: FloatArray,
@@ -321,16 +324,13 @@ def solve_window(
 
     ``window`` is the start (a fresh one has ``cell_m`` 0) and the result; ``height``, ``gap``, ``e1`` and ``e2`` are
     those of its last pass. ``extra_gap`` (of a window of the same placing) is added when ``use_extra`` is set: the skin
-    that another object has pressed away. A window with extra gap is solved as it stands, without fitting.
+    that another object has pressed away. A window with extra gap is solved as it stands, without fitting. With
+    ``tilted``, the pressures of the last frame are left to `tilt_pressure`.
     """
     p = window.pressure
     fresh = window.cell_m <= 0.0
     if fresh:
-        window.grid = smooth_grid
-        window.aspect = len(ASPECTS) // 2
-        window.cell_m = FIRST_WINDOW_M / smooth_grid
-        window.u_m = window.v_m = window.angle_rad = 0.0
-        window.cut = False
+        _start(window, smooth_grid)
     warm = not fresh
     turned = 0
     window.passes = 0
@@ -344,25 +344,28 @@ def solve_window(
             window.u_m, window.v_m, cell_u, cell_v, grid, height, gap,
         ):  # fmt: skip
             if window.passes == 0 and not fresh:  # the object has moved away from the old window
-                window.cell_m = 0.0
-                return solve_window(
-                    window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
-                    force_n, modulus_pa, thickness_m, extra_gap, False, smooth_grid, height, gap, e1, e2, work, table,
-                )  # fmt: skip
+                _start(window, smooth_grid)
+                fresh, warm, use_extra = True, False, False
+                continue
             return False
         if use_extra:
             for k in range(grid * grid):
                 if gap[k] < HIT:
                     gap[k] += extra_gap[k]
-        _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm, work, table)
+        if not (tilted and warm):
+            _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm, work, table)
         window.passes += 1
         if use_extra:
             return True
         i1, i2, j1, j2 = patch_extent(p, grid)
         rows, cols = i2 - i1 + 1, j2 - j1 + 1
-        touches = i1 == 0 or i2 == grid - 1 or j1 == 0 or j2 == grid - 1
+        at_border = (i1 == 0, i2 == grid - 1, j1 == 0, j2 == grid - 1)
+        touches, is_cut = False, False
+        for side in range(4):  # a patch may end with the window where it ends with the solid
+            touches = touches or (at_border[side] and window.cut[side] == 0)
+            is_cut = is_cut or window.cut[side] != 0
         small = rows < EMPTY * grid or cols < EMPTY * grid
-        if window.cut and warm and not touches:
+        if is_cut and warm and not touches:
             break
         if window.passes >= PASSES:
             break
@@ -385,11 +388,24 @@ def solve_window(
         window.u_m += ((i1 + i2) / 2.0 - half) * cell_u
         window.v_m += ((j1 + j2) / 2.0 - half) * cell_v
         window.aspect, window.cell_m = new_aspect, new_cell
+        for side in range(4):
+            window.cut[side] = 0
         warm = False
     return _snap_to_edges(
         window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
-        force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table,
+        force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table, warm,
     )  # fmt: skip
+
+
+@nb.njit(cache=True)
+def _start(window: Record, grid: int) -> None:
+    """A square window about the centre of force."""
+    window.grid = grid
+    window.aspect = len(ASPECTS) // 2
+    window.cell_m = FIRST_WINDOW_M / grid
+    window.u_m = window.v_m = window.angle_rad = 0.0
+    for side in range(4):
+        window.cut[side] = 0
 
 
 @nb.njit(cache=True)
@@ -491,6 +507,7 @@ def _snap_to_edges(
     e2: FloatArray,
     work: FloatArray,
     table: FloatArray,
+    warm: bool,
 ) -> bool:
     """Where the patch is cut by the end of a solid, put cell borders on that edge and solve on a finer grid."""
     grid, p = window.grid, window.pressure
@@ -534,10 +551,15 @@ def _snap_to_edges(
             else:
                 outside = middle
         ends[side] = inside
-    window.cut = cut[0] or cut[1] or cut[2] or cut[3]
-    if not window.cut:
+    any_cut = False
+    for side in range(4):
+        window.cut[side] = 1 if cut[side] else 0
+        any_cut = any_cut or cut[side]
+    if not any_cut:
         return True
     fine = EDGE_GRID
+    if grid == fine and warm and _is_snapped(window, ends, cut, cell_u, cell_v):
+        return True
     long_u, long_v = ends[1] - ends[0], ends[3] - ends[2]
     best_score, best_cell, best_aspect, best_u, best_v = MISS, 0.0, 0, 0, 0.0
     for cells_u in range(fine - 4, fine + 1):
@@ -580,6 +602,18 @@ def _snap_to_edges(
         window.u_m, window.v_m, cell_u, cell_v, fine, height, gap,
     ):  # fmt: skip
         return False
-    _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, False, work, table)
+    _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm and grid == fine, work, table)
     window.passes += 1
+    return True
+
+
+@nb.njit(cache=True)
+def _is_snapped(window: Record, ends: FloatArray, cut: NDArray[np.bool_], cell_u: float, cell_v: float) -> bool:
+    """Whether every edge that cuts the patch lies on a border between cells."""
+    for side in range(4):
+        if cut[side]:
+            centre, cell = (window.u_m, cell_u) if side < 2 else (window.v_m, cell_v)
+            cells = (ends[side] - centre) / cell + window.grid / 2.0
+            if abs(cells - round(cells)) > SNAPPED:
+                return False
     return True

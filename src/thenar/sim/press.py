@@ -1,0 +1,205 @@
+"""A press on a bench: a hand held still, and one object pushed onto its skin with a known force."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadValue
+from thenar.hands import build_spec
+from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.hands.spec import HandSpec
+from thenar.signals import SolidContacts
+from thenar.sim.building import add_prop_geom
+from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
+from thenar.sim.solids import SolidReader
+
+FloatArray = NDArray[np.float64]
+
+SETTLE_STEPS = 2000
+TIMESTEP_S = 0.001
+_KINDS = "sphere:R, cylinder:R[:L], punch:R, capsule:R[:L], box:EDGE[:face|edge|corner], ellipsoid:A,B,C, mesh:FILE"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Indenter:
+    """An object and the side it is pressed on with."""
+
+    prop: Prop
+    R: tuple[tuple[float, float, float], ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    """Orientation of the object in a frame whose z is the skin's outward normal."""
+
+
+def parse_indenter(text: str) -> Indenter:
+    """An indenter from text such as ``sphere:10mm``, ``box:20mm:edge`` or ``ellipsoid:8mm,10mm,15mm``."""
+    kind, *rest = text.split(":")
+    wanted = f"one of {_KINDS}"
+    if kind == "mesh" and rest:
+        return Indenter(prop=Mesh(file=Path(":".join(rest))))
+    try:
+        sizes = [_length_m(part) for part in rest[0].split(",")] if rest else []
+        second = rest[1] if len(rest) > 1 else ""
+        if kind == "sphere" and len(sizes) == 1:
+            return Indenter(prop=Sphere(radius_m=sizes[0]))
+        if kind == "ellipsoid" and len(sizes) == 3:
+            return Indenter(prop=Ellipsoid(radii_m=(sizes[0], sizes[1], sizes[2])))
+        if kind in ("cylinder", "capsule") and len(sizes) == 1:
+            length = _length_m(second) if second else 0.04
+            lying = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+            maker = Cylinder if kind == "cylinder" else Capsule
+            return Indenter(prop=maker(radius_m=sizes[0], length_m=length), R=lying)
+        if kind == "punch" and len(sizes) == 1:
+            return Indenter(prop=Cylinder(radius_m=sizes[0], length_m=0.02))
+        if kind == "box" and len(sizes) == 1:
+            return Indenter(prop=Box(size_m=(sizes[0],) * 3), R=_box_side(second or "face"))
+    except ValueError:
+        raise BadValue("object", text, wanted) from None
+    raise BadValue("object", text, wanted)
+
+
+def _length_m(text: str) -> float:
+    for unit, factor in (("mm", 1e-3), ("cm", 1e-2), ("m", 1.0)):
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * factor
+    raise ValueError(text)
+
+
+def _box_side(side: str) -> tuple[tuple[float, float, float], ...]:
+    half = math.sqrt(0.5)
+    if side == "face":
+        return Indenter.R
+    if side == "edge":
+        return ((1.0, 0.0, 0.0), (0.0, half, -half), (0.0, half, half))
+    if side == "corner":
+        z = np.ones(3) / math.sqrt(3.0)  # the box's diagonal becomes the normal
+        x = np.array([1.0, -1.0, 0.0]) * half
+        R = np.stack([x, np.cross(z, x), z])
+        return tuple((float(a), float(b), float(c)) for a, b, c in R)
+    raise ValueError(side)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pressed:
+    """What a press came to."""
+
+    contacts: SolidContacts
+    skin_solids: dict[str, int]
+    """Number of the solid that is each link's skin."""
+    object_solid: int
+    point_m: FloatArray
+    """Where the object was put, in the world [m]."""
+    normal: FloatArray
+    """The skin's outward normal there, in the world."""
+
+
+def press(
+    hand: HandSpec,
+    indenter: Indenter,
+    *,
+    link: str,
+    point_m: FloatArray,
+    normal: FloatArray,
+    force_n: float,
+    spin_rad: float = 0.0,
+    mass_kg: float = 0.05,
+    solref: tuple[float, float] | None = None,
+) -> Pressed:
+    """Press an object onto a link's skin, along the normal and with exactly this force, until all is still.
+
+    Args:
+        hand: The hand; its joints are locked at zero.
+        indenter: What to press with.
+        link: The link to press on.
+        point_m: Where, on its skin, in the link's frame [m].
+        normal: The skin's outward normal there, in the link's frame.
+        force_n: How hard [N].
+        spin_rad: Turn of the object about the normal [rad].
+        mass_kg: Mass of the object; the answer must not depend on it.
+        solref: Softness of the engine's contact; the answer must not depend on it either.
+    """
+    if not (math.isfinite(force_n) and force_n > 0.0):
+        raise BadValue("force", force_n, "newtons above 0")
+    spec = build_spec(hand)
+    for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
+        spec.delete(element)
+    spec.option.timestep = TIMESTEP_S
+    spec.option.gravity = [0.0, 0.0, 0.0]
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    still = spec.copy().compile()
+    data = mujoco.MjData(still)
+    mujoco.mj_kinematics(still, data)
+    body = data.body(link)
+    R_wl = body.xmat.reshape(3, 3)
+    at, out = body.xpos + R_wl @ point_m, R_wl @ normal
+    R = _frame(out, R_wl[:, 0], spin_rad) @ np.array(indenter.R)
+    prop = replace(indenter.prop, name="indenter", mass_kg=mass_kg)
+    pushed = spec.worldbody.add_body(name="indenter", quat=list(quat_wxyz_from_matrix(R)))
+    pushed.add_joint(
+        name="push", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=list(-(R.T @ out)), damping=[40.0 * mass_kg, 0, 0]
+    )
+    geom = add_prop_geom(spec, pushed, prop)
+    if solref is not None:
+        geom.solref = list(solref)
+    # First at the point itself, to learn how far the object reaches towards the skin.
+    pushed.pos = list(at)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    reach = _reach(model, data, out, at)
+    data.qpos[0] = -(reach + 1e-5)
+    data.qfrc_applied[0] = force_n
+    mujoco.mj_step(model, data, SETTLE_STEPS)
+    reader = SolidReader(model)
+    skins = {x.name: model.geom(f"{x.name}_skin").id for x in hand.links if x.skin is not None}
+    return Pressed(
+        contacts=reader.read(data, stamp_s=0.0),
+        skin_solids=skins,
+        object_solid=model.geom("indenter").id,
+        point_m=at,
+        normal=out,
+    )
+
+
+def _frame(z: FloatArray, towards: FloatArray, spin_rad: float) -> FloatArray:
+    """A frame with this z, its x as near as possible to ``towards``, turned about z."""
+    x = towards - (towards @ z) * z
+    if np.linalg.norm(x) < 1e-6:
+        x = np.eye(3)[int(np.argmin(np.abs(z)))]
+        x = x - (x @ z) * z
+    x = x / np.linalg.norm(x)
+    y = np.cross(z, x)
+    return np.column_stack(
+        [math.cos(spin_rad) * x + math.sin(spin_rad) * y, math.cos(spin_rad) * y - math.sin(spin_rad) * x, z]
+    )
+
+
+def _reach(model: mujoco.MjModel, data: mujoco.MjData, out: FloatArray, at: FloatArray) -> float:
+    """How far the object, with its origin on the skin, reaches below it along the normal [m]."""
+    geom = model.geom("indenter").id
+    R, size = data.geom_xmat[geom].reshape(3, 3), model.geom_size[geom]
+    way = R.T @ out
+    centre = (data.geom_xpos[geom] - at) @ out
+    kinds = mujoco.mjtGeom
+    match mujoco.mjtGeom(model.geom_type[geom]):
+        case kinds.mjGEOM_SPHERE:
+            down = size[0]
+        case kinds.mjGEOM_CAPSULE:
+            down = size[0] + size[1] * abs(way[2])
+        case kinds.mjGEOM_CYLINDER:
+            down = size[0] * math.hypot(way[0], way[1]) + size[1] * abs(way[2])
+        case kinds.mjGEOM_BOX:
+            down = float(np.abs(way) @ size)
+        case kinds.mjGEOM_ELLIPSOID:
+            down = float(np.linalg.norm(way * size))
+        case _:
+            mesh = model.geom_dataid[geom]
+            first = model.mesh_vertadr[mesh]
+            vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+            down = float(-(vertices @ way).min())
+    return down - centre
