@@ -92,7 +92,12 @@ def test_own_model_is_driven_by_the_catalogues_motors_and_couplings(kind: str, t
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("proximal_1 =", "proximal_9 ="), "has no place in my_gripper|no joint is mapped to proximal_1"),
+        (("proximal_1 =", "proximal_9 ="), "has no joint named 'proximal_9'"),
+        (('proximal_1 = "base_a"\n', ""), "has no place in my_gripper"),
+        (('"base_b"', '"base_a"'), "maps 'base_a' more than once"),
+        (('"upper_a"', "3"), "wanted a name in your file"),
+        (('name = "my_gripper"', 'name = "a/b"'), "wanted a name without '/'"),
+        (('hand = "reflex"', 'hand = "mine.toml"'), "a hand of the catalogue"),
         (('"base_a"', '"base_z"'), "no joint named 'base_z'.*it has: base_a"),
         (('"upper_a"', '"upper_z"'), "no link named 'upper_z'"),
         (('hand = "reflex"', 'handle = "reflex"'), "unknown entry 'handle'"),

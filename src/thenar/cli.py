@@ -237,8 +237,8 @@ class Bench:
         """Measure and print."""
         from thenar.sim import bench
 
-        if not self.minutes > 0.0:
-            raise BadValue("--minutes", self.minutes, "minutes above 0")
+        if not 0.0 < self.minutes < 1e4:
+            raise BadValue("--minutes", self.minutes, "minutes above 0, below 10000")
         speed = [asdict(row) for row in bench.measure_speed()]
         soaks = []
         for name in track(hands.names(), description="Soaking", console=console, disable=self.json):
@@ -285,7 +285,7 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         verb.run()
     except ThenarError as error:
-        Console(stderr=True).print(f"[red]thenar:[/red] {error}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(Text("thenar:", style="red"), Text(str(error)), highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -63,11 +63,12 @@ class NoRenderer(ThenarError, RuntimeError):
 class SimulationDiverged(ThenarError, ArithmeticError):
     """The physics produced a value that is not a number; the world was put back to its last good state."""
 
-    def __init__(self, at_s: float, warnings: Iterable[str]):
-        """Say when it happened and what MuJoCo reported."""
+    def __init__(self, at_s: float, back_s: float, warnings: Iterable[str]):
+        """Say when it happened, what MuJoCo reported and where the world is now."""
         self.at_s = at_s
+        self.back_s = back_s
         self.warnings = tuple(warnings)
         super().__init__(
             f"simulation diverged at t = {at_s:.4f} s ({', '.join(self.warnings)}); "
-            "the world is back at the start of this advance(): use a smaller timestep_s or heavier objects"
+            f"the world is back at t = {back_s:.4f} s: use a smaller timestep_s or heavier objects"
         )

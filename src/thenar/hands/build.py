@@ -97,7 +97,10 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         spec.delete(element)
     for kind, names, find in (("joint", own.joints, spec.joint), ("link", own.links, spec.body)):
         there = {x.name for x in (spec.joints if kind == "joint" else spec.bodies)}
+        known = hand.joint_names if kind == "joint" else tuple(link.name for link in hand.links)
         for ours, theirs in names.items():
+            if ours not in known:
+                raise BadFile(own.path, f"{hand.name} has no {kind} named {ours!r}; it has: {', '.join(known)}")
             if theirs not in there:
                 raise BadFile(
                     own.path, f"no {kind} named {theirs!r} (for {ours!r}); it has: {', '.join(sorted(there))}"
@@ -114,6 +117,8 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
                 own.path,
                 f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}",
             )
+        if joint.type != mujoco.mjtJoint.mjJNT_HINGE:
+            raise BadFile(own.path, f"joint {joint.name!r} is not a hinge")
         wanted.discard(joint.name)
         ours = hand.joint(joint.name)
         joint.armature = ours.armature_kgm2

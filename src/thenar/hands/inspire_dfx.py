@@ -294,7 +294,7 @@ RIGHT = HandSpec(
     ),
     palm=PalmFrame(pos_m=(-0.0195, -0.100, 0.0), rpy_rad=(0.0, math.pi / 2, math.pi)),
     palette=PALETTE,
-    no_contact=(("hand_base", "thumb_proximal"),),
+    no_contact=(("hand_base", "thumb_proximal"), ("hand_base", "thumb_intermediate")),
     # Closing fractions: little, ring, middle, index, thumb bend, thumb rotation.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),

@@ -51,8 +51,20 @@ def read_own_model(path: Path) -> MappingFile:
     for key in ("hand", "file", "joints"):
         if key not in entries:
             raise BadFile(path, f"entry {key!r} is missing")
+    for table in ("joints", "links"):
+        names = list(entries.get(table, {}).values())
+        for ours, theirs in entries.get(table, {}).items():
+            if not isinstance(theirs, str):
+                raise BadFile(path, f"[{table}] {ours} is {theirs!r}; wanted a name in your file")
+            if names.count(theirs) > 1:
+                raise BadFile(path, f"[{table}] maps {theirs!r} more than once")
+    if entries["hand"].endswith(".toml"):
+        raise BadFile(path, f"entry 'hand' is {entries['hand']!r}; wanted the name of a hand of the catalogue")
+    name = entries.get("name", entries["hand"])
+    if not name or "/" in name:
+        raise BadFile(path, f"entry 'name' is {name!r}; wanted a name without '/'")
     file = path.parent / entries["file"]
     if not file.is_file():
         raise BadFile(path, f"entry 'file' names {file}, which is not there")
     model = OwnModel(path=file, joints=entries["joints"], links=entries.get("links", {}))
-    return MappingFile(hand=entries["hand"], name=entries.get("name", entries["hand"]), model=model)
+    return MappingFile(hand=entries["hand"], name=name, model=model)

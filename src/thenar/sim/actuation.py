@@ -197,14 +197,20 @@ def push_command(
     for b in range(state.shape[0]):
         for n in range(state.shape[1]):
             m = state[b, n]
-            count = min(m.pending_count, PENDING_COMMANDS - 1)
+            full = m.pending_count == PENDING_COMMANDS
+            count = PENDING_COMMANDS - 1 if full else m.pending_count
             last = (m.pending_first + count - 1) % PENDING_COMMANDS
             due = due_s if count == 0 else max(due_s, pending[b, n, last].due_s)
             slot = (m.pending_first + count) % PENDING_COMMANDS
-            pending[b, n, slot].due_s = due
-            pending[b, n, slot].target_rad = target_rad[b, n]
-            pending[b, n, slot].speed_rad_s = speed_rad_s[b, n]
-            pending[b, n, slot].limit_n = limit_n[b, n]
+            entry = pending[b, n, slot]
+            entry.due_s = due
+            # A replaced command passes on what the new one leaves as it is.
+            if not (full and math.isnan(target_rad[b, n])):
+                entry.target_rad = target_rad[b, n]
+            if not (full and math.isnan(speed_rad_s[b, n])):
+                entry.speed_rad_s = speed_rad_s[b, n]
+            if not (full and math.isnan(limit_n[b, n])):
+                entry.limit_n = limit_n[b, n]
             m.pending_count = count + 1
 
 

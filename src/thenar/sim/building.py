@@ -69,6 +69,9 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
     # off an object opened its coupling by up to 8 degrees, here by 0.03.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    # From 60 degrees of freedom on the engine would choose sparse matrices, with which its Newton solver often stops
+    # short of the answer on these models, silently.
+    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     # A simulation that breaks must be seen, not silently started again.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     _add_surroundings(spec, plan.scene)
@@ -183,21 +186,10 @@ def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:
     if not mount.driven:
         spec.attach(child, prefix=f"{hand.name}/", frame=spec.worldbody.add_frame(pos=list(pos), quat=list(quat)))
         return
-    target = f"{hand.name}/mount_target"
     mount_name = f"{hand.name}/mount"
-    spec.worldbody.add_body(name=target, pos=list(pos), quat=list(quat), mocap=True)
     body = spec.worldbody.add_body(name=mount_name, pos=list(pos), quat=list(quat))
     body.add_freejoint(name=mount_name)
     body.explicitinertial = True
     body.mass = MOUNT_MASS_KG
     body.inertia = [2e-5] * 3
     spec.attach(child, prefix=f"{hand.name}/", frame=body.add_frame())
-    spec.add_equality(
-        name=f"{hand.name}/mount_weld",
-        type=mujoco.mjtEq.mjEQ_WELD,
-        objtype=mujoco.mjtObj.mjOBJ_BODY,
-        name1=target,
-        name2=mount_name,
-        solref=[0.006, 1.0],
-        solimp=[0.999, 0.9999, 0.001, 0.5, 2.0],
-    )

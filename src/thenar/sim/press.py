@@ -56,7 +56,7 @@ def parse_indenter(text: str) -> Indenter:
         if kind == "punch" and len(sizes) == 1:
             return Indenter(prop=Cylinder(radius_m=sizes[0], length_m=0.02))
         if kind == "box" and len(sizes) == 1:
-            return Indenter(prop=Box(size_m=(sizes[0],) * 3), R=_box_side(second or "face"))
+            return Indenter(prop=Box(size_m=(sizes[0], sizes[0], sizes[0])), R=_box_side(second or "face"))
     except ValueError:
         raise BadValue("object", text, wanted) from None
     raise BadValue("object", text, wanted)

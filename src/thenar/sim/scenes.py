@@ -76,7 +76,7 @@ SCENES = {
                 name="egg",
                 radii_m=(0.022, 0.022, 0.029),
                 mass_kg=0.06,
-                pos_m=(-0.05, 0.14, 0.0225),
+                pos_m=(-0.05, 0.14, 0.0295),
                 colour=ORANGE,
             ),
             Capsule(

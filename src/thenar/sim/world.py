@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from thenar import hands as catalogue
 from thenar.errors import BadCommand, BadValue, SimulationDiverged, UnknownName
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import Closing, ContactSet, HandCommand, HandState, MotorError
-from thenar.sim import actuation, scenes
+from thenar.sim import actuation, scenes, wrist
 from thenar.sim.building import Plan, compile_model, name_props, root_pose
 from thenar.sim.contacts import read_contacts
 from thenar.sim.props import Prop
@@ -28,8 +27,8 @@ Fault = Literal["jam", "motor", "communication"]
 FloatArray = NDArray[np.float64]
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-WRIST_SPEED_M_S, WRIST_TURN_RAD_S = 0.5, 3.0  # how fast a driven wrist follows its command
 CHECK_EVERY_STEPS = 250
+KEEP_EVERY_S = 0.1  # how often a state to come back to is kept
 LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
 
 
@@ -47,7 +46,7 @@ class Snapshot:
     steps: int
     owed_s: float
     commands: tuple[int, ...]
-    wrist_goals: Mapping[str, tuple[FloatArray, FloatArray]]
+    wrists: NDArray[np.void]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,10 +61,8 @@ class _Seat:
     force_noise_n: FloatArray
     latency_s: float
     latency_spread_s: float
-    mocap: int
-    """Number of the wrist's target among the mocap bodies; -1 when the hand is fixed."""
-    mount_qpos: int
-    """Where the pose of a driven wrist stands in qpos; -1 when the hand is fixed."""
+    wrist: int
+    """Number of the hand among the driven wrists; -1 when the hand is fixed."""
     root_body: int
 
 
@@ -101,10 +98,16 @@ class World:
             seed: Of every random number.
             profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
         """
-        if not (math.isfinite(timestep_s) and 0.0 < timestep_s <= 0.01):
-            raise BadValue("timestep_s", timestep_s, "seconds above 0 and at most 0.01")
+        if not (isinstance(timestep_s, (int, float)) and 1e-5 <= timestep_s <= 0.01):
+            raise BadValue("timestep_s", timestep_s, "seconds from 0.00001 to 0.01")
         if profile not in ("measured", "ideal"):
             raise UnknownName("profile", profile, ("measured", "ideal"))
+        if not isinstance(scene, (str, Scene)):
+            raise BadValue("scene", scene, f"a Scene or one of {', '.join(scenes.names())}")
+        if isinstance(props, Prop):
+            raise BadValue("props", props, "a list of objects")
+        if not isinstance(hands, (str, HandSpec, Sequence)):
+            raise BadValue("hands", hands, "a hand's name, a HandSpec, or a list of them")
         if not isinstance(seed, int):
             raise BadValue("seed", seed, "a whole number")
         chosen = [hands] if isinstance(hands, (str, HandSpec)) else list(hands)
@@ -136,6 +139,7 @@ class World:
         self._params = actuation.motor_params(actuators)
         self._rest = actuation.motor_state(actuators)
         self._drives = _drives(self.model, specs)
+        self._resting_wrists = _wrists(self.model, specs, held)
         self._seats = _seats(self.model, specs, held)
         self._angle_rad = np.zeros((1, len(actuators)))
         self._torque_nm = np.zeros((1, len(actuators)))
@@ -161,9 +165,10 @@ class World:
         self._steps = 0
         self._owed_s = 0.0  # time asked for that is not yet a whole step
         self._commands = dict.fromkeys(self.hand_names, 0)
-        self._wrist_goals: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._wrists = self._resting_wrists.copy()
         mujoco.mj_forward(self.model, self.data)
         self._contacts_s = 0.0
+        self._kept = self.snapshot()
 
     def command(self, hand: str, command: HandCommand | Closing) -> None:
         """Send a command to a hand. It acts after the hand's latency; a refused one changes nothing.
@@ -174,6 +179,8 @@ class World:
         """
         seat = self._seat(hand)
         spec = seat.spec
+        if not isinstance(command, (HandCommand, Closing)):
+            raise BadCommand(f"a command is a HandCommand, not {command!r}; use HandCommand.to(...) or .closing(...)")
         if isinstance(command, Closing):
             command = command.in_radians(
                 open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
@@ -200,7 +207,7 @@ class World:
         )
         self._commands[hand] += 1
 
-    def move_wrist(self, hand: str, *, pos_m: Vec3 | None = None, quat_wxyz: Sequence[float] | None = None) -> None:
+    def move_wrist(self, hand: str, *, pos_m: ArrayLike | None = None, quat_wxyz: ArrayLike | None = None) -> None:
         """Send a driven wrist to a pose of the palm frame; it goes there at a limited speed.
 
         Args:
@@ -209,35 +216,37 @@ class World:
             quat_wxyz: Orientation of the palm frame in the world, w first; None keeps it.
         """
         seat = self._seat(hand)
-        if seat.mocap < 0:
+        if seat.wrist < 0:
             raise BadCommand(f"the wrist of {hand} is fixed; give it a Mount(driven=True) to move it")
-        goal_pos, goal_quat = self._wrist_goals.get(hand, self._wrist_target(seat))
-        self._wrist_goals[hand] = _checked_pose(
-            goal_pos if pos_m is None else pos_m, goal_quat if quat_wxyz is None else quat_wxyz
-        )
+        record = self._wrists[seat.wrist]
+        goal_pos, goal_quat = _palm_pose(seat.spec, record["goal_m"], record["goal_quat"])
+        pos, quat = _checked_pose(goal_pos if pos_m is None else pos_m, goal_quat if quat_wxyz is None else quat_wxyz)
+        record["goal_m"], record["goal_quat"] = _root_goal(seat.spec, pos, quat)
 
     def wrist(self, hand: str) -> tuple[FloatArray, FloatArray]:
         """Where a hand's palm frame is: position [m] and quat_wxyz in the world."""
         seat = self._seat(hand)
-        if seat.mount_qpos < 0:
+        if seat.wrist < 0:
             return _palm_pose(seat.spec, self.data.xpos[seat.root_body], self.data.xquat[seat.root_body])
-        pose = self.data.qpos[seat.mount_qpos :][:7]
+        pose = self.data.qpos[self._wrists["qpos"][seat.wrist] :][:7]
         return _palm_pose(seat.spec, pose[:3], pose[3:])
 
     def advance(self, seconds: float) -> None:
         """Let simulated time pass, in whole steps of the physics; what is left over counts for the next call."""
-        if not (math.isfinite(seconds) and seconds >= 0.0):
+        if not (isinstance(seconds, (int, float)) and math.isfinite(seconds) and seconds >= 0.0):
             raise BadValue("seconds", seconds, "a finite number not below 0")
-        before = self.snapshot()
+        if self.time_s - self._kept.steps * self.timestep_s >= KEEP_EVERY_S:
+            self._kept = self.snapshot()
         owed_s = self._owed_s + seconds
         steps = round(owed_s / self.timestep_s)
         model, data = self.model, self.data
         drives, dt = self._drives, self.timestep_s
         motors, pending, params = self._motors, self._pending, self._params
+        wrists, gravity, driven_wrists = self._wrists, model.opt.gravity, len(self._wrists) > 0
         step = mujoco.mj_step
         for done in range(steps):
-            if self._wrist_goals:
-                self._move_wrists()
+            if driven_wrists:
+                wrist.hold_wrists(wrists, data.qpos, data.subtree_com, gravity, dt, data.qfrc_applied)
             actuation.drive(
                 params, motors, pending, drives, data.qpos, self._steps * dt, dt, self._angle_rad, self._torque_nm,
                 self._damping_nms_rad, data.ctrl, model.dof_damping, model.tendon_damping,
@@ -245,11 +254,11 @@ class World:
             step(model, data)
             self._steps += 1
             if done % CHECK_EVERY_STEPS == CHECK_EVERY_STEPS - 1:
-                self._check(before)
+                self._check()
         self._owed_s = owed_s - steps * dt
         if steps:
             self._contacts_s = self.time_s - dt
-            self._check(before)
+            self._check()
 
     def state(self, hand: str) -> HandState:
         """What a hand reports now. Reading twice at one time gives the same values."""
@@ -288,7 +297,7 @@ class World:
         body = self.model.body(prop).id
         return self.data.xpos[body].copy(), self.data.xquat[body].copy()
 
-    def place_prop(self, prop: str, *, pos_m: Vec3, quat_wxyz: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> None:
+    def place_prop(self, prop: str, *, pos_m: ArrayLike, quat_wxyz: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> None:
         """Put a free object somewhere, at rest."""
         at = self._prop_qpos(prop)
         if at is None:
@@ -345,7 +354,7 @@ class World:
             steps=self._steps,
             owed_s=self._owed_s,
             commands=tuple(self._commands.values()),
-            wrist_goals=dict(self._wrist_goals),
+            wrists=self._wrists.copy(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -362,9 +371,10 @@ class World:
         self._owed_s = snapshot.owed_s
         self._steps = snapshot.steps
         self._commands = dict(zip(self.hand_names, snapshot.commands, strict=True))
-        self._wrist_goals = dict(snapshot.wrist_goals)
+        self._wrists[:] = snapshot.wrists
         mujoco.mj_forward(self.model, self.data)
         self._contacts_s = self.time_s
+        self._kept = snapshot
 
     def _seat(self, hand: str) -> _Seat:
         if hand not in self._seats:
@@ -384,16 +394,12 @@ class World:
         first = self.model.body(prop).jntadr[0]
         return None if first < 0 else int(self.model.jnt_qposadr[first])
 
-    def _wrist_target(self, seat: _Seat) -> tuple[FloatArray, FloatArray]:
-        """The palm pose a driven wrist is being held at."""
-        return _palm_pose(seat.spec, self.data.mocap_pos[seat.mocap], self.data.mocap_quat[seat.mocap])
-
     def _random(self, stream: int, hand: str, count: int) -> np.random.Generator:
         """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
         key = (self.seed & 0xFFFFFFFFFFFFFFFF, self.hand_names.index(hand) << 8 | stream)
         return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=[0, count, 0, 0]))
 
-    def _check(self, before: Snapshot) -> None:
+    def _check(self) -> None:
         """Stop at the first sign of a broken simulation, back at the last good state."""
         seen = self.data.warning.number
         if not seen.any():
@@ -401,28 +407,8 @@ class World:
         at_s = self.time_s
         warnings = [mujoco.mjtWarning(i).name.removeprefix("mjWARN_") for i in np.flatnonzero(seen)]
         self.data.warning.number[:] = 0
-        self.restore(before)
-        raise SimulationDiverged(at_s, warnings)
-
-    def _move_wrists(self) -> None:
-        """Move the targets of driven wrists one step nearer to their goals."""
-        for hand, (pos, quat) in list(self._wrist_goals.items()):
-            seat = self._seats[hand]
-            target_pos, target_quat = self.data.mocap_pos[seat.mocap], self.data.mocap_quat[seat.mocap]
-            goal_pos, goal_quat = _root_goal(seat.spec, pos, quat)
-            way = goal_pos - target_pos
-            far = float(np.linalg.norm(way))
-            turn = np.zeros(3)
-            mujoco.mju_subQuat(turn, goal_quat, target_quat)
-            angle = float(np.linalg.norm(turn))
-            reach_m, reach_rad = WRIST_SPEED_M_S * self.timestep_s, WRIST_TURN_RAD_S * self.timestep_s
-            if far <= reach_m and angle <= reach_rad:
-                target_pos[:], target_quat[:] = goal_pos, goal_quat
-                del self._wrist_goals[hand]
-                continue
-            share = min(1.0, reach_m / far if far > 0.0 else 1.0, reach_rad / angle if angle > 0.0 else 1.0)
-            target_pos += share * way
-            mujoco.mju_quatIntegrate(target_quat, turn, share)
+        self.restore(self._kept)
+        raise SimulationDiverged(at_s, self.time_s, warnings)
 
 
 def _drives(model: mujoco.MjModel, specs: Sequence[HandSpec]) -> NDArray[np.void]:
@@ -466,12 +452,28 @@ def _seats(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str
             force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
             latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
             latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
-            mocap=model.body(f"{spec.name}/mount_target").mocapid[0] if driven else -1,
-            mount_qpos=model.joint(f"{spec.name}/mount").qposadr[0] if driven else -1,
+            wrist=sum(mounts[s.name].driven for s in specs[: specs.index(spec)]) if driven else -1,
             root_body=model.body(f"{spec.name}/{spec.root}").id,
         )
         first += len(spec.actuators)
     return seats
+
+
+def _wrists(model: mujoco.MjModel, specs: Sequence[HandSpec], mounts: Mapping[str, Mount]) -> NDArray[np.void]:
+    """Driven wrists at rest, in the order of the hands."""
+    driven = [spec.name for spec in specs if mounts[spec.name].driven]
+    wrists = np.zeros(len(driven), dtype=wrist.WRIST)
+    for record, name in zip(wrists, driven, strict=True):
+        joint, body = model.joint(f"{name}/mount"), model.body(f"{name}/mount").id
+        record["qpos"], record["dof"], record["body"] = joint.qposadr[0], joint.dofadr[0], body
+        record["mass_kg"] = model.body_subtreemass[body]
+        record["target_m"] = record["goal_m"] = model.body_pos[body]
+        record["target_quat"] = record["goal_quat"] = model.body_quat[body]
+        dof = record["dof"]
+        model.dof_damping[dof : dof + 3], model.dof_damping[dof + 3 : dof + 6] = wrist.wrist_damping(
+            float(record["mass_kg"]), model.opt.timestep
+        )
+    return wrists
 
 
 def _mounts(specs: Sequence[HandSpec], scene: Scene, own: Mapping[str, Mount]) -> dict[str, Mount]:
@@ -515,7 +517,7 @@ def _matrix_of(quat_wxyz: FloatArray) -> FloatArray:
 
 
 def _checked_pose(pos_m: ArrayLike, quat_wxyz: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    pos, quat = np.asarray(pos_m, dtype=np.float64), np.asarray(quat_wxyz, dtype=np.float64)
+    pos, quat = np.array(pos_m, dtype=np.float64), np.array(quat_wxyz, dtype=np.float64)
     if pos.shape != (3,) or not np.all(np.isfinite(pos)):
         raise BadValue("pos_m", pos_m, "three finite numbers")
     norm = np.linalg.norm(quat)

@@ -106,7 +106,7 @@ def _plane_axes(normal: FloatArray) -> tuple[FloatArray, FloatArray]:
     first = np.eye(3)[int(np.argmin(np.abs(normal)))]
     e1 = first - (first @ normal) * normal
     e1 = e1 / np.linalg.norm(e1)
-    return e1, np.cross(normal, e1)
+    return e1, np.asarray(np.cross(normal, e1), dtype=np.float64)
 
 
 def _hertz(
