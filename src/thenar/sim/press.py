@@ -33,6 +33,8 @@ class Indenter:
     prop: Prop
     R: tuple[tuple[float, float, float], ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     """Orientation of the object in a frame whose z is the skin's outward normal."""
+    flat: bool = False
+    """True: a flat side is pressed on and may lean, so that it bears evenly."""
 
 
 def parse_indenter(text: str) -> Indenter:
@@ -54,7 +56,7 @@ def parse_indenter(text: str) -> Indenter:
             maker = Cylinder if kind == "cylinder" else Capsule
             return Indenter(prop=maker(radius_m=sizes[0], length_m=length), R=lying)
         if kind == "punch" and len(sizes) == 1:
-            return Indenter(prop=Cylinder(radius_m=sizes[0], length_m=0.02))
+            return Indenter(prop=Cylinder(radius_m=sizes[0], length_m=0.02), flat=True)
         if kind == "box" and len(sizes) == 1:
             return Indenter(prop=Box(size_m=(sizes[0], sizes[0], sizes[0])), R=_box_side(second or "face"))
     except ValueError:
@@ -138,11 +140,26 @@ def press(
     R_wl = body.xmat.reshape(3, 3)
     at, out = body.xpos + R_wl @ point_m, R_wl @ normal
     R = _frame(out, R_wl[:, 0], spin_rad) @ np.array(indenter.R)
-    prop = replace(indenter.prop, name="indenter", mass_kg=mass_kg)
+    # Friction on a leaning object would carry a moment.
+    friction = 0.0 if indenter.flat else indenter.prop.friction
+    prop = replace(indenter.prop, name="indenter", mass_kg=mass_kg, friction=friction)
     pushed = spec.worldbody.add_body(name="indenter", quat=list(quat_wxyz_from_matrix(R)))
     pushed.add_joint(
         name="push", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=list(-(R.T @ out)), damping=[40.0 * mass_kg, 0, 0]
     )
+    if indenter.flat:
+        tangents = _frame(out, R_wl[:, 0], 0.0)
+        for k in range(2):
+            pushed.add_joint(
+                name=f"lean_{k}",
+                type=mujoco.mjtJoint.mjJNT_HINGE,
+                axis=list(R.T @ tangents[:, k]),
+                damping=[1e-3, 0, 0],
+                armature=1e-5,
+            )
+    for other in hand.links:
+        if other.name != link:  # a large object may reach over its neighbours; only this link is pressed
+            spec.add_exclude(bodyname1="indenter", bodyname2=other.name)
     geom = add_prop_geom(spec, pushed, prop)
     if solref is not None:
         geom.solref = list(solref)
@@ -152,8 +169,9 @@ def press(
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     reach = _reach(model, data, out, at)
-    data.qpos[0] = -(reach + 1e-5)
-    data.qfrc_applied[0] = force_n
+    push = model.joint("push")
+    data.qpos[push.qposadr[0]] = -(reach + 1e-5)
+    data.qfrc_applied[push.dofadr[0]] = force_n
     mujoco.mj_step(model, data, SETTLE_STEPS)
     reader = SolidReader(model)
     skins = {x.name: model.geom(f"{x.name}_skin").id for x in hand.links if x.skin is not None}

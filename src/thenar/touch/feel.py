@@ -147,14 +147,17 @@ def feel(
     load_n: FloatArray,
     normal_n: FloatArray,
     shear_n: FloatArray,
-) -> tuple[float, float]:
+    moment_nm: FloatArray,
+) -> tuple[float, float, int]:
     """Force on every taxel.
 
     ``windows`` are remembered between frames; ``load_n`` (along the contact's force), ``normal_n`` (across the taxel)
-    and ``shear_n`` (along rows and columns) are added to, per taxel [N].
+    and ``shear_n`` (along rows and columns) are added to, per taxel [N]; ``moment_nm`` is load times place along rows
+    and columns, per pad [N m].
 
     Returns:
-        Normal force of all contacts on the skin and the part of it that fell beside every pad [N].
+        Normal force of all contacts on the skin, the part of it that fell beside every pad [N], and the number of
+        groups of contacts.
     """
     count = gather(pair, position, normal, force, solids, link_of_solid, groups)
     total, bare = 0.0, 0.0
@@ -194,10 +197,19 @@ def feel(
             continue
         body = solids[group.skin].body
         laid = _deposit(
-            group, windows[group.window], body_pos[body], body_R[body], pads, size, load_n, normal_n, shear_n
+            group,
+            windows[group.window],
+            body_pos[body],
+            body_R[body],
+            pads,
+            size,
+            load_n,
+            normal_n,
+            shear_n,
+            moment_nm,
         )
         bare += size - laid
-    return total, bare
+    return total, bare, count
 
 
 @nb.njit(cache=True)
@@ -395,6 +407,7 @@ def _deposit(
     load_n: FloatArray,
     normal_n: FloatArray,
     shear_n: FloatArray,
+    moment_nm: FloatArray,
 ) -> float:
     """Lay a window's force into the taxels of its link by exact overlap; returns what the pads took [N].
 
@@ -464,7 +477,18 @@ def _deposit(
                 du = 0.5 * math.hypot(u2 - u1, u4 - u3)
                 dv = 0.5 * math.hypot(v2 - v1, v4 - v3)
                 taken += _overlap(
-                    pad, cu, cv, du, dv, cell_n, steeper, _along(pad, friction, cv), load_n, normal_n, shear_n
+                    pad,
+                    cu,
+                    cv,
+                    du,
+                    dv,
+                    cell_n,
+                    steeper,
+                    _along(pad, friction, cv),
+                    load_n,
+                    normal_n,
+                    shear_n,
+                    moment_nm[q],
                 )
     return taken
 
@@ -494,6 +518,7 @@ def _overlap(
     load_n: FloatArray,
     normal_n: FloatArray,
     shear_n: FloatArray,
+    moment_nm: FloatArray,
 ) -> float:
     """Share a cell's force over the taxels under it, by the area each of them covers."""
     a1, a2 = (u - half_u) / pad.row_pitch_m + pad.rows / 2, (u + half_u) / pad.row_pitch_m + pad.rows / 2
@@ -513,5 +538,8 @@ def _overlap(
             normal_n[taxel] += part * steeper
             shear_n[taxel, 0] += part * shear[0]
             shear_n[taxel, 1] += part * shear[1]
+            # Where the covered part of the taxel is, not where the taxel is.
+            moment_nm[0] += part * ((min(a2, row + 1.0) + max(a1, float(row))) / 2 - pad.rows / 2) * pad.row_pitch_m
+            moment_nm[1] += part * ((min(b2, col + 1.0) + max(b1, float(col))) / 2 - pad.cols / 2) * pad.col_pitch_m
             taken += part
     return taken

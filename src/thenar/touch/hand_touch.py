@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +82,6 @@ class HandTouch:
         self._groups = np.zeros(MOST_GROUPS, dtype=GROUP)
         self._work = np.zeros((5, CELLS))
         self._table = np.zeros((LARGEST_GRID, 2 * LARGEST_GRID - 1))
-        self._rows_m = [(np.arange(pad.rows) - (pad.rows - 1) / 2) * pad.row_pitch_m for pad in hand.pads]
-        self._cols_m = [(np.arange(pad.cols) - (pad.cols - 1) / 2) * pad.col_pitch_m for pad in hand.pads]
         self.forget()
 
     def forget(self) -> None:
@@ -90,19 +89,45 @@ class HandTouch:
         self._windows = np.zeros(WINDOWS, dtype=WINDOW)
         self._windows["link"] = -1
         self._frame = 1
+        self._group_count = 0
         self._sensor.reset()
+
+    def windows(self) -> list[dict[str, Any]]:
+        """The windows of the last frame: where they lay, how wide they were and what they carried."""
+        described = []
+        for group in self._groups[: self._group_count]:
+            if not group["solved"]:
+                continue
+            window = self._windows[group["window"]]
+            cells = int(group["grid"]) ** 2
+            described.append(
+                {
+                    **{name: np.array(group[name]) for name in ("origin", "normal", "e1", "e2")},
+                    "link": self._skin.links[int(group["link"])],
+                    "u_m": float(window["u_m"]),
+                    "v_m": float(window["v_m"]),
+                    "wide_u_m": float(group["grid"] * group["cell_u"]),
+                    "wide_v_m": float(group["grid"] * group["cell_v"]),
+                    "force_n": float(np.linalg.norm(group["force"])),
+                    "passes": int(window["passes"]),
+                    "pressure_pa": window["pressure"][:cells].reshape(int(group["grid"]), -1).copy(),
+                }
+            )
+        return described
 
     def feel(self, contacts: SolidContacts) -> TouchFrame:
         """What the skin feels under these contacts."""
         self._frame += 1
         pair = contacts.pair
         if not len(pair) or not np.any(self._link_of_solid[pair] >= 0):
+            self._group_count = 0
             return replace(
                 self._nothing, stamp_s=contacts.stamp_s, read_counts=self._sensor.sample(None, contacts.stamp_s)
             )
         taxels = len(self._skin.area_m2)
         load, normal, shear = np.zeros(taxels), np.zeros(taxels), np.zeros((taxels, 2))
-        total, bare = feel(
+        moment = np.zeros((len(self._layout), 2))
+        total, bare, self._group_count = feel(
             pair,
             contacts.position_m,
             contacts.normal,
@@ -128,15 +153,13 @@ class HandTouch:
             load,
             normal,
             shear,
+            moment,
         )
         area = self._skin.area_m2
         forces = np.add.reduceat(load, self._skin.pads["first"])
+        touched = forces > 0.0
         centres = np.full((len(forces), 2), math.nan)
-        for number in np.flatnonzero(forces > 0.0):
-            pad = self._layout[number]
-            mine = pad.of(load)
-            centres[number, 0] = mine.sum(axis=1) @ self._rows_m[number] / forces[number]
-            centres[number, 1] = mine.sum(axis=0) @ self._cols_m[number] / forces[number]
+        centres[touched] = moment[touched] / forces[touched, None]
         return TouchFrame(
             stamp_s=contacts.stamp_s,
             layout=self._layout,

@@ -21,7 +21,10 @@ from thenar.touch.solids import HIT, MISS, FloatArray, IntArray, Record, enter
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 EDGE_GRID = LARGEST_GRID  # patches that end at an edge have pressure peaks there
 FIRST_WINDOW_M = 0.012
-COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3
+COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
+POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
+PROBES = 5  # lines across a patch on which its edges are looked for
+SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
 SNAPPED = 0.1  # of a cell: an edge this near to a cell border needs no new snap
 PASSES = 8
 FULL, EMPTY = 0.97, 0.55  # share of the window's side that the patch should take
@@ -140,6 +143,7 @@ def solve_pressure(
     grid: int,
     total: float,
     iterations: int,
+    tolerance: float,
     warm: bool,
     p: FloatArray,
     work: FloatArray,
@@ -152,6 +156,7 @@ def solve_pressure(
         grid: Cells along each side.
         total: Force over the area of a cell.
         iterations: At most.
+        tolerance: Share of the pressure that may still change in the last iteration.
         warm: True: ``p`` holds a start with about the right support.
         p: Pressures [Pa], start and result.
         work: Scratch. Shape (4, grid^2) or larger.
@@ -210,7 +215,7 @@ def solve_pressure(
             amount += after
             change += abs(after - before)
         _scale_to(gap, n, total, p)
-        if change < TOLERANCE * amount and keep > 0.0:
+        if change < tolerance * amount and keep > 0.0:
             return
 
 
@@ -353,7 +358,7 @@ def solve_window(
                 if gap[k] < HIT:
                     gap[k] += extra_gap[k]
         if not (tilted and warm):
-            _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm, work, table)
+            _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm, False, work, table)
         window.passes += 1
         if use_extra:
             return True
@@ -391,10 +396,25 @@ def solve_window(
         for side in range(4):
             window.cut[side] = 0
         warm = False
-    return _snap_to_edges(
+    stretched = ASPECTS[window.aspect] >= SHARP or ASPECTS[window.aspect] <= 1.0 / SHARP
+    if window.grid < EDGE_GRID and stretched:  # a sharp edge: thin, with steep pressure across
+        window.cell_m *= window.grid / EDGE_GRID
+        window.grid = EDGE_GRID
+        if not measure_gap(
+            solids, planes, field, skin, parts, origin, normal, e1, e2,
+            window.u_m, window.v_m, window.cell_m, window.cell_m * ASPECTS[window.aspect], EDGE_GRID, height, gap,
+        ):  # fmt: skip
+            return False
+        _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, False, False, work, table)
+        window.passes += 1
+        warm = False
+    found = _snap_to_edges(
         window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
         force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table, warm,
     )  # fmt: skip
+    if found and not warm:
+        _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, True, True, work, table)
+    return found
 
 
 @nb.njit(cache=True)
@@ -446,6 +466,7 @@ def _relax(
     force_n: float,
     modulus_pa: float,
     warm: bool,
+    polish: bool,
     work: FloatArray,
     table: FloatArray,
 ) -> None:
@@ -459,8 +480,10 @@ def _relax(
         scaled[k] = gap[k] * modulus_pa / cell if gap[k] < HIT else MISS
         supported = supported or (window.pressure[k] > 0.0 and gap[k] < HIT)
     warm = warm and supported
-    rounds = WARM_ITERATIONS if warm else COLD_ITERATIONS
-    solve_pressure(scaled, table, grid, force_n / (cell * cell * aspect), rounds, warm, window.pressure, work)
+    rounds = POLISH_ITERATIONS if polish else WARM_ITERATIONS if warm else COLD_ITERATIONS
+    tolerance = POLISHED if polish else TOLERANCE
+    total = force_n / (cell * cell * aspect)
+    solve_pressure(scaled, table, grid, total, rounds, tolerance, warm, window.pressure, work)
 
 
 @nb.njit(cache=True)
@@ -518,39 +541,44 @@ def _snap_to_edges(
     ends = np.empty(4)
     cut = np.zeros(4, dtype=np.bool_)
     one_height, one_gap = np.empty(1), np.empty(1)
+    middle_u = window.u_m + ((i1 + i2) / 2.0 - half) * cell_u
+    middle_v = window.v_m + ((j1 + j2) / 2.0 - half) * cell_v
     for side in range(4):
         along_u = side < 2
         sign = -1.0 if side % 2 == 0 else 1.0
-        edge = (i1, i2, j1, j2)[side]
-        best, other = -1.0, 0
-        for k in range(grid):  # the cell of that border with the most pressure
-            value = p[edge * grid + k] if along_u else p[k * grid + edge]
-            if value > best:
-                best, other = value, k
         if along_u:
-            inside, across = window.u_m + (edge - half) * cell_u, window.v_m + (other - half) * cell_v
-            step = sign * cell_u
+            start, cell, border = middle_u, cell_u, window.u_m + ((i1, i2)[side] - half) * cell_u
+            low, high = window.v_m + (j1 - half) * cell_v, window.v_m + (j2 - half) * cell_v
         else:
-            inside, across = window.v_m + (edge - half) * cell_v, window.u_m + (other - half) * cell_u
-            step = sign * cell_v
-        outside = inside + step
-        u, v = (outside, across) if along_u else (across, outside)
-        if measure_gap(
-            solids, planes, field, skin, parts, origin, normal, e1, e2, u, v, 1.0, 1.0, 1, one_height, one_gap
-        ):
-            ends[side] = inside + 0.5 * step
-            continue
-        cut[side] = True
-        for _ in range(14):
-            middle = (inside + outside) / 2
-            u, v = (middle, across) if along_u else (across, middle)
+            start, cell, border = middle_v, cell_v, window.v_m + ((j1, j2)[side - 2] - half) * cell_v
+            low, high = window.u_m + (i1 - half) * cell_u, window.u_m + (i2 - half) * cell_u
+        ends[side] = border + 0.5 * sign * cell
+        for probe in range(PROBES):  # across the patch: an edge may be slanted or round, its farthest point counts
+            across = low + (probe + 0.5) / PROBES * (high - low)
+            outside = border + sign * cell
+            u, v = (outside, across) if along_u else (across, outside)
             if measure_gap(
                 solids, planes, field, skin, parts, origin, normal, e1, e2, u, v, 1.0, 1.0, 1, one_height, one_gap
             ):
-                inside = middle
-            else:
-                outside = middle
-        ends[side] = inside
+                continue
+            inside = start
+            u, v = (inside, across) if along_u else (across, inside)
+            if not measure_gap(
+                solids, planes, field, skin, parts, origin, normal, e1, e2, u, v, 1.0, 1.0, 1, one_height, one_gap
+            ):
+                continue
+            for _ in range(16):
+                middle = (inside + outside) / 2
+                u, v = (middle, across) if along_u else (across, middle)
+                if measure_gap(
+                    solids, planes, field, skin, parts, origin, normal, e1, e2, u, v, 1.0, 1.0, 1, one_height, one_gap
+                ):
+                    inside = middle
+                else:
+                    outside = middle
+            if not cut[side] or sign * (inside - ends[side]) > 0.0:
+                ends[side] = inside
+            cut[side] = True
     any_cut = False
     for side in range(4):
         window.cut[side] = 1 if cut[side] else 0
@@ -602,7 +630,9 @@ def _snap_to_edges(
         window.u_m, window.v_m, cell_u, cell_v, fine, height, gap,
     ):  # fmt: skip
         return False
-    _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm and grid == fine, work, table)
+    _relax(
+        window, gap, half_space, correction, thickness_m, force_n, modulus_pa, warm and grid == fine, False, work, table
+    )
     window.passes += 1
     return True
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +16,14 @@ from thenar.signals import SolidKind, TouchFrame
 from thenar.sim.press import Indenter, Pressed, press
 from thenar.touch.calibration import IDEAL, Calibration
 from thenar.touch.hand_touch import HandTouch
-from thenar.touch.hertz import Ellipse, hertz_ellipse, punch_pressure
+from thenar.touch.hertz import hertz_ellipse, punch_pressure
 from thenar.touch.influence import reduced_modulus_pa
 from thenar.touch.solids import HIT, enter
 from thenar.touch.window import SMOOTH_GRID
 
 FloatArray = NDArray[np.float64]
 
-SUB_POINTS = 12  # a side, when theory is averaged over a taxel
+SMOOTH_POINTS, EDGE_POINTS = 16, 60  # a side, when theory is averaged over a taxel
 CURVE_STEP_M = 2e-4
 
 
@@ -31,6 +33,8 @@ class PadPress:
 
     frame: TouchFrame
     pressed: Pressed
+    windows: list[dict[str, Any]]
+    """The windows the solver laid, see `HandTouch.windows`."""
     theory_pa: FloatArray | None
     """Pressure of every taxel of the pad by contact theory [Pa]; None where no formula exists."""
     relative_l2: float
@@ -76,7 +80,7 @@ def press_pad(
     relative = math.nan
     if theory is not None and np.any(theory > 0.0):
         relative = float(np.linalg.norm(frame[pad_name] - theory) / np.linalg.norm(theory))
-    return PadPress(frame=frame, pressed=pressed, theory_pa=theory, relative_l2=relative)
+    return PadPress(frame=frame, pressed=pressed, windows=touch.windows(), theory_pa=theory, relative_l2=relative)
 
 
 def _theory(hand: HandSpec, pad: Pad, pressed: Pressed, force_n: float, modulus_pa: float) -> FloatArray | None:
@@ -89,17 +93,24 @@ def _theory(hand: HandSpec, pad: Pad, pressed: Pressed, force_n: float, modulus_
     if thing["kind"] not in smooth:
         return None
     if thing["kind"] == SolidKind.CYLINDER and along > 1e-6:
-        if pad.chart != "face" or along < 1.0 - 1e-9:
+        if pad.chart != "face" or along < 1.0 - 1e-4:
             return None
         radius = float(thing["size_m"][0])
-        return _on_taxels(hand, pad, pressed, lambda x, y: punch_pressure(force_n, radius, np.hypot(x, y)))
-    ellipse, axes = _hertz(pressed, skin, thing, force_n, modulus_pa)
+
+        def rim(x: FloatArray, y: FloatArray) -> FloatArray:
+            return punch_pressure(force_n, radius, np.hypot(x, y))
+
+        return _on_taxels(hand, pad, pressed, rim, points=EDGE_POINTS)  # pressure at the rim is without bound
+    curvatures, axes = _relative_curvature(pressed, skin, thing)
+    if not curvatures[0] > 1e-3 * curvatures[1]:  # a line, or an end that is not smooth
+        return None
+    ellipse = hertz_ellipse(force_n, float(curvatures[0]), float(curvatures[1]), modulus_pa)
 
     def pressure(x: FloatArray, y: FloatArray) -> FloatArray:
         a, b = x * axes[0, 0] + y * axes[1, 0], x * axes[0, 1] + y * axes[1, 1]
         return ellipse.peak_pa * np.sqrt(np.maximum(1.0 - (a / ellipse.a_m) ** 2 - (b / ellipse.b_m) ** 2, 0.0))
 
-    return _on_taxels(hand, pad, pressed, pressure)
+    return _on_taxels(hand, pad, pressed, pressure, points=SMOOTH_POINTS)
 
 
 def _plane_axes(normal: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -109,10 +120,8 @@ def _plane_axes(normal: FloatArray) -> tuple[FloatArray, FloatArray]:
     return e1, np.asarray(np.cross(normal, e1), dtype=np.float64)
 
 
-def _hertz(
-    pressed: Pressed, skin: np.void, thing: np.void, force_n: float, modulus_pa: float
-) -> tuple[Ellipse, FloatArray]:
-    """The contact's ellipse and the directions of its half axes in the plane of the contact (as columns)."""
+def _relative_curvature(pressed: Pressed, skin: np.void, thing: np.void) -> tuple[FloatArray, FloatArray]:
+    """Principal curvatures of the gap [1/m], smaller first, and their directions in the plane of the contact."""
     n, at = pressed.normal, pressed.point_m
     e1, e2 = _plane_axes(n)
     none = np.zeros((0, 4))
@@ -131,21 +140,28 @@ def _hertz(
     vv = (gap(0, h) - 2 * gap(0, 0) + gap(0, -h)) / h**2
     uv = (gap(h, h) - gap(h, -h) - gap(-h, h) + gap(-h, -h)) / (4 * h**2)
     curvatures, axes = np.linalg.eigh(np.array([[uu, uv], [uv, vv]]))
-    return hertz_ellipse(force_n, float(curvatures[0]), float(curvatures[1]), modulus_pa), axes
+    return curvatures, axes
 
 
-def _on_taxels(hand: HandSpec, pad: Pad, pressed: Pressed, pressure) -> FloatArray:
+def _on_taxels(
+    hand: HandSpec,
+    pad: Pad,
+    pressed: Pressed,
+    pressure: Callable[[FloatArray, FloatArray], FloatArray],
+    *,
+    points: int,
+) -> FloatArray:
     """Mean over each taxel of a pressure given over the plane of the contact."""
     u, v = taxel_grid(pad)
-    offsets = (np.arange(SUB_POINTS) + 0.5) / SUB_POINTS - 0.5
+    offsets = (np.arange(points) + 0.5) / points - 0.5
     e1, e2 = _plane_axes(pressed.normal)
     body = pressed.contacts.solids[pressed.skin_solids[pad.link]]["body"]
     R, origin = pressed.contacts.body_R[body], pressed.contacts.body_pos_m[body]
     total = np.zeros(u.shape)
     for du in offsets * pad.row_pitch_m:
         for dv in offsets * pad.col_pitch_m:
-            points, normals = points_on_skin(hand, pad, u + du, v + dv)
-            away = points @ R.T + origin - pressed.point_m
+            places, normals = points_on_skin(hand, pad, u + du, v + dv)
+            away = places @ R.T + origin - pressed.point_m
             facing = (normals @ R.T) @ pressed.normal > 0.0
             total += np.where(facing, pressure(away @ e1, away @ e2), 0.0)
-    return total / SUB_POINTS**2
+    return total / points**2

@@ -1,0 +1,334 @@
+"""Touch against contact theory, against a second solver, and against what must be conserved."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from fine_contact import WIDER, fine_map
+
+import thenar
+from thenar import hands
+from thenar.errors import BadValue, UnknownName
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandCommand
+from thenar.sim.press import Indenter, parse_indenter
+from thenar.touch.calibration import IDEAL, Calibration, PadCalibration
+from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
+from thenar.touch.influence import half_space_tables, layer_correction, love, reduced_modulus_pa
+from thenar.twin.press import PadPress, press_pad
+
+HAND = hands.load("inspire_right")
+FINGERS = ("little", "ring", "middle", "index", "thumb")
+ROUND_PADS = [f"{finger}_{pad}" for finger in FINGERS for pad in ("top", "palm")]
+
+
+def random_press(
+    rng: np.random.Generator, pads: list[str], make, *, share: float = 0.98
+) -> tuple[str, PadPress, tuple]:
+    """A press with at least ``share`` of its force on the pad."""
+    while True:
+        pad = HAND.pad(pads[rng.integers(len(pads))])
+        at = (
+            rng.uniform(-0.3, 0.3) * pad.rows * pad.row_pitch_m,
+            rng.uniform(-0.3, 0.3) * pad.cols * pad.col_pitch_m,
+        )
+        force_n = float(np.exp(rng.uniform(math.log(0.2), math.log(5.0))))
+        result = press_pad(HAND, pad.name, make(rng), force_n=force_n, at_m=at, spin_rad=rng.uniform(0.0, math.pi))
+        assert result.frame.contact_n == pytest.approx(force_n, rel=1e-3)
+        if result.frame.force_n[pad.name] > share * result.frame.contact_n:
+            return pad.name, result, at
+
+
+def ball(rng: np.random.Generator) -> Indenter:
+    return parse_indenter(f"sphere:{rng.uniform(5, 20):.3f}mm")
+
+
+def rod(rng: np.random.Generator) -> Indenter:
+    return parse_indenter(f"cylinder:{rng.uniform(4, 15):.3f}mm:80mm")
+
+
+def egg(rng: np.random.Generator) -> Indenter:
+    a, b, c = rng.uniform(6, 20, 3)
+    return parse_indenter(f"ellipsoid:{a:.3f}mm,{b:.3f}mm,{c:.3f}mm")
+
+
+def relative(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.linalg.norm(one - other) / np.linalg.norm(other))
+
+
+def test_smooth_objects_press_the_hands_own_pads_as_hertz_says():
+    rng = np.random.default_rng(7)
+    errors, centres_mm = [], []
+    for make, pads, count in (
+        (ball, ["palm"], 20),
+        (ball, ROUND_PADS, 30),
+        (rod, ROUND_PADS, 25),
+        (egg, ROUND_PADS, 30),
+    ):
+        for _ in range(count):
+            pad, result, at = random_press(rng, pads, make, share=0.999)
+            errors.append(result.relative_l2)
+            centre = result.frame.centre_of_pressure_m[pad]
+            centres_mm.append(1e3 * math.dist(centre, at))
+    assert np.median(errors) < 0.015
+    assert np.percentile(errors, 99) < 0.05
+    assert np.median(centres_mm) < 0.02
+    assert np.max(centres_mm) < 0.1
+
+
+@pytest.mark.parametrize("spec", ["box:{}mm", "box:{}mm:edge", "box:{}mm:corner"])
+def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str):
+    rng = np.random.default_rng(8)
+    errors = []
+    for _ in range(5):
+        size = f"{rng.uniform(8, 20):.3f}"
+        pad, result, _ = random_press(rng, ROUND_PADS[::2], lambda _, s=size: parse_indenter(spec.format(s)), share=0.9)
+        window = dict(result.windows[0])
+        if spec == "box:{}mm":  # cells of the reference along the box's own edges, which cut the patch
+            box = result.pressed.contacts.solids[result.pressed.object_solid]
+            wide = 2 * box["size_m"][0] / WIDER
+            window |= {"origin": box["pos_m"].copy(), "e1": box["R"][:, 0].copy(), "e2": box["R"][:, 1].copy()}
+            window |= {"u_m": 0.0, "v_m": 0.0, "wide_u_m": wide, "wide_v_m": wide}
+        errors.append(relative(result.frame[pad], fine_map(HAND, HAND.pad(pad), result, window)))
+    # Faces across a round finger are not yet as good as wanted (3 %): their slanted ends do not fit the cells.
+    assert np.median(errors) < (0.055 if spec == "box:{}mm" else 0.03)
+    assert np.max(errors) < 0.12
+
+
+def test_a_flat_punch_presses_hardest_at_its_rim_as_theory_says():
+    rng = np.random.default_rng(9)
+    errors = []
+    for _ in range(8):
+        _, result, _ = random_press(rng, ["palm"], lambda r: parse_indenter(f"punch:{r.uniform(4, 9):.3f}mm"))
+        errors.append(result.relative_l2)
+    assert np.median(errors) < 0.07
+
+
+def test_a_weight_on_a_pad_weighs_what_it_weighs():
+    weight = thenar.Box(mass_kg=0.1, size_m=(0.03, 0.02, 0.02), pos_m=(0.0, 0.0, 0.011))
+    world = thenar.World("inspire_right", props=[weight], profile="ideal")
+    world.advance(1.0)
+    frame = world.touch("inspire_right")
+    assert frame.force_n["palm"] == pytest.approx(0.981, rel=1e-3)
+    assert frame.bare_skin_n == pytest.approx(0.0, abs=1e-9)
+    u, v = frame.centre_of_pressure_m["palm"]
+    assert math.hypot(u, v) < 1e-4
+
+
+def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp():
+    world = thenar.World("inspire_right", scene="palm_drop", seed=4)
+    rng = np.random.default_rng(4)
+    seen = 0
+    for tick in range(300):
+        if tick % 20 == 0:
+            world.command("inspire_right", HandCommand.closing(rng.uniform(0.2, 0.9, 6), speed=0.6))
+        world.advance(0.02)
+        frame = world.touch("inspire_right")
+        told = sum(frame.force_n.values()) + frame.bare_skin_n
+        assert told == pytest.approx(frame.contact_n, rel=1e-9, abs=1e-12)
+        touching = world.contacts("inspire_right")
+        skins = [body.split("/")[1] for body in touching.body]
+        skinned = [HAND.link(name).skin is not None for name in skins]
+        pressing = touching.where(skinned).normal_force_n.sum()
+        assert frame.contact_n <= pressing * (1 + 1e-9)  # normals of one group may differ a little in direction
+        assert frame.contact_n >= 0.86 * pressing - 1e-3
+        seen += frame.contact_n > 0.1
+    assert seen > 100
+
+
+@pytest.mark.parametrize(("spec", "allowed"), [("sphere:10mm", 1e-3), ("box:14mm:edge", 0.04)])
+def test_the_map_does_not_depend_on_mass_or_softness_of_the_engines_contact(spec: str, allowed: float):
+    maps = []
+    for mass_kg, solref in ((0.01, None), (1.0, None), (0.01, (0.02, 1.0)), (1.0, (0.02, 1.0))):
+        result = press_pad(
+            HAND, "index_top", parse_indenter(spec), force_n=1.0, at_m=(1e-3, 5e-4), mass_kg=mass_kg, solref=solref
+        )
+        maps.append(result.frame["index_top"])
+    for other in maps[1:]:
+        assert relative(other, maps[0]) < allowed
+
+
+@pytest.mark.parametrize("v_mm", [3.0, 4.5, 5.6, 6.5, 8.0])
+def test_a_ball_that_slides_off_a_pads_edge_is_shared_with_bare_skin(v_mm: float):
+    result = press_pad(HAND, "index_top", parse_indenter("sphere:10mm"), force_n=2.0, at_m=(0.0, v_mm * 1e-3))
+    fine = fine_map(HAND, HAND.pad("index_top"), result, result.windows[0])
+    area = HAND.pad("index_top").row_pitch_m * HAND.pad("index_top").col_pitch_m
+    wanted = fine.sum() * area / 2.0
+    got = result.frame["index_top"].sum() * area / 2.0
+    assert got == pytest.approx(wanted, abs=0.006)
+
+
+def test_press_on_a_corner_taxel_lights_that_corner():
+    pad = HAND.pad("index_palm")
+    for row, col in ((0, 0), (0, 7), (9, 0), (9, 7)):
+        at = ((row - 4.5) * pad.row_pitch_m, (col - 3.5) * pad.col_pitch_m)
+        result = press_pad(HAND, "index_palm", parse_indenter("sphere:4mm"), force_n=0.2, at_m=at)
+        peak = np.unravel_index(result.frame["index_palm"].argmax(), (10, 8))
+        assert peak == (row, col)
+
+
+def with_layer(thickness_m: float) -> Calibration:
+    return Calibration(bare=PadCalibration(thickness_m=thickness_m))
+
+
+def test_a_thick_layer_is_a_half_space_and_a_thin_one_presses_harder():
+    def peak(calibration: Calibration) -> float:
+        result = press_pad(HAND, "palm", parse_indenter("sphere:10mm"), force_n=2.0, calibration=calibration, grid=20)
+        return float(result.windows[0]["pressure_pa"].max())
+
+    half_space = peak(IDEAL)
+    assert peak(with_layer(0.1)) == pytest.approx(half_space, rel=0.01)
+    for thickness_m, ratio in ((0.004, 1.07), (0.002, 1.32), (0.001, 1.97)):
+        assert peak(with_layer(thickness_m)) / half_space == pytest.approx(ratio, rel=0.03)
+
+
+def test_layer_correction_is_the_transform_of_its_response():
+    """Independent check: the Hankel transform back gives 1 - L at several wave numbers."""
+    phi = layer_correction()
+    s = np.linspace(0.0, 12.0, len(phi))
+    kappa = 3 - 4 * 0.49
+    for w in (0.5, 1.0, 2.0):
+        response = (2 * kappa * np.sinh(2 * w) - 4 * w) / (2 * kappa * np.cosh(2 * w) + 4 * w**2 + kappa**2 + 1)
+        turn = (np.arange(2000) + 0.5) * math.pi / 2000
+        bessel = np.array([np.cos(w * x * np.sin(turn)).mean() for x in s])
+        tail = np.exp(-((s / 7.0) ** 8))  # the table ends where phi is nearly 1/s; fade it and its partner alike
+        got = np.trapezoid(phi * bessel * s * tail, s)
+        half_space = np.trapezoid(bessel * tail, s)
+        assert (half_space - got) / half_space == pytest.approx(response, abs=0.03)
+
+
+def test_touch_moves_with_the_hand():
+    maps = []
+    for mount in (thenar.Mount(), thenar.Mount(pos_m=(0.3, -0.2, 0.4), rpy_rad=(0.0, 0.0, 1.1))):
+        turn = mount.rpy_rad[2]
+        offset = np.array([0.004, 0.003])
+        turned = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]]) @ offset
+        place = (mount.pos_m[0] + turned[0], mount.pos_m[1] + turned[1], mount.pos_m[2] + 0.0101)
+        ball_on_palm = thenar.Sphere(radius_m=0.01, mass_kg=0.2, pos_m=place, rpy_rad=(0.0, 0.0, turn))
+        world = thenar.World("inspire_right", props=[ball_on_palm], mounts={"inspire_right": mount}, profile="ideal")
+        world.advance(0.004)
+        while world.touch("inspire_right").contact_n == 0.0:
+            world.advance(0.002)
+        maps.append(world.touch("inspire_right")["palm"])
+    assert relative(maps[1], maps[0]) < 1e-6
+
+
+def test_a_mirrored_press_gives_the_same_map_on_the_other_hand():
+    left = hands.load("inspire_left")
+    for pad, at in (("index_top", (2e-3, 1e-3)), ("thumb_palm", (1e-3, -2e-3)), ("palm", (4e-3, 6e-3))):
+        maps = [
+            press_pad(hand, pad, parse_indenter("sphere:9mm"), force_n=1.5, at_m=at).frame[pad] for hand in (HAND, left)
+        ]
+        assert relative(maps[1], maps[0]) < 1e-6
+
+
+def test_two_objects_close_together_share_the_skins_give():
+    """Two presses side by side make room for each other: the joint map is not the sum of the single ones."""
+    world = thenar.World("inspire_right", props=two_balls(0.0075), profile="ideal")
+    world.advance(0.5)
+    together = world.touch("inspire_right")["palm"]
+    apart = sum(np.asarray(alone(ball_).touch("inspire_right")["palm"]) for ball_ in two_balls(0.0075))
+    assert together.sum() == pytest.approx(apart.sum(), rel=1e-6)
+    assert 0.002 < relative(together, apart) < 0.3
+
+
+def two_balls(gap_m: float) -> list[thenar.Box]:
+    return [
+        thenar.Box(mass_kg=0.2, size_m=(0.006, 0.006, 0.02), pos_m=(side * gap_m / 2, 0.0, 0.0101)) for side in (-1, 1)
+    ]
+
+
+def alone(prop: thenar.Box) -> thenar.World:
+    world = thenar.World("inspire_right", props=[prop], profile="ideal")
+    world.advance(0.5)
+    return world
+
+
+def test_shear_points_against_what_holds_the_object():
+    slope = 0.3
+    block = thenar.Box(
+        size_m=(0.02, 0.02, 0.01), mass_kg=0.2, pos_m=(0.0, 0.0, 0.0055), rpy_rad=(slope, 0, 0), friction=0.9
+    )
+    mount = thenar.Mount(rpy_rad=(slope, 0.0, 0.0))
+    world = thenar.World("inspire_right", props=[block], mounts={"inspire_right": mount}, profile="ideal")
+    world.advance(0.5)
+    frame = world.touch("inspire_right")
+    area = HAND.pad("palm").row_pitch_m * HAND.pad("palm").col_pitch_m
+    shear_n = frame.shear["palm"].sum(axis=(0, 1)) * area
+    weight = 0.2 * 9.81
+    # The slope falls towards the wrist, which is the direction of growing row.
+    assert shear_n[0] == pytest.approx(weight * math.sin(slope), rel=0.02)
+    assert abs(shear_n[1]) < 0.02 * weight
+    assert frame.force_n["palm"] == pytest.approx(weight * math.cos(slope), rel=1e-3)
+    limit = 0.9 * frame["palm"]
+    assert np.all(np.linalg.norm(frame.shear["palm"], axis=-1) <= limit * (1 + 1e-9) + 1e-9)
+
+
+def test_a_hand_feels_itself_in_a_pinch():
+    world = thenar.World("inspire_right", profile="ideal")
+    world.command("inspire_right", HandCommand.closing([0, 0, 0, 0.6, 0.0, 1.0], force_limit_n=3.0))
+    world.advance(1.5)
+    world.command("inspire_right", HandCommand.closing([0, 0, 0, 0.6, 0.8, 1.0], force_limit_n=3.0))
+    world.advance(1.5)
+    frame = world.touch("inspire_right")
+    pinched = {pad: force for pad, force in frame.force_n.items() if force > 0.0}
+    assert frame.contact_n == pytest.approx(2 * world.contacts().normal_force_n.sum(), rel=1e-6)
+    assert any(pad.startswith("index") for pad in pinched) or frame.bare_skin_n > 0.0
+
+
+def test_touch_is_the_same_for_the_same_seed_and_calls():
+    def trace() -> bytes:
+        world = thenar.World("inspire_right", scene="palm_drop", seed=3)
+        world.command("inspire_right", HandCommand.closing(0.6))
+        parts = []
+        for _ in range(30):
+            world.advance(0.03)
+            frame = world.touch("inspire_right")
+            parts += [frame.taxel_pressure_pa.tobytes(), *(c.tobytes() for c in frame.counts.values())]
+        return b"".join(parts)
+
+    assert trace() == trace()
+
+
+def test_an_unknown_pad_lists_the_pads_and_a_hand_without_skin_says_so():
+    world = thenar.World("inspire_right")
+    with pytest.raises(UnknownName, match="index_top"):
+        world.touch("inspire_right")["index"]
+    with pytest.raises(BadValue, match="this one has none"):
+        thenar.World("shadow_right").touch("shadow_right")
+
+
+@pytest.mark.parametrize("text", ["sphere", "sphere:10", "ball:3mm", "box:10mm:side", "ellipsoid:1mm,2mm", "cone:3mm"])
+def test_an_indenter_that_is_none_lists_what_there_is(text: str):
+    with pytest.raises(BadValue, match="sphere:R"):
+        parse_indenter(text)
+
+
+def test_love_and_hertz_agree_with_known_values():
+    # Mean of 1/r over a unit square seen from its centre: 4 asinh(1).
+    assert love(np.zeros(1), np.zeros(1), 0.5, 0.5)[0] == pytest.approx(4 * math.asinh(1.0))
+    assert half_space_tables()[8, 0, 0] == pytest.approx(4 * math.asinh(1.0) / math.pi)
+    K, E = elliptic_integrals(0.5)
+    assert pytest.approx((1.8540746773013719, 1.3506438810476755)) == (K, E)
+    modulus = reduced_modulus_pa(1e6)
+    sphere = hertz_ellipse(1.0, 100.0, 100.0, modulus)
+    assert sphere.a_m == pytest.approx((3 * 1.0 * 0.01 / (4 * modulus)) ** (1 / 3))
+    ellipse = hertz_ellipse(2.0, 40.0, 160.0, modulus)
+    assert 2 / 3 * math.pi * ellipse.a_m * ellipse.b_m * ellipse.peak_pa == pytest.approx(2.0)
+    assert ellipse.a_m > ellipse.b_m
+    swapped = hertz_ellipse(2.0, 160.0, 40.0, modulus)
+    assert (swapped.a_m, swapped.b_m) == pytest.approx((ellipse.b_m, ellipse.a_m))
+
+
+def finer(hand: HandSpec) -> HandSpec:
+    """The same hand with twice as many taxels on the same pads."""
+    pads = tuple(dataclasses.replace(pad, cols=2 * pad.cols, col_pitch_m=pad.col_pitch_m / 2) for pad in hand.pads)
+    return dataclasses.replace(hand, pads=pads)
+
+
+def test_finer_taxels_feel_the_same_force():
+    coarse = press_pad(HAND, "index_top", parse_indenter("sphere:10mm"), force_n=1.0)
+    fine = press_pad(finer(HAND), "index_top", parse_indenter("sphere:10mm"), force_n=1.0)
+    merged = (fine.frame["index_top"][:, ::2] + fine.frame["index_top"][:, 1::2]) / 2
+    np.testing.assert_allclose(merged, coarse.frame["index_top"], rtol=1e-9, atol=1e-6)
