@@ -57,6 +57,19 @@ def test_render_writes_a_picture(tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
 
 
+def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
+    main(["touch", "press", "--pad", "index_top", "--object", "sphere:10mm", "--force", "1N", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["force_n"] + told["bare_skin_n"] == pytest.approx(1.0, rel=1e-6)
+    assert told["relative_l2"] < 0.03
+    assert len(told["pressure_pa"]) == 12
+    main(["touch", "press", "--pad", "index_tip", "--object", "box:8mm:corner", "--plot", str(tmp_path / "map.png")])
+    out = capsys.readouterr().out
+    assert "felt, kPa" in out
+    assert "on index_tip" in out
+    assert (tmp_path / "map.png").read_bytes()[:4] == b"\x89PNG"
+
+
 def test_demo_shows_a_hand_whose_fingers_stop_on_force(capsys):
     main(["demo", "--no-pictures", "--seconds", "2.5"])
     out = capsys.readouterr().out
@@ -72,6 +85,11 @@ def test_demo_shows_a_hand_whose_fingers_stop_on_force(capsys):
         (["render", "missing.toml"], "missing.toml: cannot be read"),
         (["demo", "--seconds", "-1"], "--seconds is -1.0; wanted"),
         (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
+        (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
+        (["touch", "press", "--hand", "reflex"], "a hand with pads: inspire_left, inspire_right"),
+        (["touch", "press", "--object", "ball:3mm"], "wanted one of sphere:R"),
+        (["touch", "press", "--force", "-1N"], "force is -1.0; wanted newtons above 0"),
+        (["touch", "press", "--at", "3"], "two lengths such as"),
         (["hands", "--variant", "xr_teleoperate"], "the name of a hand before it"),
         (["render", "reflex", "-o", "x.jpg"], "must end in .png"),
     ],
@@ -83,7 +101,7 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["hands", "scenes", "render", "demo", "bench", "info"])
+@pytest.mark.parametrize("verb", ["hands", "scenes", "render", "touch", "demo", "bench", "info"])
 def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
     shown = subprocess.run(
         [sys.executable, "-m", "thenar.cli", verb, "--help"], capture_output=True, text=True, check=True

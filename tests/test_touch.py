@@ -117,7 +117,7 @@ def test_a_weight_on_a_pad_weighs_what_it_weighs():
 
 
 def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp():
-    world = thenar.World("inspire_right", scene="palm_drop", seed=4)
+    world = thenar.World("inspire_right", scene="palm_drop", seed=4, profile="ideal")
     rng = np.random.default_rng(4)
     seen = 0
     for tick in range(300):
@@ -225,15 +225,15 @@ def test_a_mirrored_press_gives_the_same_map_on_the_other_hand():
 
 def test_two_objects_close_together_share_the_skins_give():
     """Two presses side by side make room for each other: the joint map is not the sum of the single ones."""
-    world = thenar.World("inspire_right", props=two_balls(0.0075), profile="ideal")
+    world = thenar.World("inspire_right", props=two_blocks(0.0075), profile="ideal")
     world.advance(0.5)
     together = world.touch("inspire_right")["palm"]
-    apart = sum(np.asarray(alone(ball_).touch("inspire_right")["palm"]) for ball_ in two_balls(0.0075))
+    apart = np.sum([alone(block).touch("inspire_right")["palm"] for block in two_blocks(0.0075)], axis=0)
     assert together.sum() == pytest.approx(apart.sum(), rel=1e-6)
     assert 0.002 < relative(together, apart) < 0.3
 
 
-def two_balls(gap_m: float) -> list[thenar.Box]:
+def two_blocks(gap_m: float) -> list[thenar.Box]:
     return [
         thenar.Box(mass_kg=0.2, size_m=(0.006, 0.006, 0.02), pos_m=(side * gap_m / 2, 0.0, 0.0101)) for side in (-1, 1)
     ]
@@ -289,6 +289,40 @@ def test_touch_is_the_same_for_the_same_seed_and_calls():
         return b"".join(parts)
 
     assert trace() == trace()
+
+
+def test_a_measured_skin_is_read_at_its_own_rate_and_told_after_its_latency():
+    calibration = Calibration(rate_hz=50.0, latency_s=0.03)
+    weight = thenar.Box(mass_kg=0.1, size_m=(0.03, 0.02, 0.02), pos_m=(0.0, 0.0, 0.06))  # falls for 0.1 s
+    world = thenar.World("inspire_right", props=[weight], skin={"inspire_right": calibration})
+    stamps, touched, felt = [], None, None
+    world.touch("inspire_right")
+    for _ in range(200):
+        world.advance(0.004)
+        frame = world.touch("inspire_right")
+        stamps.append(frame.stamp_s)
+        if touched is None and len(world.contacts("inspire_right")):
+            touched = world.time_s
+        if felt is None and frame.contact_n > 0.0:
+            felt = world.time_s
+    taken = np.unique(stamps)[1:]  # the first was read before the first step
+    np.testing.assert_allclose(np.diff(taken), 0.02, atol=1e-9)
+    assert touched is not None
+    assert felt is not None
+    assert 0.026 <= felt - touched <= 0.056
+
+
+def test_reading_the_skin_at_its_rate_does_not_change_the_physics():
+    positions = []
+    for read in (False, True):
+        world = thenar.World("inspire_right", scene="palm_drop", seed=5)
+        world.command("inspire_right", HandCommand.closing(0.7))
+        if read:
+            world.touch("inspire_right")
+        for _ in range(20):
+            world.advance(0.037)
+        positions.append(world.data.qpos.tobytes())
+    assert positions[0] == positions[1]
 
 
 def test_an_unknown_pad_lists_the_pads_and_a_hand_without_skin_says_so():

@@ -13,8 +13,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 import tyro
+from numpy.typing import NDArray
 from rich import box
+from rich.columns import Columns
 from rich.console import Console
 from rich.live import Live
 from rich.progress import track
@@ -143,6 +146,90 @@ class Render:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """Press an object on a pad with a known force and see what every taxel feels, with theory beside it.
+
+    For example:
+
+    thenar touch press --pad index_top --object sphere:10mm --force 1N
+
+    thenar touch press --pad palm --object punch:6mm --force 2N --at 2mm,-3mm --plot palm.png
+
+    thenar touch press --pad thumb_top --object box:12mm:edge --json
+    """
+
+    action: tyro.conf.Positional[Literal["press"]]
+    """What to do: press."""
+    hand: str = "inspire_right"
+    """Hand to press on; it must have pads."""
+    pad: str = "index_top"
+    """Pad to press on."""
+    object: str = "sphere:10mm"
+    """sphere:R, cylinder:R[:L], punch:R, capsule:R[:L], box:EDGE[:face|edge|corner], ellipsoid:A,B,C or mesh:FILE."""
+    force: str = "1N"
+    """How hard."""
+    at: str = "0mm,0mm"
+    """Where: along rows and columns from the pad's centre."""
+    calibration: Path | None = None
+    """TOML file with the skin's stiffness, thickness and sensor."""
+    plot: Path | None = None
+    """PNG file for the maps."""
+    json: bool = False
+    """Print JSON instead of maps."""
+
+    def run(self) -> None:
+        """Press and print."""
+        from thenar.sim import picture
+        from thenar.sim.press import parse_indenter
+        from thenar.touch.calibration import IDEAL, load_calibration
+        from thenar.twin.press import press_pad
+
+        spec = hands.load(self.hand)
+        if not spec.pads:
+            with_pads = ", ".join(name for name in hands.names() if hands.load(name).pads)
+            raise BadValue("--hand", self.hand, f"a hand with pads: {with_pads}")
+        calibration = IDEAL if self.calibration is None else load_calibration(self.calibration, spec)
+        u, v = (_quantity("--at", part, "mm", 1e-3) for part in _two("--at", self.at))
+        result = press_pad(
+            spec,
+            self.pad,
+            parse_indenter(self.object),
+            force_n=_quantity("--force", self.force, "N", 1.0),
+            at_m=(u, v),
+            calibration=calibration,
+        )
+        frame = result.frame
+        answer = {
+            "pad": self.pad,
+            "force_n": frame.force_n[self.pad],
+            "bare_skin_n": frame.bare_skin_n,
+            "contact_n": frame.contact_n,
+            "centre_of_pressure_m": frame.centre_of_pressure_m[self.pad],
+            "relative_l2": None if math.isnan(result.relative_l2) else result.relative_l2,
+            "pressure_pa": frame[self.pad].tolist(),
+            "theory_pa": None if result.theory_pa is None else result.theory_pa.tolist(),
+            "counts": frame.counts[self.pad].tolist(),
+        }
+        maps = [("felt, kPa", frame[self.pad])]
+        if result.theory_pa is not None:
+            maps.append(("theory, kPa", result.theory_pa))
+        if self.plot is not None:
+            picture.write_png(self.plot, _heat_picture([values for _, values in maps]))
+        if self.json:
+            _print_json(answer)
+            return
+        console.print(Columns([_heat_map(title, values) for title, values in maps]))
+        centre = ", ".join(f"{1e3 * x + 0.0:.2f}" for x in frame.centre_of_pressure_m[self.pad])
+        console.print(
+            f"{frame.force_n[self.pad]:.4f} N on {self.pad}, {abs(frame.bare_skin_n):.4f} N beside it; "
+            f"centre {centre} mm",
+            highlight=False,
+        )
+        if answer["relative_l2"] is not None:
+            console.print(f"difference to theory {100 * result.relative_l2:.2f} %", highlight=False)
+
+
+@dataclass(frozen=True)
 class Demo:
     """One hand closes on a ball, live in the terminal; then a tour of the hands as pictures.
 
@@ -219,7 +306,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure speed and endurance on this machine; ratios carry over, absolute figures do not.
+    """Measure speed, touch and endurance on this machine; ratios carry over, absolute figures do not.
 
     For example:
 
@@ -236,17 +323,22 @@ class Bench:
     def run(self) -> None:
         """Measure and print."""
         from thenar.sim import bench
+        from thenar.twin import bench as touch_bench
 
         if not 0.0 < self.minutes < 1e4:
             raise BadValue("--minutes", self.minutes, "minutes above 0, below 10000")
         speed = [asdict(row) for row in bench.measure_speed()]
+        cost = [asdict(row) for row in touch_bench.measure_cost()]
+        accuracy = [asdict(row) for row in touch_bench.measure_accuracy()]
         soaks = []
         for name in track(hands.names(), description="Soaking", console=console, disable=self.json):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
         if self.json:
-            _print_json({"speed": speed, "soak": soaks})
+            _print_json({"speed": speed, "touch_cost": cost, "touch_accuracy": accuracy, "soak": soaks})
             return
         _print_table("World.advance beside a bare mj_step loop on the same model, one core", speed)
+        _print_table("Touch: time of a frame", cost)
+        _print_table("Touch: difference to contact theory in percent (relative L2), same presses", accuracy)
         _print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
 
 
@@ -277,7 +369,7 @@ class Info:
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
     verb = tyro.cli(
-        Hands | Scenes | Render | Demo | Bench | Info,
+        Hands | Scenes | Render | Touch | Demo | Bench | Info,
         prog="thenar",
         description="A digital twin for dexterous robot hands.",
         args=args,
@@ -404,6 +496,59 @@ def _state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
             status + error,
         )
     return table
+
+
+def _heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:
+    """A pad as coloured cells, pressure in kilopascals."""
+    table = Table(title=title, box=None, padding=0, show_header=False)
+    top = max(float(pressure_pa.max()), 1e-9)
+    for row in pressure_pa:
+        cells = []
+        for value in row:
+            level = float(value) / top
+            red, green, blue = (round(255 * shade) for shade in _shade(level))
+            ink = "black" if level > 0.5 else "white"
+            text = f"{value / 1e3:5.1f} " if value > 0.0 else "    . "
+            cells.append(Text(text, style=f"{ink} on rgb({red},{green},{blue})"))
+        table.add_row(*cells)
+    return table
+
+
+def _heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
+    """Pads side by side as coloured squares, all on one scale."""
+    top = max(float(values.max()) for values in maps) or 1.0
+    tiles = []
+    for values in maps:
+        colours = np.array([[_shade(float(value) / top) for value in row] for row in values])
+        squares = np.kron(colours, np.ones((28, 28, 1)))
+        squares[::28] = squares[:, ::28] = 0.25  # lines between taxels
+        tiles.append(np.pad(squares, ((14, 14), (14, 14), (0, 0)), constant_values=1.0))
+    return np.round(255 * np.concatenate(tiles, axis=1)).astype(np.uint8)
+
+
+def _shade(level: float) -> tuple[float, float, float]:
+    """Dark blue through red to yellow, ever brighter: a scale the eye reads in order."""
+    stops = ((0.05, 0.03, 0.20), (0.45, 0.10, 0.43), (0.85, 0.30, 0.25), (0.99, 0.70, 0.25), (0.99, 0.99, 0.75))
+    place = min(max(level, 0.0), 1.0) * (len(stops) - 1)
+    low = min(int(place), len(stops) - 2)
+    share = place - low
+    red, green, blue = (a + share * (b - a) for a, b in zip(stops[low], stops[low + 1], strict=True))
+    return red, green, blue
+
+
+def _two(option: str, text: str) -> list[str]:
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise BadValue(option, text, "two lengths such as 2mm,-3mm")
+    return parts
+
+
+def _quantity(option: str, text: str, unit: str, factor: float) -> float:
+    """A number with its unit, in SI."""
+    try:
+        return float(text.strip().removesuffix(unit)) * factor
+    except ValueError:
+        raise BadValue(option, text, f"a number of {unit}, such as 1.5{unit}") from None
 
 
 def _known(value: float, style: str) -> str:

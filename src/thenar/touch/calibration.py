@@ -61,8 +61,8 @@ class PadCalibration:
 class Calibration:
     """A hand's whole skin."""
 
-    rate_hz: float = 100.0
-    """Readings per second."""
+    rate_hz: float = math.inf
+    """Readings per second; infinite: whenever somebody asks."""
     latency_s: float = 0.0
     """Age of a reading when it is delivered [s]."""
     bare: PadCalibration = field(default_factory=PadCalibration)
@@ -157,7 +157,7 @@ def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: s
         return tuple(cells)
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
     least = 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
-    if not number or value < least or (math.isinf(value) and key != "thickness_m"):
+    if not number or value < least or (math.isinf(value) and key not in ("thickness_m", "rate_hz")):
         raise BadFile(path, f"{where} is {value!r}; wanted a number {'not below' if least == 0.0 else 'above'} 0")
     return float(value)
 

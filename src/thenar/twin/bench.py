@@ -1,0 +1,161 @@
+"""Touch measured: how near to theory, beside what other simulators do, and what a frame costs."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar import hands
+from thenar.hands.pads import points_on_skin, taxel_grid
+from thenar.hands.spec import HandSpec, Pad
+from thenar.signals import HandCommand
+from thenar.sim.bench import four_objects
+from thenar.sim.press import Indenter, parse_indenter
+from thenar.twin.press import PadPress, press_pad
+from thenar.twin.world import World
+
+FloatArray = NDArray[np.float64]
+
+FINGERS = ("little", "ring", "middle", "index", "thumb")
+ROUND_PADS = tuple(f"{finger}_{pad}" for finger in FINGERS for pad in ("top", "palm"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """Relative L2 difference to contact theory over random presses, in percent."""
+
+    press: str
+    count: int
+    ours_median: float
+    ours_p99: float
+    point_bin_median: float
+    """All force in the taxel under the contact point."""
+    gaussian_median: float
+    """A Gaussian in the middle of the pad, a quarter of its length wide."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Time of a frame."""
+
+    what: str
+    windows: int
+    us: float
+    """Microseconds a frame, warm, the fastest of several runs."""
+
+
+def measure_accuracy(count: int = 50, seed: int = 0) -> list[Accuracy]:
+    """Random presses through the engine on the hand's own pads, the same for every method."""
+    hand = hands.load("inspire_right")
+    rng = np.random.default_rng(seed)
+    return [
+        _accuracy("ball on the palm", hand, ("palm",), _ball, count, rng),
+        _accuracy("ball on a finger", hand, ROUND_PADS, _ball, count, rng),
+        _accuracy("rod on a finger", hand, ROUND_PADS, _rod, count, rng),
+        _accuracy("egg on a finger", hand, ROUND_PADS, _egg, count, rng),
+        _accuracy("punch on the palm", hand, ("palm",), _punch, count // 2, rng),
+    ]
+
+
+def measure_cost() -> list[Cost]:
+    """Frames of both hands, touching nothing and grasping."""
+    both = ("inspire_left", "inspire_right")
+    world = World(both, props=four_objects(), profile="ideal")
+    for hand in both:
+        world.touch(hand)
+    rows = [Cost(what="one hand touches nothing", windows=0, us=_fastest_us(lambda: world.touch(both[0])))]
+    for hand in both:
+        world.command(hand, HandCommand.closing(0.8, speed=0.5))
+    world.advance(2.5)
+    frames = [world.touch(hand) for hand in both]
+    windows = sum(len(world.windows(hand)) for hand in both)
+    assert all(frame.contact_n > 0.0 for frame in frames)
+    return [
+        *rows,
+        Cost(
+            what="both hands grasp four objects",
+            windows=windows,
+            us=_fastest_us(lambda: [world.touch(hand) for hand in both]),
+        ),
+    ]
+
+
+def _fastest_us(call, *, rounds: int = 5, calls: int = 100) -> float:
+    best = math.inf
+    for _ in range(rounds):
+        began = time.perf_counter()
+        for _ in range(calls):
+            call()
+        best = min(best, (time.perf_counter() - began) / calls)
+    return round(1e6 * best, 1)
+
+
+def _accuracy(name: str, hand: HandSpec, pads: tuple[str, ...], make, count: int, rng: np.random.Generator) -> Accuracy:
+    ours, binned, gaussian = [], [], []
+    while len(ours) < count:
+        pad = hand.pad(pads[rng.integers(len(pads))])
+        at = (
+            rng.uniform(-0.3, 0.3) * pad.rows * pad.row_pitch_m,
+            rng.uniform(-0.3, 0.3) * pad.cols * pad.col_pitch_m,
+        )
+        force_n = float(np.exp(rng.uniform(math.log(0.2), math.log(5.0))))
+        result = press_pad(hand, pad.name, make(rng), force_n=force_n, at_m=at, spin_rad=rng.uniform(0.0, math.pi))
+        theory = result.theory_pa
+        # Presses that reach beyond the pad are another question.
+        if theory is None or result.frame.force_n[pad.name] < 0.98 * result.frame.contact_n:
+            continue
+        ours.append(result.relative_l2)
+        binned.append(_relative(_point_bin(hand, pad, result), theory))
+        gaussian.append(_relative(_centred_gaussian(pad, result.frame.contact_n), theory))
+    return Accuracy(
+        press=name,
+        count=count,
+        ours_median=round(100 * float(np.median(ours)), 2),
+        ours_p99=round(100 * float(np.percentile(ours, 99)), 2),
+        point_bin_median=round(100 * float(np.median(binned)), 1),
+        gaussian_median=round(100 * float(np.median(gaussian)), 1),
+    )
+
+
+def _relative(one: FloatArray, other: FloatArray) -> float:
+    return float(np.linalg.norm(one - other) / np.linalg.norm(other))
+
+
+def _point_bin(hand: HandSpec, pad: Pad, result: PadPress) -> FloatArray:
+    contacts = result.pressed.contacts
+    body = contacts.solids[result.pressed.skin_solids[pad.link]]["body"]
+    points, _ = points_on_skin(hand, pad, *taxel_grid(pad))
+    world = points @ contacts.body_R[body].T + contacts.body_pos_m[body]
+    force = np.zeros((pad.rows, pad.cols))
+    for position, push in zip(contacts.position_m, contacts.force_n, strict=True):
+        nearest = np.unravel_index(np.argmin(np.linalg.norm(world - position, axis=-1)), force.shape)
+        force[nearest] += np.linalg.norm(push)
+    return force / (pad.row_pitch_m * pad.col_pitch_m)
+
+
+def _centred_gaussian(pad: Pad, force_n: float) -> FloatArray:
+    u, v = taxel_grid(pad)
+    width = pad.rows * pad.row_pitch_m / 4
+    bump = np.exp(-(u**2 + v**2) / (2 * width**2))
+    return force_n * bump / bump.sum() / (pad.row_pitch_m * pad.col_pitch_m)
+
+
+def _ball(rng: np.random.Generator) -> Indenter:
+    return parse_indenter(f"sphere:{rng.uniform(5, 20):.3f}mm")
+
+
+def _rod(rng: np.random.Generator) -> Indenter:
+    return parse_indenter(f"cylinder:{rng.uniform(4, 15):.3f}mm:80mm")
+
+
+def _egg(rng: np.random.Generator) -> Indenter:
+    a, b, c = rng.uniform(6, 20, 3)
+    return parse_indenter(f"ellipsoid:{a:.3f}mm,{b:.3f}mm,{c:.3f}mm")
+
+
+def _punch(rng: np.random.Generator) -> Indenter:
+    return parse_indenter(f"punch:{rng.uniform(4, 9):.3f}mm")

@@ -1,0 +1,102 @@
+"""The skin's sensor and its calibration files."""
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import hands
+from thenar.errors import BadFile
+from thenar.touch.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
+from thenar.touch.sensor import Sensor
+
+HAND = hands.load("inspire_right")
+TAXELS = 1062
+
+
+def force_on_all(force_n: float) -> np.ndarray:
+    return np.full(TAXELS, force_n)
+
+
+def test_one_newton_on_a_taxel_is_1000_counts_and_12_bits_are_the_end():
+    sensor = Sensor(HAND, IDEAL, seed=0)
+    assert set(sensor.sample(force_on_all(1.0), 0.0)()) == {1000}
+    assert set(sensor.sample(force_on_all(9.0), 0.1)()) == {4095}
+    assert set(sensor.sample(None, 0.2)()) == {0}
+
+
+def test_measured_skin_idles_around_zero_with_negative_readings_and_its_own_gain_per_taxel():
+    sensor = Sensor(HAND, MEASURED, seed=1)
+    idle = np.array([sensor.sample(None, 0.02 * k)() for k in range(50)])
+    assert abs(idle.mean()) < 1.0
+    assert idle.min() < 0
+    assert idle.std(axis=0).mean() == pytest.approx(4.0, rel=0.15)
+    pressed = np.array([sensor.sample(force_on_all(1.0), 100.0 + 0.02 * k)() for k in range(50)]).mean(axis=0)
+    assert pressed.std() / pressed.mean() == pytest.approx(0.08, rel=0.2)
+
+
+def test_same_seed_same_skin_and_another_seed_another():
+    def reading(seed: int) -> np.ndarray:
+        return Sensor(HAND, MEASURED, seed=seed).sample(force_on_all(0.5), 0.0)()
+
+    np.testing.assert_array_equal(reading(3), reading(3))
+    assert np.any(reading(3) != reading(4))
+
+
+def test_a_past_load_fades_with_its_time_constant():
+    calibration = Calibration(bare=PadCalibration(hysteresis=0.1, hysteresis_s=2.0))
+    sensor = Sensor(HAND, calibration, seed=0)
+    for k in range(2000):  # a long press
+        sensor.sample(force_on_all(1.0), 0.01 * k)
+    first = sensor.sample(None, 20.0)().mean()
+    for k in range(200):
+        sensor.sample(None, 20.01 + 0.01 * k)
+    later = sensor.sample(None, 22.02)().mean()
+    assert first == pytest.approx(100.0, abs=2.0)
+    assert later == pytest.approx(100.0 * np.exp(-1.0), abs=2.0)
+
+
+def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
+    path = tmp_path / "skin.toml"
+    path.write_text(
+        "gain_counts_per_n = 500\nyoung_pa = 8e5\nrate_hz = 30\n"
+        "[pads.index_top]\ngain_counts_per_n = 2000\nthickness_m = 0.002\ndead = [[0, 3], [11, 7]]\n"
+    )
+    calibration = load_calibration(path, HAND)
+    assert calibration.rate_hz == 30.0
+    assert calibration.pad("palm").gain_counts_per_n == 500.0
+    own = calibration.pad("index_top")
+    assert (own.gain_counts_per_n, own.thickness_m, own.young_pa) == (2000.0, 0.002, 8e5)
+    world = thenar.World("inspire_right", profile="ideal", skin={"inspire_right": path})
+    assert world.touch("inspire_right").counts["index_top"].sum() == 0
+    counts = Sensor(HAND, calibration, seed=0).sample(force_on_all(1.0), 0.0)()
+    first = sum(pad.taxels for pad in HAND.pads[: [p.name for p in HAND.pads].index("index_top")])
+    index_top = counts[first : first + 96].reshape(12, 8)
+    assert index_top[0, 3] == index_top[11, 7] == 0
+    assert index_top[5, 5] == 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gain = 5\n", r"line 1: unknown entry 'gain'; it takes: .*gain_counts_per_n"),
+        ("young_pa = 1e6\nnoise_counts = -1\n", r"line 2: 'noise_counts' is -1; wanted a number not below 0"),
+        ("[pads.index_top]\nyoung_pa = 0\n", r"line 2: 'young_pa' of index_top is 0; wanted a number above 0"),
+        ("[pads.index]\nyoung_pa = 1e6\n", r"line 1: no pad named 'index'; available: .*index_top"),
+        ("[pads.palm]\n\ndead = [[8, 0]]\n", r"line 3: 'dead' of palm is \[\[8, 0\]\]; wanted .* within 8 x 14"),
+        ("dead = [[0, 0]]\n", r"line 1: 'dead' belongs into the table of a pad"),
+        ("[pads.palm]\nstiffness = 3\n", r"line 2: unknown entry 'stiffness' of palm"),
+        ("rate_hz = 0\n", r"line 1: 'rate_hz' is 0"),
+        ("remove_offset = 3\n", r"wanted true or false"),
+        ("young_pa = \n", r"not a TOML file"),
+    ],
+)
+def test_a_wrong_entry_is_named_with_its_line(text: str, said: str, tmp_path):
+    path = tmp_path / "skin.toml"
+    path.write_text(text)
+    with pytest.raises(BadFile, match=said):
+        load_calibration(path, HAND)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(BadFile, match=r"none\.toml: cannot be read"):
+        load_calibration(tmp_path / "none.toml", HAND)
