@@ -71,7 +71,7 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
 
 
 def test_demo_shows_a_hand_whose_fingers_stop_on_force(capsys):
-    main(["demo", "--no-pictures", "--seconds", "2.5"])
+    main(["demo", "--no-pictures", "--seconds", "3.5"])
     out = capsys.readouterr().out
     assert "inspire_right" in out
     assert "force_reached" in out

@@ -274,15 +274,21 @@ class Demo:
         from thenar.sim.props import Sphere
         from thenar.twin.world import World
 
-        ball = Sphere(name="ball", radius_m=0.030, mass_kg=0.06, pos_m=(0.0, 0.03, 0.036))
+        ball = Sphere(name="ball", radius_m=0.030, mass_kg=0.06, pos_m=(0.0, 0.04, 0.032))
         spec = hands.load(self.hand)
         world = World(spec, props=[ball])
         hand = spec.name
-        world.command(hand, HandCommand.closing(0.8, speed=0.35, force_limit_n=3.0))
-        tick_s = 0.04
+        # The thumb goes round first, so that it meets the ball and not the fingers.
+        around = np.array([actuator.name in ("thumb_rotation", "THJ5", "THJ4") for actuator in spec.actuators])
+        bend = np.array([actuator.name == "thumb_bend" for actuator in spec.actuators])
+        world.command(hand, HandCommand.closing(np.where(around, 1.0, 0.0)))
+        grip = HandCommand.closing(np.where(around, 1.0, np.where(bend, 0.6, 0.9)), speed=0.35, force_limit_n=3.0)
+        tick_s = 0.05
         with Live(_state_table(spec, world.state(hand), 0.0), console=console) as live:
             began = time.perf_counter()
-            for _ in range(round(self.seconds / tick_s)):
+            for tick in range(round(self.seconds / tick_s)):
+                if tick == 14:
+                    world.command(hand, grip)
                 world.advance(tick_s)
                 touching = world.contacts(hand)
                 on_ball = touching.where([partner == "ball" for partner in touching.partner])
