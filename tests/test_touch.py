@@ -245,6 +245,39 @@ def alone(prop: thenar.Box) -> thenar.World:
     return world
 
 
+@pytest.mark.parametrize("rings", [8, 32])
+def test_a_round_mesh_presses_like_the_ball_it_stands_for(rings: int, tmp_path):
+    """Few faces are asked one by one, many through a field of distances."""
+    path = tmp_path / "ball.obj"
+    path.write_text(round_mesh(0.012, rings))
+    meshed = press_pad(HAND, "palm", parse_indenter(f"mesh:{path}"), force_n=2.0)
+    exact = press_pad(HAND, "palm", parse_indenter("sphere:12mm"), force_n=2.0)
+    assert meshed.frame.contact_n == pytest.approx(2.0, rel=5e-3)
+    assert relative(meshed.frame["palm"], exact.frame["palm"]) < (0.25 if rings == 8 else 0.05)
+
+
+def round_mesh(radius_m: float, rings: int) -> str:
+    """A closed ball of flat faces as an OBJ file."""
+    lines = [f"v 0 0 {radius_m}"]
+    for i in range(1, rings):
+        polar = math.pi * i / rings
+        for j in range(2 * rings):
+            turn = math.pi * j / rings
+            x, y = math.sin(polar) * math.cos(turn), math.sin(polar) * math.sin(turn)
+            lines.append(f"v {radius_m * x} {radius_m * y} {radius_m * math.cos(polar)}")
+    lines.append(f"v 0 0 {-radius_m}")
+    around, last = 2 * rings, 2 + (rings - 1) * 2 * rings
+    for j in range(around):
+        k = (j + 1) % around
+        lines.append(f"f 1 {2 + j} {2 + k}")
+        for i in range(rings - 2):
+            a, b = 2 + i * around, 2 + (i + 1) * around
+            lines.append(f"f {a + j} {b + j} {b + k} {a + k}")
+        bottom = 2 + (rings - 2) * around
+        lines.append(f"f {bottom + j} {last} {bottom + k}")
+    return "\n".join(lines) + "\n"
+
+
 def test_shear_points_against_what_holds_the_object():
     slope = 0.3
     block = thenar.Box(

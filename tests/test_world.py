@@ -429,6 +429,17 @@ def test_an_unreadable_mesh_is_named(tmp_path):
         thenar.World("inspire_right", props=[thenar.Mesh(file=junk)])
 
 
+def test_a_mesh_with_a_hole_or_without_volume_is_refused_by_name(tmp_path):
+    holed = tmp_path / "holed.obj"
+    holed.write_text(CUBE_OBJ.replace("f 1 4 3 2\n", ""))
+    with pytest.raises(BadFile, match=r"holed\.obj: has holes: 4 edges"):
+        thenar.World("inspire_right", props=[thenar.Mesh(file=holed)])
+    flat = tmp_path / "flat.obj"
+    flat.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\nf 3 2 1\nf 3 4 2\n")
+    with pytest.raises(BadFile, match=r"flat\.obj"):
+        thenar.World("inspire_right", props=[thenar.Mesh(file=flat)])
+
+
 def test_unknown_scene_hand_and_prop_list_what_there_is():
     with pytest.raises(UnknownName, match=r"no scene named 'kitchen'; available: .*table"):
         thenar.World("inspire_right", scene="kitchen")

@@ -80,12 +80,32 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
     for hand in plan.hands:
         _add_hand(spec, hand, plan.mounts[hand.name])
     try:
-        return spec.compile()
+        model = spec.compile()
     except ValueError as error:
         for prop in plan.props:
             if isinstance(prop, Mesh) and (prop.name in str(error) or Path(prop.file).name in str(error)):
                 raise BadFile(prop.file, f"not a usable mesh: {error}") from error
         raise
+    for prop in plan.props:
+        if isinstance(prop, Mesh):
+            _check_closed(model, prop)
+    return model
+
+
+def _check_closed(model: mujoco.MjModel, prop: Mesh) -> None:
+    """Refuse a mesh with holes: every edge must belong to two triangles."""
+    mesh = model.mesh(prop.name).id
+    first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
+    start, vertices = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+    # Files such as STL repeat a vertex for every triangle it belongs to.
+    places = np.round(model.mesh_vert[start : start + vertices].astype(np.float64), 9)
+    _, same = np.unique(places, axis=0, return_inverse=True)
+    faces = same.ravel()[model.mesh_face[first : first + count]]
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    _, shared = np.unique(edges, axis=0, return_counts=True)
+    if np.any(shared % 2 == 1):
+        raise BadFile(prop.file, f"has holes: {int(np.sum(shared % 2 == 1))} edges belong to one triangle only")
 
 
 def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:

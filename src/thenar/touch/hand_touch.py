@@ -14,7 +14,7 @@ from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.calibration import Calibration
 from thenar.touch.feel import CELLS, GROUP, MOST_GROUPS, feel
-from thenar.touch.influence import LARGEST_GRID, half_space_tables, layer_correction, reduced_modulus_pa
+from thenar.touch.influence import LARGEST_GRID, LAYER_POINTS, half_space_tables, layer_correction, reduced_modulus_pa
 from thenar.touch.sensor import Sensor
 from thenar.touch.skin import lay_skin
 from thenar.touch.window import SMOOTH_GRID, WINDOW
@@ -62,6 +62,8 @@ class HandTouch:
                 self._link_of_solid[skin_solids[link]] = number
         self._first_part, self._parts = _parts(bodies)
         self._grid = grid
+        layered = np.isfinite([self._default[1], *self._skin.pads["thickness_m"]]).any()
+        self._correction = layer_correction() if layered else np.zeros(LAYER_POINTS)
         self._sensor = Sensor(hand, calibration, seed=seed)
         self._layout = tuple(
             PadLayout(name=pad.name, first=int(record["first"]), rows=pad.rows, cols=pad.cols)
@@ -142,7 +144,7 @@ class HandTouch:
             self._link_of_solid,
             self._skin.pads,
             half_space_tables(),
-            layer_correction(),
+            self._correction,
             *self._default,
             self._grid,
             self._windows,
