@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.calibration import Calibration
-from thenar.touch.feel import CELLS, GROUP, MOST_GROUPS, feel
-from thenar.touch.influence import LARGEST_GRID, LAYER_POINTS, half_space_tables, layer_correction, reduced_modulus_pa
+from thenar.touch.feel import GROUP, MOST_GROUPS, feel
+from thenar.touch.influence import LAYER_POINTS, TABLE_SIZE, half_space_tables, layer_correction, reduced_modulus_pa
 from thenar.touch.sensor import Sensor
 from thenar.touch.skin import lay_skin
-from thenar.touch.window import SMOOTH_GRID, WINDOW
+from thenar.touch.window import SMOOTH_GRID, WINDOW, WORK
 
 WINDOWS = 128
 
@@ -82,8 +82,8 @@ class HandTouch:
             read_counts=self._sensor.sample(None, 0.0),
         )
         self._groups = np.zeros(MOST_GROUPS, dtype=GROUP)
-        self._work = np.zeros((5, CELLS))
-        self._table = np.zeros((LARGEST_GRID, 2 * LARGEST_GRID - 1))
+        self._work = np.zeros(WORK)
+        self._table = np.zeros(TABLE_SIZE)
         self.forget()
 
     def forget(self) -> None:

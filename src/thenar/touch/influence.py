@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 LARGEST_GRID = 20
+TABLE_SIZE = (2 * LARGEST_GRID - 1) ** 2 + LARGEST_GRID
 ASPECTS = 2.0 ** (np.arange(-8, 9) / 2)
 """Shapes a cell may have: its length along v over its length along u."""
 POISSON = 0.49
@@ -89,7 +90,7 @@ def influence_table(
     grid: int,
     table: FloatArray,
 ) -> None:
-    """Write the table of one window, mirrored in its second axis so that rows can be added without index tricks.
+    """Write the table of one window, mirrored in both axes and flat, so that one cell acts on all in a single sweep.
 
     Args:
         half_space: Love's table of this aspect. Shape (LARGEST_GRID, LARGEST_GRID).
@@ -98,9 +99,10 @@ def influence_table(
         cell_m: Cell length along u [m].
         thickness_m: Thickness of the layer [m]; infinite for a half-space.
         grid: Cells along each side.
-        table: Result, ``table[di, grid - 1 + dj]``. Shape (grid, 2 grid - 1) or larger.
+        table: Result, ``table[(grid - 1 + di) * (2 grid - 1) + grid - 1 + dj]``. At least `TABLE_SIZE` long.
     """
     layered = thickness_m < 1e3
+    width = 2 * grid - 1
     step = LAYER_REACH / (LAYER_POINTS - 1)
     scale = cell_m / thickness_m if layered else 0.0
     for i in range(grid):
@@ -117,5 +119,6 @@ def influence_table(
                     share = s / step - k
                     phi = correction[k] * (1.0 - share) + correction[k + 1] * share
                     value -= phi * scale * aspect / math.pi
-            table[i, grid - 1 + j] = value
-            table[i, grid - 1 - j] = value
+            for row in (grid - 1 + i, grid - 1 - i):
+                table[row * width + grid - 1 + j] = value
+                table[row * width + grid - 1 - j] = value

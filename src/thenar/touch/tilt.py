@@ -46,7 +46,7 @@ def tilt_pressure(
     _meet_moments(plane, n, total, p)
     # A window of the last frame starts near the answer.
     for _ in range(WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS):
-        apply_table(table, grid, p, residual)
+        apply_table(table, grid, p, residual, work[5])
         for k in range(n):
             if gap[k] < HIT:
                 residual[k] += gap[k] * group.modulus_pa / cell
@@ -61,7 +61,7 @@ def tilt_pressure(
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        apply_table(table, grid, direction, image)
+        apply_table(table, grid, direction, image, work[5])
         _free_of_planes(plane, n, p, image)
         top, bottom = 0.0, 0.0
         for k in range(n):

@@ -25,9 +25,13 @@ COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is f
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
 PROBES = 5  # lines across a patch on which its edges are looked for
 SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
+LOOK_FOR_EDGES = 8  # every so many frames of a lasting contact
 SNAPPED = 0.1  # of a cell: an edge this near to a cell border needs no new snap
 PASSES = 8
 FULL, EMPTY = 0.97, 0.55  # share of the window's side that the patch should take
+
+WORK = (6, 2 * LARGEST_GRID * LARGEST_GRID)
+"""Shape of the scratch memory of a window."""
 
 WINDOW = np.dtype(
     [
@@ -43,6 +47,7 @@ WINDOW = np.dtype(
         ("angle_rad", np.float64),
         ("cut", np.int64, 4),  # on which sides (low and high u, low and high v) the patch ends at an edge of a solid
         ("passes", np.int64),
+        ("since_edges", np.int64),  # frames since edges were looked for
         ("pressure", np.float64, LARGEST_GRID * LARGEST_GRID),
     ]
 )
@@ -119,21 +124,27 @@ def measure_gap(
 
 
 @nb.njit(cache=True, fastmath=True)
-def apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray) -> None:
-    """Displacement of every cell under pressures ``p`` (in units of cell over modulus)."""
-    for k in range(grid * grid):
-        out[k] = 0.0
+def apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray) -> None:
+    """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
+
+    Rows are laid out twice as wide as the window. Then the influence of one cell on all is one long run of the table,
+    which the processor adds several numbers at a time; what lands in the spare half of a row is not looked at.
+    """
+    width = 2 * grid - 1
+    length = grid * width
+    for k in range(length):
+        sweep[k] = 0.0
     for i2 in range(grid):
         for j2 in range(grid):
             value = p[i2 * grid + j2]
-            if value == 0.0:
-                continue
-            shift = grid - 1 - j2
-            for i in range(grid):
-                row = table[abs(i - i2)]
-                at = i * grid
-                for j in range(grid):
-                    out[at + j] += value * row[shift + j]
+            if value != 0.0:
+                at = (grid - 1 - i2) * width + grid - 1 - j2
+                run = table[at : at + length]
+                for k in range(length):
+                    sweep[k] += value * run[k]
+    for i in range(grid):
+        for j in range(grid):
+            out[i * grid + j] = sweep[i * width + j]
 
 
 @nb.njit(cache=True)
@@ -159,7 +170,7 @@ def solve_pressure(
         tolerance: Share of the pressure that may still change in the last iteration.
         warm: True: ``p`` holds a start with about the right support.
         p: Pressures [Pa], start and result.
-        work: Scratch. Shape (4, grid^2) or larger.
+        work: Scratch. Shape `WORK`.
     """
     n = grid * grid
     residual, direction, image = work[0], work[1], work[2]
@@ -170,7 +181,7 @@ def solve_pressure(
         direction[k] = 0.0
     norm_before, keep = 1.0, 0.0
     for _ in range(iterations):
-        apply_table(table, grid, p, residual)
+        apply_table(table, grid, p, residual, work[5])
         mean, count = 0.0, 0
         for k in range(n):
             if gap[k] < HIT:
@@ -190,7 +201,7 @@ def solve_pressure(
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        apply_table(table, grid, direction, image)
+        apply_table(table, grid, direction, image, work[5])
         mean = 0.0
         for k in range(n):
             if p[k] > 0.0:
@@ -408,6 +419,10 @@ def solve_window(
         _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, False, False, work, table)
         window.passes += 1
         warm = False
+    if warm and window.since_edges < LOOK_FOR_EDGES:
+        window.since_edges += 1
+        return True
+    window.since_edges = 0
     found = _snap_to_edges(
         window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
         force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table, warm,
