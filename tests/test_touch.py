@@ -256,6 +256,37 @@ def test_a_round_mesh_presses_like_the_ball_it_stands_for(rings: int, tmp_path):
     assert relative(meshed.frame["palm"], exact.frame["palm"]) < (0.25 if rings == 8 else 0.05)
 
 
+def test_a_ring_has_a_hole(tmp_path):
+    path = tmp_path / "ring.obj"
+    path.write_text(ring_mesh(0.012, 0.004))
+    ring = thenar.Mesh(file=path, mass_kg=0.3, pos_m=(0.0, 0.0, 0.0041))
+    world = thenar.World("inspire_right", props=[ring], profile="ideal")
+    assert 8 <= world.model.body("mesh").geomnum[0] <= 64
+    world.advance(1.0)
+    frame = world.touch("inspire_right")
+    palm = frame["palm"]
+    assert frame.force_n["palm"] == pytest.approx(0.3 * 9.81, rel=0.02)
+    assert palm[3:5, 6:8].max() < 0.02 * palm.max()  # nothing in the middle
+    u, v = frame.centre_of_pressure_m["palm"]
+    assert math.hypot(u, v) < 1.5e-3
+    around = [palm[:3].sum(), palm[5:].sum(), palm[:, :6].sum(), palm[:, 8:].sum()]
+    assert min(around) > 0.1 * palm.sum()  # and something on every side
+
+
+def ring_mesh(radius_m: float, thick_m: float, around: int = 32, across: int = 12) -> str:
+    """A closed ring lying flat, as an OBJ file."""
+    lines, faces = [], []
+    for i in range(around):
+        a = 2 * math.pi * i / around
+        for j in range(across):
+            b = 2 * math.pi * j / across
+            r = radius_m + thick_m * math.cos(b)
+            lines.append(f"v {r * math.cos(a)} {r * math.sin(a)} {thick_m * math.sin(b)}")
+            k, m = (i + 1) % around, (j + 1) % across
+            faces.append(f"f {1 + i * across + j} {1 + k * across + j} {1 + k * across + m} {1 + i * across + m}")
+    return "\n".join(lines + faces) + "\n"
+
+
 def round_mesh(radius_m: float, rings: int) -> str:
     """A closed ball of flat faces as an OBJ file."""
     lines = [f"v 0 0 {radius_m}"]

@@ -15,6 +15,7 @@ from thenar.hands import build_spec
 from thenar.hands.build import CONTACT_SOLIMP, CONTACT_SOLREF
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix, quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
+from thenar.sim.decompose import convex_pieces, load_mesh
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 
@@ -79,28 +80,13 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
         _add_prop(spec, prop)
     for hand in plan.hands:
         _add_hand(spec, hand, plan.mounts[hand.name])
-    try:
-        model = spec.compile()
-    except ValueError as error:
-        for prop in plan.props:
-            if isinstance(prop, Mesh) and (prop.name in str(error) or Path(prop.file).name in str(error)):
-                raise BadFile(prop.file, f"not a usable mesh: {error}") from error
-        raise
-    for prop in plan.props:
-        if isinstance(prop, Mesh):
-            _check_closed(model, prop)
-    return model
+    return spec.compile()
 
 
-def _check_closed(model: mujoco.MjModel, prop: Mesh) -> None:
+def _check_closed(prop: Mesh, triangles: NDArray[np.float64]) -> None:
     """Refuse a mesh with holes: every edge must belong to two triangles."""
-    mesh = model.mesh(prop.name).id
-    first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
-    start, vertices = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
-    # Files such as STL repeat a vertex for every triangle it belongs to.
-    places = np.round(model.mesh_vert[start : start + vertices].astype(np.float64), 9)
-    _, same = np.unique(places, axis=0, return_inverse=True)
-    faces = same.ravel()[model.mesh_face[first : first + count]]
+    _, same = np.unique(np.round(triangles.reshape(-1, 3), 8), axis=0, return_inverse=True)
+    faces = same.reshape(-1, 3)
     edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     edges = edges[edges[:, 0] != edges[:, 1]]
     _, shared = np.unique(edges, axis=0, return_counts=True)
@@ -166,10 +152,11 @@ def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
     add_prop_geom(spec, body, prop)
 
 
-def add_prop_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Prop) -> mujoco.MjsGeom:
-    """Give a body the shape, mass and surface of a prop."""
+def add_prop_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Prop) -> list[mujoco.MjsGeom]:
+    """Give a body the shape, mass and surface of a prop; a mesh that is not convex becomes several pieces."""
+    if isinstance(prop, Mesh):
+        return _add_mesh(spec, body, prop)
     geoms = mujoco.mjtGeom
-    mesh_name = ""
     match prop:
         case Sphere():
             kind, size = geoms.mjGEOM_SPHERE, [prop.radius_m, 0, 0]
@@ -181,22 +168,38 @@ def add_prop_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Prop) -> mujo
             kind, size = geoms.mjGEOM_CAPSULE, [prop.radius_m, prop.length_m / 2, 0]
         case Ellipsoid():
             kind, size = geoms.mjGEOM_ELLIPSOID, list(prop.radii_m)
-        case Mesh():
-            kind, size, mesh_name = geoms.mjGEOM_MESH, [0, 0, 0], prop.name
-            spec.add_mesh(name=prop.name, file=str(Path(prop.file).resolve()), scale=list(prop.scale))
-    return body.add_geom(
-        name=prop.name,
-        type=kind,
-        size=size,
-        meshname=mesh_name,
-        mass=prop.mass_kg,
-        rgba=[*prop.colour, 1.0],
-        friction=[prop.friction, 0.005, 0.0001],
-        solref=CONTACT_SOLREF,
-        solimp=CONTACT_SOLIMP,
-        condim=4,
-        priority=1,  # its own friction counts, not the larger of two
-    )
+    return [_surface(body.add_geom(name=prop.name, type=kind, size=size, mass=prop.mass_kg), prop)]
+
+
+def _surface(geom: mujoco.MjsGeom, prop: Prop) -> mujoco.MjsGeom:
+    geom.rgba = [*prop.colour, 1.0]
+    geom.friction = [prop.friction, 0.005, 0.0001]
+    geom.solref, geom.solimp = CONTACT_SOLREF, CONTACT_SOLIMP
+    geom.condim = 4
+    geom.priority = 1  # its own friction counts, not the larger of two
+    return geom
+
+
+def _add_mesh(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Mesh) -> list[mujoco.MjsGeom]:
+    try:
+        triangles = load_mesh(str(Path(prop.file).resolve()), prop.scale)
+        _check_closed(prop, triangles)
+        pieces = convex_pieces(triangles)
+    except ValueError as error:
+        if isinstance(error, BadFile):
+            raise
+        raise BadFile(prop.file, f"not a usable mesh: {error}") from error
+    # Boxes around the pieces share the mass: the pieces of one object are of one stuff.
+    sizes = np.array([np.prod(np.ptp(points, axis=0)) for points in pieces])
+    made = []
+    for number, (points, share) in enumerate(zip(pieces, sizes / sizes.sum(), strict=True)):
+        name = prop.name if len(pieces) == 1 else f"{prop.name}_{number}"
+        spec.add_mesh(name=name, uservert=points.ravel().tolist(), inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX)
+        geom = body.add_geom(
+            name=name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, mass=prop.mass_kg * float(share)
+        )
+        made.append(_surface(geom, prop))
+    return made
 
 
 def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:

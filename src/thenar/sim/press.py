@@ -160,9 +160,10 @@ def press(
     for other in hand.links:
         if other.name != link:  # a large object may reach over its neighbours; only this link is pressed
             spec.add_exclude(bodyname1="indenter", bodyname2=other.name)
-    geom = add_prop_geom(spec, pushed, prop)
+    shapes = add_prop_geom(spec, pushed, prop)
     if solref is not None:
-        geom.solref = list(solref)
+        for shape in shapes:
+            shape.solref = list(solref)
     # First at the point itself, to learn how far the object reaches towards the skin.
     pushed.pos = list(at)
     model = spec.compile()
@@ -178,7 +179,7 @@ def press(
     return Pressed(
         contacts=reader.read(data, stamp_s=0.0),
         skin_solids=skins,
-        object_solid=model.geom("indenter").id,
+        object_solid=int(model.body("indenter").geomadr[0]),
         point_m=at,
         normal=out,
     )
@@ -199,7 +200,11 @@ def _frame(z: FloatArray, towards: FloatArray, spin_rad: float) -> FloatArray:
 
 def _reach(model: mujoco.MjModel, data: mujoco.MjData, out: FloatArray, at: FloatArray) -> float:
     """How far the object, with its origin on the skin, reaches below it along the normal [m]."""
-    geom = model.geom("indenter").id
+    body = model.body("indenter")
+    return max(_geom_reach(model, data, body.geomadr[0] + k, out, at) for k in range(body.geomnum[0]))
+
+
+def _geom_reach(model: mujoco.MjModel, data: mujoco.MjData, geom: int, out: FloatArray, at: FloatArray) -> float:
     R, size = data.geom_xmat[geom].reshape(3, 3), model.geom_size[geom]
     way = R.T @ out
     centre = (data.geom_xpos[geom] - at) @ out

@@ -90,7 +90,7 @@ class Ellipsoid(_Prop):
 
 @dataclass(frozen=True, kw_only=True)
 class Mesh(_Prop):
-    """A body from a mesh file; it collides as its convex hull."""
+    """A body from a closed mesh; where it is not convex it is cut into convex pieces, so that a ring has a hole."""
 
     file: Path | str = ""
     """An OBJ, STL or MSH file."""
