@@ -2,20 +2,23 @@
 
 import dataclasses
 import math
+import time
 
 import numpy as np
 import pytest
-from fine_contact import WIDER, fine_map
+from fine_contact import WIDER, fine_map, ray
 
 import thenar
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandCommand
+from thenar.signals import SOLID, HandCommand, SolidKind
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.touch.calibration import IDEAL, Calibration, PadCalibration
+from thenar.touch.hand_touch import HandTouch
 from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.influence import half_space_tables, layer_correction, love, reduced_modulus_pa
+from thenar.touch.solids import enter
 from thenar.twin.press import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -24,7 +27,7 @@ ROUND_PADS = [f"{finger}_{pad}" for finger in FINGERS for pad in ("top", "palm")
 
 
 def random_press(
-    rng: np.random.Generator, pads: list[str], make, *, share: float = 0.98
+    rng: np.random.Generator, pads: list[str], make, *, share: float = 0.98, settled: float = 1e-3
 ) -> tuple[str, PadPress, tuple]:
     """A press with at least ``share`` of its force on the pad."""
     while True:
@@ -35,7 +38,7 @@ def random_press(
         )
         force_n = float(np.exp(rng.uniform(math.log(0.2), math.log(5.0))))
         result = press_pad(HAND, pad.name, make(rng), force_n=force_n, at_m=at, spin_rad=rng.uniform(0.0, math.pi))
-        assert result.frame.contact_n == pytest.approx(force_n, rel=1e-3)
+        assert result.frame.contact_n == pytest.approx(force_n, rel=settled)
         if result.frame.force_n[pad.name] > share * result.frame.contact_n:
             return pad.name, result, at
 
@@ -81,7 +84,7 @@ def test_smooth_objects_press_the_hands_own_pads_as_hertz_says():
 def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str):
     rng = np.random.default_rng(8)
     errors = []
-    for _ in range(5):
+    for _ in range(9 if spec == "box:{}mm" else 5):
         size = f"{rng.uniform(8, 20):.3f}"
         pad, result, _ = random_press(rng, ROUND_PADS[::2], lambda _, s=size: parse_indenter(spec.format(s)), share=0.9)
         window = dict(result.windows[0])
@@ -91,8 +94,21 @@ def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str):
             window |= {"origin": box["pos_m"].copy(), "e1": box["R"][:, 0].copy(), "e2": box["R"][:, 1].copy()}
             window |= {"u_m": 0.0, "v_m": 0.0, "wide_u_m": wide, "wide_v_m": wide}
         errors.append(relative(result.frame[pad], fine_map(HAND, HAND.pad(pad), result, window)))
-    # Faces across a round finger are not yet as good as wanted (3 %): their slanted ends do not fit the cells.
-    assert np.median(errors) < (0.055 if spec == "box:{}mm" else 0.03)
+    assert np.median(errors) < 0.03
+    assert np.max(errors) < 0.12
+
+
+def test_a_convex_mesh_agrees_with_a_fine_grid(tmp_path):
+    rng = np.random.default_rng(10)
+    errors = []
+    for number in range(5):
+        path = tmp_path / f"{number}.obj"
+        path.write_text(round_mesh(rng.uniform(0.008, 0.014), 6))
+        pad, result, _ = random_press(
+            rng, ROUND_PADS[::2], lambda _, p=path: parse_indenter(f"mesh:{p}"), share=0.9, settled=0.2
+        )
+        errors.append(relative(result.frame[pad], fine_map(HAND, HAND.pad(pad), result, result.windows[0])))
+    assert np.median(errors) < 0.03
     assert np.max(errors) < 0.12
 
 
@@ -120,7 +136,7 @@ def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp
     world = thenar.World("inspire_right", scene="palm_drop", seed=4, profile="ideal")
     rng = np.random.default_rng(4)
     seen = 0
-    for tick in range(300):
+    for tick in range(3000):  # a minute
         if tick % 20 == 0:
             world.command("inspire_right", HandCommand.closing(rng.uniform(0.2, 0.9, 6), speed=0.6))
         world.advance(0.02)
@@ -134,7 +150,7 @@ def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp
         assert frame.contact_n <= pressing * (1 + 1e-9)  # normals of one group may differ a little in direction
         assert frame.contact_n >= 0.86 * pressing - 1e-3
         seen += frame.contact_n > 0.1
-    assert seen > 100
+    assert seen > 1000
 
 
 @pytest.mark.parametrize(("spec", "allowed"), [("sphere:10mm", 1e-3), ("box:14mm:edge", 0.04)])
@@ -156,7 +172,7 @@ def test_a_ball_that_slides_off_a_pads_edge_is_shared_with_bare_skin(v_mm: float
     area = HAND.pad("index_top").row_pitch_m * HAND.pad("index_top").col_pitch_m
     wanted = fine.sum() * area / 2.0
     got = result.frame["index_top"].sum() * area / 2.0
-    assert got == pytest.approx(wanted, abs=0.006)
+    assert got == pytest.approx(wanted, abs=0.005)
 
 
 def test_press_on_a_corner_taxel_lights_that_corner():
@@ -423,6 +439,64 @@ def finer(hand: HandSpec) -> HandSpec:
     """The same hand with twice as many taxels on the same pads."""
     pads = tuple(dataclasses.replace(pad, cols=2 * pad.cols, col_pitch_m=pad.col_pitch_m / 2) for pad in hand.pads)
     return dataclasses.replace(hand, pads=pads)
+
+
+@pytest.mark.timing
+def test_twice_as_many_taxels_cost_little_more():
+    pressed = press_pad(HAND, "index_top", parse_indenter("sphere:10mm"), force_n=1.0).pressed
+    bodies = pressed.contacts.solids["body"].astype(np.int64)
+    touches = [HandTouch(hand, IDEAL, skin_solids=pressed.skin_solids, bodies=bodies) for hand in (HAND, finer(HAND))]
+    best = [math.inf, math.inf]
+    for _ in range(30):  # turn by turn, so that a busy machine hurts both alike
+        for k, touch in enumerate(touches):
+            began = time.perf_counter()
+            for _ in range(50):
+                touch.feel(pressed.contacts)
+            best[k] = min(best[k], time.perf_counter() - began)
+    assert best[1] < 1.2 * best[0]
+
+
+KINDS = {
+    SolidKind.SPHERE: (0.02, 0.0, 0.0),
+    SolidKind.CAPSULE: (0.012, 0.02, 0.0),
+    SolidKind.CYLINDER: (0.012, 0.02, 0.0),
+    SolidKind.BOX: (0.01, 0.02, 0.015),
+    SolidKind.ELLIPSOID: (0.01, 0.02, 0.015),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_enter_solids_where_the_engines_rays_do(kind: SolidKind):
+    rng = np.random.default_rng(11)
+    solid = np.zeros(1, dtype=SOLID)[0]
+    solid["kind"], solid["size_m"][:3], solid["R"] = kind, KINDS[kind], np.eye(3)
+    hits = 0
+    for _ in range(300):
+        way = rng.normal(size=3)
+        way /= np.linalg.norm(way)
+        start = rng.uniform(-0.02, 0.02, 3) - 0.1 * way
+        wanted = ray(solid, start, way, np.zeros((0, 4)))
+        got = enter(solid, np.zeros((0, 4)), np.zeros(0), start, way)
+        if math.isinf(wanted):
+            assert got > 1e8
+        else:
+            hits += 1
+            assert got == pytest.approx(wanted, abs=1e-12)
+    assert hits > 50
+
+
+def test_a_rounded_box_is_a_box_swept_by_a_ball():
+    solid = np.zeros(1, dtype=SOLID)[0]
+    solid["kind"], solid["size_m"], solid["R"] = SolidKind.ROUNDED_BOX, (0.01, 0.02, 0.015, 0.004), np.eye(3)
+    rng = np.random.default_rng(12)
+    none = np.zeros((0, 4))
+    for _ in range(300):
+        way = rng.normal(size=3)
+        way /= np.linalg.norm(way)
+        start = rng.uniform(-0.01, 0.01, 3) - 0.1 * way
+        point = start + enter(solid, none, none[:, 0], start, way) * way
+        outside = np.maximum(np.abs(point) - solid["size_m"][:3], 0.0)
+        assert np.linalg.norm(outside) == pytest.approx(0.004, abs=1e-9)  # on the surface, a radius from the box
 
 
 def test_finer_taxels_feel_the_same_force():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-LARGEST_GRID = 20
+LARGEST_GRID = 24
 TABLE_SIZE = (2 * LARGEST_GRID - 1) ** 2 + LARGEST_GRID
 ASPECTS = 2.0 ** (np.arange(-8, 9) / 2)
 """Shapes a cell may have: its length along v over its length along u."""

@@ -19,6 +19,7 @@ from thenar.touch.influence import ASPECTS, LARGEST_GRID, influence_table
 from thenar.touch.solids import HIT, MISS, FloatArray, IntArray, Record, enter
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
+SHARP_GRID = 20  # patches under a sharp edge are thin
 EDGE_GRID = LARGEST_GRID  # patches that end at an edge have pressure peaks there
 FIRST_WINDOW_M = 0.012
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
@@ -408,12 +409,12 @@ def solve_window(
             window.cut[side] = 0
         warm = False
     stretched = ASPECTS[window.aspect] >= SHARP or ASPECTS[window.aspect] <= 1.0 / SHARP
-    if window.grid < EDGE_GRID and stretched:  # a sharp edge: thin, with steep pressure across
-        window.cell_m *= window.grid / EDGE_GRID
-        window.grid = EDGE_GRID
+    if window.grid < SHARP_GRID and stretched:  # a sharp edge: thin, with steep pressure across
+        window.cell_m *= window.grid / SHARP_GRID
+        window.grid = SHARP_GRID
         if not measure_gap(
             solids, planes, field, skin, parts, origin, normal, e1, e2,
-            window.u_m, window.v_m, window.cell_m, window.cell_m * ASPECTS[window.aspect], EDGE_GRID, height, gap,
+            window.u_m, window.v_m, window.cell_m, window.cell_m * ASPECTS[window.aspect], SHARP_GRID, height, gap,
         ):  # fmt: skip
             return False
         _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, False, False, work, table)
@@ -427,7 +428,7 @@ def solve_window(
         window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
         force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table, warm,
     )  # fmt: skip
-    if found and not warm:
+    if found and fresh:
         _relax(window, gap, half_space, correction, thickness_m, force_n, modulus_pa, True, True, work, table)
     return found
 

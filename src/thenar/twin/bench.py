@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 
 from thenar import hands
 from thenar.hands.pads import points_on_skin, taxel_grid
+from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
 from thenar.sim.bench import four_objects
 from thenar.sim.press import Indenter, parse_indenter
+from thenar.sim.props import Sphere
 from thenar.twin.press import PadPress, press_pad
 from thenar.twin.world import World
 
 FloatArray = NDArray[np.float64]
 
 FINGERS = ("little", "ring", "middle", "index", "thumb")
+BALL_M, SUNK_M = 0.005, 2e-6  # a few newtons on a finger at its end stop
 ROUND_PADS = tuple(f"{finger}_{pad}" for finger in FINGERS for pad in ("top", "palm"))
 
 
@@ -64,24 +67,42 @@ def measure_accuracy(count: int = 50, seed: int = 0) -> list[Accuracy]:
 def measure_cost() -> list[Cost]:
     """Frames of both hands, touching nothing and grasping."""
     both = ("inspire_left", "inspire_right")
-    world = World(both, props=four_objects(), profile="ideal")
+    grasp = World(both, props=four_objects(), profile="ideal")
     for hand in both:
-        world.touch(hand)
-    rows = [Cost(what="one hand touches nothing", windows=0, us=_fastest_us(lambda: world.touch(both[0])))]
-    for hand in both:
-        world.command(hand, HandCommand.closing(0.8, speed=0.5))
-    world.advance(2.5)
-    frames = [world.touch(hand) for hand in both]
-    windows = sum(len(world.windows(hand)) for hand in both)
-    assert all(frame.contact_n > 0.0 for frame in frames)
+        grasp.command(hand, HandCommand.closing(0.8, speed=0.5))
+    grasp.advance(1.5)
     return [
-        *rows,
-        Cost(
-            what="both hands grasp four objects",
-            windows=windows,
-            us=_fastest_us(lambda: [world.touch(hand) for hand in both]),
-        ),
+        _touch_cost("one hand touches nothing", World("inspire_right", profile="ideal")),
+        _touch_cost("both hands, balls on six links each", _balls_on_fingers(both, 6)),
+        _touch_cost("both hands, balls on seventeen places each", _balls_on_fingers(both, 17)),
+        _touch_cost("both hands grasp four objects, a box on a palm among them", grasp),
     ]
+
+
+def _balls_on_fingers(hands_: tuple[str, ...], per_hand: int) -> World:
+    """Hands whose fingers are pressed by fixed balls from above, ``per_hand`` of them each."""
+    bare = World(hands_, profile="ideal")
+    balls = []
+    for name in hands_:
+        spec = bare.hand(name)
+        spots = [(link.name, along) for along in (0.35, 0.75) for link in spec.links if isinstance(link.skin, Capsule)]
+        for link, along in spots[:per_hand]:
+            skin, size = bare.data.geom(f"{name}/{link}_skin"), bare.model.geom(f"{name}/{link}_skin").size
+            axis = skin.xmat.reshape(3, 3)[:, 2]
+            up = np.array([0.0, 0.0, 1.0]) - axis[2] * axis
+            place = skin.xpos + (2 * along - 1) * size[1] * axis
+            place = place + (size[0] + BALL_M - SUNK_M) * up / np.linalg.norm(up)
+            balls.append(Sphere(radius_m=BALL_M, pos_m=(place[0], place[1], place[2]), fixed=True))
+    return World(hands_, props=balls, profile="ideal")
+
+
+def _touch_cost(what: str, world: World) -> Cost:
+    """Time of a frame of all hands of a world at rest."""
+    world.advance(1.0)
+    for hand in world.hand_names:
+        world.touch(hand)
+    windows = sum(len(world.windows(hand)) for hand in world.hand_names)
+    return Cost(what=what, windows=windows, us=_fastest_us(lambda: [world.touch(hand) for hand in world.hand_names]))
 
 
 def _fastest_us(call, *, rounds: int = 5, calls: int = 100) -> float:
