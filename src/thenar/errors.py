@@ -44,14 +44,6 @@ class BadFile(ThenarError, ValueError):
         super().__init__(f"{path}: {why}")
 
 
-class MissingExtra(ThenarError, ImportError):
-    """An optional package is not installed."""
-
-    def __init__(self, package: str, extra: str):
-        """Name the package and the command that installs it."""
-        super().__init__(f"{package} is not installed; run: pip install 'thenar[{extra}]'")
-
-
 class NoRenderer(ThenarError, RuntimeError):
     """No OpenGL library that can draw without a screen."""
 
