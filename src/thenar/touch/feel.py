@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.touch.influence import LARGEST_GRID, LAYER_POINTS, LAYER_REACH
 from thenar.touch.skin import CYLINDER_CHART, chart
-from thenar.touch.solids import HIT, FloatArray, IntArray, Record
+from thenar.touch.solids import CAPSULE, HIT, FloatArray, IntArray, Record
 from thenar.touch.tilt import tilt_pressure
 from thenar.touch.window import ASPECTS, solve_window
 
@@ -216,7 +216,7 @@ def feel(
 @nb.njit(cache=True)
 def _first_axis(skin: Record) -> FloatArray:
     """A direction on the skin to lay windows along: the axis of a capsule, the x of a box."""
-    column = 2 if skin.kind == 1 else 0
+    column = 2 if skin.kind == CAPSULE else 0
     return np.array([skin.R[0, column], skin.R[1, column], skin.R[2, column]])
 
 

@@ -425,7 +425,7 @@ def solve_window(
         return True
     window.since_edges = 0
     found = _snap_to_edges(
-        window, solids, planes, field, half_space, correction, skin, parts, origin, normal, first_axis,
+        window, solids, planes, field, half_space, correction, skin, parts, origin, normal,
         force_n, modulus_pa, thickness_m, height, gap, e1, e2, work, table, warm,
     )  # fmt: skip
     if found and fresh:
@@ -536,7 +536,6 @@ def _snap_to_edges(
     parts: IntArray,
     origin: FloatArray,
     normal: FloatArray,
-    first_axis: FloatArray,
     force_n: float,
     modulus_pa: float,
     thickness_m: float,

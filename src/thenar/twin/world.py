@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec
 from thenar.signals import TouchFrame
 from thenar.sim import world as physics
+from thenar.sim.props import Prop
+from thenar.sim.scenes import Mount, Scene
 from thenar.sim.solids import SolidReader
 from thenar.touch.calibration import PROFILES, Calibration, load_calibration
 from thenar.touch.hand_touch import HandTouch
@@ -38,17 +41,35 @@ class World(physics.World):
     (12, 8)
     """
 
-    def __init__(self, *args: Any, skin: Mapping[str, Calibration | Path | str] | None = None, **kwargs: Any):
-        """As `thenar.sim.world.World`, and with a skin.
+    def __init__(
+        self,
+        hands: str | HandSpec | Sequence[str | HandSpec],
+        *,
+        props: Iterable[Prop] = (),
+        scene: str | Scene = "empty",
+        mounts: Mapping[str, Mount] | None = None,
+        timestep_s: float = 0.002,
+        seed: int = 0,
+        profile: physics.Profile = "measured",
+        skin: Mapping[str, Calibration | Path | str] | None = None,
+    ):
+        """Build and settle nothing: time is 0 and every hand is open.
 
         Args:
-            args: As there.
+            hands: One hand or several, by name or as specs.
+            props: Things to touch, besides those of the scene.
+            scene: Surroundings, by name (`thenar.scenes`) or as a `Scene`.
+            mounts: How hands are held, by hand name, where the scene's choice is not wanted.
+            timestep_s: Step of the physics [s].
+            seed: Of every random number.
+            profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
             skin: Calibration of a hand's skin by hand name, as a value or a TOML file; the others have that of the
-                world's profile.
-            kwargs: As there.
+                profile.
         """
         self._senses: dict[str, _Sense] = {}
-        super().__init__(*args, **kwargs)
+        super().__init__(
+            hands, props=props, scene=scene, mounts=mounts, timestep_s=timestep_s, seed=seed, profile=profile
+        )
         self._reader = SolidReader(self.model)
         self._skin = dict(skin or {})
         for hand in self._skin:
