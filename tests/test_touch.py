@@ -247,6 +247,8 @@ def test_two_objects_close_together_share_the_skins_give():
     apart = np.sum([alone(block).touch("inspire_right")["palm"] for block in two_blocks(0.0075)], axis=0)
     assert together.sum() == pytest.approx(apart.sum(), rel=1e-6)
     assert 0.002 < relative(together, apart) < 0.3
+    # Each block stands on its own middle, so the pair's centre of pressure is the palm's.
+    assert math.hypot(*world.touch("inspire_right").centre_of_pressure_m["palm"]) < 1e-4
 
 
 def two_blocks(gap_m: float) -> list[thenar.Box]:

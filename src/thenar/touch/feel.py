@@ -321,12 +321,15 @@ def _feel_neighbours(
                 continue
             changed = True
             size = math.sqrt(one.force[0] ** 2 + one.force[1] ** 2 + one.force[2] ** 2)
+            flat = one.points >= 3 and _is_flat(one)
             solve_window(
                 windows[one.window], solids, planes, field, half_space, correction, one.skin,
                 part_list[first_part[one.partner] : first_part[one.partner + 1]], one.origin, one.normal,
-                _first_axis(solids[one.skin]), size, one.modulus_pa, one.thickness_m, extra, True, False,
+                _first_axis(solids[one.skin]), size, one.modulus_pa, one.thickness_m, extra, True, flat,
                 smooth_grid, one.height, one.gap, one.e1, one.e2, work, table,
             )  # fmt: skip
+            if flat:  # the gap now holds what the neighbours press away
+                tilt_pressure(one, windows[one.window], half_space, correction, size, work, table)
         if not changed:
             return
 
