@@ -1,0 +1,35 @@
+"""The ``thenar`` command: one dataclass per verb, and nothing here that another program could want."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import tyro
+from rich.console import Console
+from rich.text import Text
+
+from thenar.cli.bench import Bench
+from thenar.cli.demo import Demo
+from thenar.cli.hands import Hands, Scenes
+from thenar.cli.info import Info
+from thenar.cli.render import Render
+from thenar.cli.touch import Touch
+from thenar.errors import ThenarError
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Entry point of the ``thenar`` console script."""
+    verb = tyro.cli(
+        Hands | Scenes | Render | Touch | Demo | Bench | Info,
+        prog="thenar",
+        description="A digital twin for dexterous robot hands.",
+        args=args,
+    )
+    try:
+        verb.run()
+    except ThenarError as error:
+        Console(stderr=True).print(Text("thenar:", style="red"), Text(str(error)), highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,35 @@
+"""``thenar info``: what is installed."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from importlib import metadata
+
+import tyro
+
+from thenar.cli.show import print_json, print_table
+
+
+@dataclass(frozen=True)
+class Info:
+    """Print what is installed: include it when you report a problem."""
+
+    json: bool = False
+    """Print JSON instead of a table."""
+    packages: tyro.conf.Suppress[tuple[str, ...]] = field(
+        default=("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl", "cyclonedds", "pymodbus")
+    )
+
+    def run(self) -> None:
+        """Print versions."""
+        versions = {"python": platform.python_version(), "system": platform.platform()}
+        for package in self.packages:
+            try:
+                versions[package] = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                versions[package] = "not installed"
+        if self.json:
+            print_json(versions)
+        else:
+            print_table("Installed", [{"what": what, "version": version} for what, version in versions.items()])

@@ -1,0 +1,130 @@
+"""What every verb shows with: tables, JSON, heat maps."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from thenar.errors import BadValue
+
+if TYPE_CHECKING:
+    from thenar.hands.spec import HandSpec
+    from thenar.signals import HandState
+
+console = Console()
+
+
+def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
+    """Print rows as a table; the keys of the first row are its columns."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for number, column in enumerate(rows[0]):
+        numeric = all(isinstance(row[column], (int, float)) for row in rows)
+        table.add_column(
+            Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=number == 0 or numeric
+        )
+    for row in rows:
+        table.add_row(*(Text(cell(value)) for value in row.values()))
+    console.print(table)
+
+
+def cell(value: object) -> str:
+    """A value as it stands in a table."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(cell(part) for part in value)
+    return str(value)
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def quantity(option: str, text: str, unit: str, factor: float) -> float:
+    """A number with its unit, in SI."""
+    try:
+        return float(text.strip().removesuffix(unit)) * factor
+    except ValueError:
+        raise BadValue(option, text, f"a number of {unit}, such as 1.5{unit}") from None
+
+
+def known(value: float, style: str) -> str:
+    """A number, or a dash for what this hand does not measure."""
+    return "-" if math.isnan(value) else style.format(value)
+
+
+def state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
+    """A hand's state as a table that can be redrawn."""
+    from thenar.signals import MotorError, MotorStatus
+
+    title = f"{spec.name}   t = {state.stamp_s:.2f} s   force on the ball {grip_n:.2f} N"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in ("motor", "closed", "N", "A", "°C"):
+        table.add_column(column, justify="left" if column in ("motor", "closed") else "right", no_wrap=True)
+    table.add_column("status", no_wrap=True, min_width=16)
+    for n, actuator in enumerate(spec.actuators):
+        stroke = actuator.closed_rad - actuator.open_rad
+        closed = (state.angle_rad[n] - actuator.open_rad) / stroke if stroke else 0.0
+        bar = "█" * round(12 * min(max(closed, 0.0), 1.0))
+        status = MotorStatus(state.status[n]).name.lower()
+        error = f" ({MotorError(state.error[n]).name})".lower() if state.error[n] else ""
+        table.add_row(
+            actuator.name,
+            f"{bar:<12} {abs(round(100 * closed)):4d} %",
+            f"{state.force_n[n]:.2f}",
+            known(state.current_a[n], "{:.2f}"),
+            known(state.temperature_c[n], "{:.1f}"),
+            status + error,
+        )
+    return table
+
+
+def heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:
+    """A pad as coloured cells, pressure in kilopascals."""
+    table = Table(title=title, box=None, padding=0, show_header=False)
+    top = max(float(pressure_pa.max()), 1e-9)
+    for row in pressure_pa:
+        cells = []
+        for value in row:
+            level = float(value) / top
+            red, green, blue = (round(255 * shade) for shade in shade(level))
+            ink = "black" if level > 0.5 else "white"
+            text = f"{value / 1e3:5.1f} " if value > 0.0 else "    . "
+            cells.append(Text(text, style=f"{ink} on rgb({red},{green},{blue})"))
+        table.add_row(*cells)
+    return table
+
+
+def heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
+    """Pads side by side as coloured squares, all on one scale."""
+    top = max(float(values.max()) for values in maps) or 1.0
+    tiles = []
+    for values in maps:
+        colours = np.array([[shade(float(value) / top) for value in row] for row in values])
+        squares = np.kron(colours, np.ones((28, 28, 1)))
+        squares[::28] = squares[:, ::28] = 0.25  # lines between taxels
+        tiles.append(np.pad(squares, ((14, 14), (14, 14), (0, 0)), constant_values=1.0))
+    return np.round(255 * np.concatenate(tiles, axis=1)).astype(np.uint8)
+
+
+def shade(level: float) -> tuple[float, float, float]:
+    """Dark blue through red to yellow, ever brighter: a scale the eye reads in order."""
+    stops = ((0.05, 0.03, 0.20), (0.45, 0.10, 0.43), (0.85, 0.30, 0.25), (0.99, 0.70, 0.25), (0.99, 0.99, 0.75))
+    place = min(max(level, 0.0), 1.0) * (len(stops) - 1)
+    low = min(int(place), len(stops) - 2)
+    share = place - low
+    red, green, blue = (a + share * (b - a) for a, b in zip(stops[low], stops[low + 1], strict=True))
+    return red, green, blue
