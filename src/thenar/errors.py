@@ -64,3 +64,11 @@ class SimulationDiverged(ThenarError, ArithmeticError):
             f"simulation diverged at t = {at_s:.4f} s ({', '.join(self.warnings)}); "
             f"the world is back at t = {back_s:.4f} s: use a smaller timestep_s or heavier objects"
         )
+
+
+class MissingExtra(ThenarError, ImportError):
+    """An optional room whose packages are not installed."""
+
+    def __init__(self, what: str, package: str, extra: str):
+        """Name what was wanted, the package it needs and how to install it."""
+        super().__init__(f"{what} needs the package {package}: pip install 'thenar[{extra}]'")

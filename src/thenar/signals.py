@@ -169,6 +169,38 @@ class HandState:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class HandSettings:
+    """What a hand has been told, commands still under way included."""
+
+    target_rad: FloatArray
+    """Where each actuator was sent last [rad]."""
+    speed_rad_s: FloatArray
+    """How fast it may go [rad/s]."""
+    force_limit_n: FloatArray
+    """Force at which it stops [N]."""
+    current_limit_a: FloatArray
+    """Current at which protection stops it [A]; 0 for a hand that measures none."""
+    zeroing: bool
+    """True while the force sensors look for their zero."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """What a client asks of a hand."""
+
+    hand: str
+    sender: str
+    """Who asks, in words for people."""
+    arrived_s: float
+    """When it arrived, by `time.perf_counter` [s]."""
+    command: HandCommand | None = None
+    clear_errors: bool = False
+    zero_force: bool = False
+    current_limit_a: FloatArray | None = None
+    """New current limits, one per actuator [A]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ContactSet:
     """Contacts of one instant, in world axes. Shapes use n = contacts.
 
@@ -308,10 +340,14 @@ class TouchFrame:
         return {pad.name: (float(u), float(v)) for pad, (u, v) in zip(self.layout, self.pad_centre_m, strict=True)}
 
     @cached_property
+    def taxel_counts(self) -> NDArray[np.int64]:
+        """What the sensor of every taxel says, pad after pad."""
+        return self.read_counts()
+
+    @cached_property
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """What the sensor says, by pad. Shape (rows, cols)."""
-        flat = self.read_counts()
-        return {pad.name: pad.of(flat) for pad in self.layout}
+        return {pad.name: pad.of(self.taxel_counts) for pad in self.layout}
 
 
 def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:

@@ -14,6 +14,7 @@ from thenar.cli.demo import Demo
 from thenar.cli.hands import Hands, Scenes
 from thenar.cli.info import Info
 from thenar.cli.render import Render
+from thenar.cli.serve import Serve
 from thenar.cli.touch import Touch
 from thenar.errors import ThenarError
 
@@ -21,7 +22,7 @@ from thenar.errors import ThenarError
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
     verb = tyro.cli(
-        Hands | Scenes | Render | Touch | Demo | Bench | Info,
+        Hands | Scenes | Render | Touch | Serve | Demo | Bench | Info,
         prog="thenar",
         description="A digital twin for dexterous robot hands.",
         args=args,

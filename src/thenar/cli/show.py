@@ -26,7 +26,12 @@ console = Console()
 
 def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
     """Print rows as a table; the keys of the first row are its columns."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    console.print(make_table(title, rows))
+
+
+def make_table(title: str, rows: Sequence[dict[str, object]]) -> Table:
+    """Rows as a table; the keys of the first row are its columns."""
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
     for number, column in enumerate(rows[0]):
         numeric = all(isinstance(row[column], (int, float)) for row in rows)
         table.add_column(
@@ -34,7 +39,7 @@ def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
         )
     for row in rows:
         table.add_row(*(Text(cell(value)) for value in row.values()))
-    console.print(table)
+    return table
 
 
 def cell(value: object) -> str:

@@ -70,6 +70,7 @@ def _motor(
         recover_c=60.0,
         angle_noise=0.002,  # "a few counts" of 1000 at rest
         force_noise_n=5 * GRAM_FORCE_N,  # assumed: half of the manual's 0.1 N resolution
+        zeroing_s=10.0,  # register 1009 takes "6 to 15 s"
         source=source,
     )
 

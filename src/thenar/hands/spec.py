@@ -152,6 +152,8 @@ class LeadScrew:
     """Standard deviation of the angle reading, as a fraction of the stroke."""
     force_noise_n: float
     """Standard deviation of the force reading [N]."""
+    zeroing_s: float
+    """Time the force sensor takes to find its zero when asked to [s]."""
     source: str
 
     def ideal(self) -> LeadScrew:
@@ -164,6 +166,7 @@ class LeadScrew:
             newton_per_reported=1.0,
             angle_noise=0.0,
             force_noise_n=0.0,
+            zeroing_s=0.0,
         )
 
 

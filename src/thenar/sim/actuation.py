@@ -62,6 +62,7 @@ MOTOR_PARAMS = np.dtype(
         ("cooling_s", np.float64),
         ("trip_c", np.float64),
         ("recover_c", np.float64),
+        ("zeroing_s", np.float64),
     ]
 )
 """What a motor is."""
@@ -75,6 +76,8 @@ MOTOR_STATE = np.dtype(
         ("screw_rad", np.float64),  # screw position, or set-point of a servo
         ("screw_rad_s", np.float64),
         ("force_n", np.float64),  # positive while closing pushes on something
+        ("zero_n", np.float64),  # what its sensor takes for no force
+        ("zeroing_s", np.float64),  # how long it still looks for that
         ("torque_nm", np.float64),
         ("over_s", np.float64),  # how long the force has been over the limit
         ("still_s", np.float64),  # how long it has been driven without moving
@@ -146,6 +149,7 @@ def motor_params(actuators: Sequence[Actuator]) -> RecordArray:
                 "cooling_s",
                 "trip_c",
                 "recover_c",
+                "zeroing_s",
             ):
                 record[name] = getattr(motor, name)
         else:
@@ -269,6 +273,7 @@ def advance_in_place(
             m.force_n = _force(p, ahead_rad)
             damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
             if p.is_screw:
+                _find_zero(m, dt_s)
                 _protect(p, m, driving, dt_s)
                 _warm_up(p, m, driving, dt_s)
             elif _limit_servo(p, m, driving):
@@ -292,7 +297,7 @@ def _take_due_commands(p: Record, m: Record, line: RecordArray, now_s: float) ->
             # A new target restarts a motor that stopped on force, if it opens or if the force is below the limit
             # now; a new limit alone does not. So a client that repeats its target cannot ratchet the force up.
             opens = (m.target_rad - m.screw_rad) * p.closing < 0.0
-            if opens or m.force_n < m.limit_n:
+            if opens or m.force_n - m.zero_n < m.limit_n:
                 m.force_stopped = False
         m.pending_first = (m.pending_first + 1) % PENDING_COMMANDS
         m.pending_count -= 1
@@ -364,11 +369,21 @@ def _stiffness(p: Record, ahead_rad: float, force_n: float) -> float:
 
 
 @nb.njit(cache=True)
+def _find_zero(m: Record, dt_s: float) -> None:
+    """Take the force of now for zero, at the end of the time that takes."""
+    if m.zeroing_s > 0.0:
+        m.zeroing_s -= dt_s
+        if m.zeroing_s <= 0.0:
+            m.zeroing_s = 0.0
+            m.zero_n = m.force_n
+
+
+@nb.njit(cache=True)
 def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
     """Force stop, stall and current protection, and the status that tells of them."""
     direction = math.copysign(1.0, m.target_rad - m.screw_rad)
     grasping = direction * p.closing > 0.0
-    if driving and grasping and m.force_n >= m.limit_n:
+    if driving and grasping and m.force_n - m.zero_n >= m.limit_n:
         m.over_s += dt_s
         if m.over_s > p.reaction_s:
             m.force_stopped = True
@@ -435,6 +450,27 @@ def clear_errors(state: RecordArray) -> RecordArray:
     after["error"] &= int(MotorError.OVER_TEMPERATURE)
     after["still_s"] = 0.0
     return after
+
+
+def zero_force(params: RecordArray, state: RecordArray) -> RecordArray:
+    """The motors after the command to find the zero of their force sensors, which takes a while."""
+    after = state.copy()
+    after["zeroing_s"] = np.maximum(params["zeroing_s"], np.finfo(np.float64).tiny)  # the next step at the latest
+    return after
+
+
+def asked(state: RecordArray, pending: RecordArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Targets [rad], speeds [rad/s] and force limits [N] of the motors, those under way included. Shapes (b, n)."""
+    fields = ("target_rad", "speed_rad_s", "limit_n")
+    newest = {field: state[field].copy() for field in fields}
+    for b, n in np.argwhere(state["pending_count"] > 0):
+        first, count = int(state["pending_first"][b, n]), int(state["pending_count"][b, n])
+        line = pending[b, n, (first + np.arange(count)) % PENDING_COMMANDS]
+        for field in fields:
+            given = line[field][~np.isnan(line[field])]
+            if given.size:
+                newest[field][b, n] = given[-1]
+    return newest["target_rad"], newest["speed_rad_s"], newest["limit_n"]
 
 
 @nb.njit(cache=True)

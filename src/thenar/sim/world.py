@@ -15,7 +15,7 @@ from thenar import hands as catalogue
 from thenar.errors import BadCommand, BadValue, SimulationDiverged, UnknownName
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec, LeadScrew
-from thenar.signals import Closing, ContactSet, HandCommand, HandState, MotorError
+from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, MotorError
 from thenar.sim import actuation, scenes, wrist
 from thenar.sim.building import Plan, compile_model, name_props, root_pose
 from thenar.sim.contacts import read_contacts
@@ -271,7 +271,7 @@ class World:
             actuator_names=seat.spec.actuator_names,
             angle_rad=angle + seat.angle_noise_rad * noise[0],
             velocity_rad_s=velocity,
-            force_n=motors["force_n"] + seat.force_noise_n * noise[1],
+            force_n=motors["force_n"] - motors["zero_n"] + seat.force_noise_n * noise[1],
             torque_nm=motors["torque_nm"].copy(),
             current_a=motors["current_a"].copy(),
             temperature_c=motors["temperature_c"].copy(),
@@ -280,6 +280,18 @@ class World:
             joint_names=seat.spec.joint_names,
             joint_rad=self.data.qpos[seat.joint_qpos].copy(),
             joint_velocity_rad_s=self.data.qvel[seat.joint_dof].copy(),
+        )
+
+    def settings(self, hand: str) -> HandSettings:
+        """What a hand has been told: the newest targets, speeds and limits, those still under way included."""
+        motors = self._motors[:, self._seat(hand).motors]
+        target, speed, limit = actuation.asked(motors, self._pending[:, self._seat(hand).motors])
+        return HandSettings(
+            target_rad=target[0],
+            speed_rad_s=speed[0],
+            force_limit_n=limit[0],
+            current_limit_a=motors["current_limit_a"][0].copy(),
+            zeroing=bool((motors["zeroing_s"] > 0.0).any()),
         )
 
     def contacts(self, hand: str | None = None) -> ContactSet:
@@ -311,6 +323,12 @@ class World:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
         motors = self._motors[:, self._seat(hand).motors]
         motors[:] = actuation.clear_errors(motors)
+
+    def zero_force(self, hand: str) -> None:
+        """Let the force sensors of a hand find their zero: what they feel at the end of that counts as no force."""
+        seat = self._seat(hand)
+        motors = self._motors[:, seat.motors]
+        motors[:] = actuation.zero_force(self._params[seat.motors], motors)
 
     def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
         """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""

@@ -1,0 +1,158 @@
+"""``thenar serve``: hands on the network."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from thenar.cli.show import console, make_table, print_json
+from thenar.errors import BadValue
+
+if TYPE_CHECKING:
+    from thenar.twin.live import Health
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Put hands on the network. Programs written for the real hands connect to them unchanged.
+
+    For example:
+
+    thenar serve
+
+    thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene table
+
+    thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
+
+    In a second terminal: thenar inspect, thenar watch touch, thenar command inspire_right --close 0.8
+    """
+
+    hands: str = "inspire_left,inspire_right"
+    """Hands, separated by commas."""
+    scene: str = "table"
+    """Surroundings: thenar scenes lists them."""
+    wire: str = "inspire,dfx,modbus"
+    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus."""
+    domain: int = 1
+    """DDS domain: Unitree's simulators use 1, robots 0."""
+    interface: str = "lo"
+    """Network interface of all wires. Nothing is heard on any other."""
+    peers: str = ""
+    """Addresses, separated by commas, to look for DDS programs at where multicast does not reach."""
+    modbus_port: int = 6000
+    """Modbus port of the first hand; the next hands count up."""
+    flash: Path | None = None
+    """Folder in which hands keep what Modbus clients tell them to save."""
+    state_hz: float = 100.0
+    """How often states are published."""
+    touch_hz: float = 50.0
+    """How often skins are read and published."""
+    profile: Literal["measured", "ideal"] = "measured"
+    """measured has latency, overshoot and noise of a real hand, ideal has none."""
+    seed: int = 0
+    """Of every random number."""
+    duration: float = 0.0
+    """Seconds to run; 0 runs until Ctrl-C."""
+    json: bool = False
+    """Print the health as JSON when it ends, and nothing else."""
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        from thenar.twin.serve import serve
+
+        if self.duration < 0.0:
+            raise BadValue("--duration", self.duration, "seconds, or 0 to run until Ctrl-C")
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        twin = serve(
+            _names(self.hands),
+            wires=_names(self.wire),
+            scene=self.scene,
+            domain=self.domain,
+            interface=self.interface,
+            peers=tuple(_names(self.peers)),
+            modbus_port=self.modbus_port,
+            flash_dir=self.flash,
+            state_hz=self.state_hz,
+            touch_hz=self.touch_hz,
+            profile=self.profile,
+            seed=self.seed,
+        )
+        with twin:
+            until_s = time.perf_counter() + self.duration if self.duration else float("inf")
+            if self.json:
+                _wait(stop, until_s)
+            else:
+                with Live(_status(self, twin.health()), console=console, auto_refresh=False) as live:
+                    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
+                        stop.wait(0.5 if console.is_terminal else min(5.0, max(0.0, until_s - time.perf_counter())))
+                        live.update(_status(self, twin.health()), refresh=True)
+            health = twin.health()
+        if self.json:
+            print_json(asdict(health))
+        else:
+            console.print("stopped; every topic is disposed and every port closed")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _wait(stop: threading.Event, until_s: float) -> None:
+    sys.stdout.flush()
+    while not stop.is_set() and time.perf_counter() < until_s:
+        stop.wait(min(1.0, max(0.0, until_s - time.perf_counter())))
+
+
+def _status(options: Serve, health: Health) -> Group:
+    """The whole picture, redrawn twice a second."""
+    late = 100.0 * health.late_ticks / max(health.ticks, 1)
+    head = Text(
+        f"twin {health.time_s:8.1f} s   real-time factor {health.real_time_factor:.4f}   "
+        f"late ticks {health.late_ticks} ({late:.3f} %)   domain {options.domain} on {options.interface}"
+    )
+    rates = [
+        {"rate": name, "asked_hz": asked, "achieved_hz": round(got, 2)}
+        for name, (asked, got) in (("state", health.state_hz), ("touch", health.touch_hz))
+        if asked
+    ]
+    hands = [
+        {
+            "hand": name,
+            "requests": hand.requests,
+            "commanded by": ", ".join(hand.recent_senders) or hand.sender or "nobody yet",
+            "age_s": "-" if hand.age_s == float("inf") else f"{hand.age_s:.1f}",
+        }
+        for name, hand in health.hands.items()
+    ]
+    links = [
+        {
+            "wire": link.wire,
+            "where": ", ".join(link.where),
+            "listeners": link.listeners,
+            "peers": len(link.peers),
+            "refused": sum(link.refused.values()),
+        }
+        for link in health.links
+    ]
+    reasons = [Text(f"{count} x {why}", style="yellow") for link in health.links for why, count in link.refused.items()]
+    reasons += [Text(f"{count} x {why}", style="yellow") for why, count in health.refused.items()]
+    reasons += [Text(why, style="red") for why in health.diverged]
+    median_s, p99_s = health.command_latency_s
+    arrived = (
+        Text(f"command to motor: median {1e3 * median_s:.2f} ms, 99 % {1e3 * p99_s:.2f} ms") if median_s else Text()
+    )
+    return Group(
+        head, make_table("", rates), make_table("", hands), make_table("", links), arrived, *reasons[-6:],
+        Text("Ctrl-C stops it", style="dim"),
+    )  # fmt: skip

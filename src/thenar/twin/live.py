@@ -1,0 +1,339 @@
+"""The running twin: physics on a thread of its own, in step with the clock, fed by links and publishing to them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from thenar.errors import BadValue, SimulationDiverged, ThenarError
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.twin.world import World
+from thenar.wire.inbox import LinkHealth
+
+LATE_S = 0.005  # a tick that starts later than this counts as late
+GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
+SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
+TELL_EVERY_S = 0.5
+LATENCIES = 4096  # of the newest commands, for the statistics
+
+T = TypeVar("T")
+
+
+class Link(Protocol):
+    """What moves requests in and readings out. Its methods are called on the loop's thread."""
+
+    @property
+    def wire(self) -> str:
+        """Name of the protocol."""
+        ...
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        ...
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Send the state of each hand."""
+        ...
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Send the skin of each hand that has one."""
+        ...
+
+    def health(self) -> LinkHealth:
+        """How it is doing; called from any thread."""
+        ...
+
+    def close(self) -> None:
+        """Leave."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandHealth:
+    """Who commands a hand."""
+
+    requests: int
+    sender: str
+    """Of the newest request: the last writer wins."""
+    age_s: float
+    """Since then; infinite before the first."""
+    recent_senders: tuple[str, ...]
+    """Everybody who commanded it within the last second: more than one are at odds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """How a running twin is doing."""
+
+    time_s: float
+    """Of the twin's clock."""
+    wall_s: float
+    """Since the start."""
+    real_time_factor: float
+    ticks: int
+    late_ticks: int
+    """That began more than 5 ms late."""
+    worst_late_s: float
+    skipped_s: float
+    """Time that was let go because the loop was too far behind."""
+    state_hz: tuple[float, float]
+    """Asked and achieved."""
+    touch_hz: tuple[float, float]
+    """Asked and achieved."""
+    command_latency_s: tuple[float, float]
+    """From a command's arrival to the motors seeing it: median and 99 %."""
+    hands: dict[str, HandHealth]
+    links: tuple[LinkHealth, ...]
+    refused: dict[str, int]
+    """Requests the world did not accept, by reason."""
+    diverged: tuple[str, ...]
+    """What was said each time the simulation had to be put back."""
+
+
+@dataclass(kw_only=True)
+class _Commanded:
+    """Who commanded one hand."""
+
+    requests: int = 0
+    sender: str = ""
+    at_s: float = -np.inf
+    senders: dict[str, float] = field(default_factory=dict)
+
+
+class LiveTwin:
+    """A world that runs in real time. Start it, or use it in a ``with``."""
+
+    def __init__(
+        self,
+        world: World,
+        links: Sequence[Link] = (),
+        *,
+        state_hz: float = 100.0,
+        touch_hz: float = 50.0,
+        tell: Callable[[Health], None] | None = None,
+    ):
+        """Prepare; nothing runs yet.
+
+        Args:
+            world: What runs. While it does, reach it through `ask` only.
+            links: Where requests come from and readings go to.
+            state_hz: How often states are published.
+            touch_hz: How often the skin is read and published; 0 for never.
+            tell: Is told how the twin is doing, twice a second, on a thread of its own.
+        """
+        top_hz = 1.0 / world.timestep_s
+        for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
+            if not 0.0 <= rate <= top_hz:
+                raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
+        self.world, self.links = world, tuple(links)
+        self.state_hz, self.touch_hz = state_hz, touch_hz
+        self._skins = tuple(name for name in world.hand_names if world.hand(name).pads)
+        self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
+        self._commanded = {name: _Commanded() for name in world.hand_names}
+        self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
+        self._refused: Counter[str] = Counter()
+        self._diverged: deque[str] = deque(maxlen=16)
+        self._ticks = self._late_ticks = self._states = self._touches = 0
+        self._worst_late_s = self._skipped_s = self._ran_s = 0.0
+        self._began_s = self._measured_s = 0.0
+        self._stopping = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+        self._tell = tell
+        self._teller = threading.Thread(target=self._keep_telling, name="health", daemon=True)
+
+    def __enter__(self) -> LiveTwin:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
+    def start(self) -> None:
+        """Let it run."""
+        self._warm_up()
+        self._began_s = self._measured_s = time.perf_counter()
+        self._thread.start()
+        if self._tell is not None:
+            self._teller.start()
+
+    def stop(self) -> None:
+        """Stop the loop, then close the links. What went wrong in the loop is raised here."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._teller.ident is not None:
+            self._teller.join()
+        for link in self.links:
+            link.close()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    @property
+    def running(self) -> bool:
+        """True until it is stopped or fails."""
+        return self._thread.is_alive()
+
+    def ask(self, question: Callable[[World], T]) -> T:
+        """Call a function with the world between two ticks, and return its answer."""
+        if threading.current_thread() is self._thread or not self.running:
+            return question(self.world)
+        answer: Future[T] = Future()
+        self._questions.append((question, answer))
+        while True:
+            try:
+                return answer.result(timeout=0.5)
+            except TimeoutError:
+                if answer.done():
+                    raise
+                if not self.running:
+                    raise ThenarError("the twin has stopped") from None
+
+    def health(self) -> Health:
+        """How it is doing, from any thread."""
+        now_s = time.perf_counter()
+        wall_s = max(self._measured_s - self._began_s, 1e-9)
+        latencies_s = np.array(self._latencies_s) if self._latencies_s else np.zeros(1)
+        median_s, p99_s = np.percentile(latencies_s, (50, 99))
+        return Health(
+            time_s=self.world.time_s,
+            wall_s=wall_s,
+            real_time_factor=self._ran_s / wall_s,
+            ticks=self._ticks,
+            late_ticks=self._late_ticks,
+            worst_late_s=self._worst_late_s,
+            skipped_s=self._skipped_s,
+            state_hz=(self.state_hz, self._states / wall_s),
+            touch_hz=(self.touch_hz if self._skins else 0.0, self._touches / wall_s),
+            command_latency_s=(float(median_s), float(p99_s)),
+            hands={
+                name: HandHealth(
+                    requests=hand.requests,
+                    sender=hand.sender,
+                    age_s=now_s - hand.at_s,
+                    recent_senders=tuple(who for who, at_s in list(hand.senders.items()) if now_s - at_s < 1.0),
+                )
+                for name, hand in self._commanded.items()
+            },
+            links=tuple(link.health() for link in self.links),
+            refused=dict(self._refused),
+            diverged=tuple(self._diverged),
+        )
+
+    def _warm_up(self) -> None:
+        """Everything once before the clock starts: compiled code is loaded, links know the hands."""
+        self._take_requests()  # what hands do when they are switched on
+        self._latencies_s.clear()
+        self.world.advance(self.world.timestep_s)
+        self._publish_state()
+        if self.touch_hz:
+            self._publish_touch()
+
+    def _keep_telling(self) -> None:
+        while not self._stopping.wait(TELL_EVERY_S):
+            assert self._tell is not None
+            self._tell(self.health())
+
+    def _run(self) -> None:
+        switch_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
+        try:
+            self._loop()
+        except BaseException as error:
+            self._failure = error
+        finally:
+            sys.setswitchinterval(switch_s)
+            while self._questions:
+                self._questions.popleft()[1].set_exception(ThenarError("the twin has stopped"))
+
+    def _loop(self) -> None:
+        tick_s = self.world.timestep_s
+        due_s = self._began_s
+        next_state_s = next_touch_s = self._began_s
+        while not self._stopping.is_set():
+            wait_s = due_s - time.perf_counter()
+            if wait_s > 0.0:
+                time.sleep(wait_s)
+            late_s = time.perf_counter() - due_s
+            if late_s > LATE_S:
+                self._late_ticks += 1
+                self._worst_late_s = max(self._worst_late_s, late_s)
+            if late_s > GIVE_UP_S:
+                self._skipped_s += late_s
+                due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
+            self._take_requests()
+            self._answer_questions()
+            self._step(tick_s)
+            due_s += tick_s
+            self._ticks += 1
+            self._ran_s += tick_s
+            # A reading belongs to a moment of the plan, not to when the machine got round to it.
+            if self.state_hz and due_s >= next_state_s + 1.0 / self.state_hz:
+                next_state_s += 1.0 / self.state_hz
+                self._publish_state()
+                self._states += 1
+            if self.touch_hz and self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
+                next_touch_s += 1.0 / self.touch_hz
+                self._publish_touch()
+                self._touches += 1
+            self._measured_s = max(time.perf_counter(), due_s)
+
+    def _step(self, tick_s: float) -> None:
+        try:
+            self.world.advance(tick_s)
+        except SimulationDiverged as error:
+            self._diverged.append(str(error))
+
+    def _take_requests(self) -> None:
+        for link in self.links:
+            for request in link.receive():
+                try:
+                    self._apply(request)
+                except ThenarError as error:
+                    self._refused[str(error)] += 1
+
+    def _apply(self, request: Request) -> None:
+        world, hand = self.world, request.hand
+        if request.clear_errors:
+            world.clear_errors(hand)
+        if request.zero_force:
+            world.zero_force(hand)
+        if request.current_limit_a is not None:
+            world.set_current_limit(hand, request.current_limit_a.tolist())
+        if request.command is not None:
+            world.command(hand, request.command)
+        now_s = time.perf_counter()
+        self._latencies_s.append(now_s - request.arrived_s)
+        who = self._commanded[hand]
+        who.requests += 1
+        who.sender, who.at_s = request.sender, now_s
+        who.senders[request.sender] = now_s
+
+    def _answer_questions(self) -> None:
+        while self._questions:
+            question, answer = self._questions.popleft()
+            try:
+                answer.set_result(question(self.world))
+            except Exception as error:
+                answer.set_exception(error)
+
+    def _publish_state(self) -> None:
+        hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
+        for link in self.links:
+            link.publish_state(hands)
+
+    def _publish_touch(self) -> None:
+        frames = {name: self.world.touch(name) for name in self._skins}
+        for link in self.links:
+            link.publish_touch(frames)

@@ -1,0 +1,86 @@
+"""Put hands on the network: a world, its links and the loop between them, from plain choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from thenar.errors import BadValue, UnknownName
+from thenar.sim.props import Prop
+from thenar.sim.scenes import Scene
+from thenar.sim.world import Profile
+from thenar.touch.calibration import PROFILES
+from thenar.twin.live import Link, LiveTwin
+from thenar.twin.world import World
+
+WIRES = ("inspire", "dfx", "modbus")
+MODBUS_PORT = 6000
+
+
+def serve(
+    hands: str | Sequence[str],
+    *,
+    wires: Sequence[str] = ("inspire",),
+    scene: str | Scene = "table",
+    props: Iterable[Prop] = (),
+    domain: int = 1,
+    interface: str = "lo",
+    peers: tuple[str, ...] = (),
+    modbus_port: int = MODBUS_PORT,
+    flash_dir: Path | None = None,
+    state_hz: float = 100.0,
+    touch_hz: float = 50.0,
+    profile: Profile = "measured",
+    seed: int = 0,
+) -> LiveTwin:
+    """Hands that programs for the real ones can connect to. Use the result in a ``with``.
+
+    Args:
+        hands: Names of hands.
+        wires: Protocols to speak: ``inspire`` (DDS of the tactile hand), ``dfx`` (Unitree's DDS topics), ``modbus``.
+        scene: Surroundings.
+        props: Things to touch, besides those of the scene.
+        domain: DDS domain; simulators of Unitree robots use 1, the robots 0.
+        interface: Network interface of every wire. Loopback unless something else is chosen.
+        peers: Addresses at which to look for DDS participants where multicast does not reach.
+        modbus_port: Port of the first hand; the next hands count up.
+        flash_dir: Folder in which hands keep what Modbus clients tell them to save.
+        state_hz: How often states are published.
+        touch_hz: How often skins are read and published.
+        profile: ``measured`` or ``ideal``, see `World`.
+        seed: Of every random number.
+    """
+    if not wires:
+        raise BadValue("wires", wires, f"at least one of {', '.join(WIRES)}")
+    for wire in wires:
+        if wire not in WIRES:
+            raise UnknownName("wire", wire, WIRES)
+    # A sensor with a rate of its own is read at the rate that is published.
+    skin = PROFILES[profile]
+    skin = replace(skin, rate_hz=touch_hz) if touch_hz and profile == "measured" else skin
+    names = [hands] if isinstance(hands, str) else list(hands)
+    world = World(names, props=props, scene=scene, seed=seed, profile=profile, skin=dict.fromkeys(names, skin))
+    specs = [world.hand(name) for name in world.hand_names]
+    with ExitStack() as opened:  # what was opened is closed again if the next thing fails
+        links: list[Link] = []
+        tell = None
+        if "inspire" in wires or "dfx" in wires:
+            from thenar.wire.link_dds import DdsNode
+            from thenar.wire.link_dfx import DfxTopics
+            from thenar.wire.link_inspire import InspireTopics
+            from thenar.wire.link_status import StatusTopic
+
+            node = opened.enter_context(DdsNode(domain=domain, interface=interface, peers=peers, name="thenar twin"))
+            links += [kind(node, specs) for kind in (InspireTopics, DfxTopics) if kind.wire in wires]
+            tell = StatusTopic(node).tell
+        if "modbus" in wires:
+            from thenar.wire.link_modbus import ModbusServer
+
+            modbus = ModbusServer(specs, interface=interface, port=modbus_port, flash_dir=flash_dir)
+            opened.callback(modbus.close)
+            links.append(modbus)
+        twin = LiveTwin(world, links, state_hz=state_hz, touch_hz=touch_hz, tell=tell)
+        opened.pop_all()
+    return twin

@@ -1,0 +1,188 @@
+"""The Inspire hands' own units: counts of angle, stroke, speed, force, current, and back to SI.
+
+Every Inspire protocol (DDS, DFX, Modbus) carries the same six numbers in the same order and the same units:
+
+| count | meaning |
+|---|---|
+| angle 0..1000 | 1000 open, 0 closed; -1 leaves that finger alone |
+| stroke ("pos") 0..2000 | runs the other way: 0 open, 2000 closed; -1 leaves that finger alone |
+| speed 0..1000 | 1000 is the full stroke in 0.6 s (RH56DFTP) |
+| force | grams; limit up to 3000 (RH56DFTP) or 1000 (RH56DFX), reading -4000..4000 |
+| current | milliamperes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec, LeadScrew
+from thenar.signals import HandCommand, HandSettings, HandState
+from thenar.units import GRAM_FORCE_N
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOTORS = ("little", "ring", "middle", "index", "thumb_bend", "thumb_rotation")
+"""Order of every six-vector on the wire."""
+
+HOLD = -1
+ANGLE_TOP = 1000
+STROKE_TOP = 2000
+SPEED_TOP = 1000
+FORCE_READING_TOP = 4000
+CURRENT_TOP_MA = 2000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scale:
+    """What turns counts of one hand into SI. Arrays are in the order of the wire."""
+
+    hand: str
+    side: str
+    actuators: IntArray
+    """Place of each wire motor among the hand's actuators."""
+    open_rad: FloatArray
+    closed_rad: FloatArray
+    top_speed_rad_s: FloatArray
+    force_top: int
+    """Largest force limit in counts."""
+
+    @staticmethod
+    def of(spec: HandSpec) -> Scale:
+        """The scale of an Inspire hand; any other hand is refused."""
+        motors = {actuator.name: actuator.motor for actuator in spec.actuators}
+        if set(motors) != set(MOTORS) or not all(isinstance(motor, LeadScrew) for motor in motors.values()):
+            raise BadValue("hand", spec.name, "an Inspire hand: no other speaks this protocol")
+        order = np.array([spec.actuator_names.index(name) for name in MOTORS])
+        strongest_n = max(motor.force_max_n for motor in motors.values() if isinstance(motor, LeadScrew))
+        return Scale(
+            hand=spec.name,
+            side=spec.side,
+            actuators=order,
+            open_rad=spec.open_rad[order],
+            closed_rad=spec.closed_rad[order],
+            top_speed_rad_s=spec.top_speed_rad_s[order],
+            force_top=round(strongest_n / GRAM_FORCE_N),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Readings:
+    """What a hand reports, in counts, six of each."""
+
+    stroke: NDArray[np.int16]
+    angle: NDArray[np.int16]
+    force: NDArray[np.int16]
+    current_ma: NDArray[np.int16]
+    error: NDArray[np.uint8]
+    status: NDArray[np.uint8]
+    temperature_c: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Settings:
+    """What a hand has been told, in counts, six of each."""
+
+    stroke: NDArray[np.int16]
+    angle: NDArray[np.int16]
+    force: NDArray[np.int16]
+    speed: NDArray[np.int16]
+    current_limit_ma: NDArray[np.int16]
+
+
+def readings(scale: Scale, state: HandState) -> Readings:
+    """A hand's state in counts."""
+    at = scale.actuators
+    closed = _closed_fraction(scale, state.angle_rad[at])
+    return Readings(
+        stroke=_counts(STROKE_TOP * closed, 0, STROKE_TOP),
+        angle=_counts(ANGLE_TOP * (1.0 - closed), 0, ANGLE_TOP),
+        force=_counts(state.force_n[at] / GRAM_FORCE_N, -FORCE_READING_TOP, FORCE_READING_TOP),
+        current_ma=_counts(1e3 * state.current_a[at], 0, CURRENT_TOP_MA),
+        error=state.error[at].astype(np.uint8),
+        status=state.status[at].astype(np.uint8),
+        temperature_c=np.clip(np.rint(state.temperature_c[at]), 0, 100).astype(np.uint8),
+    )
+
+
+def settings(scale: Scale, told: HandSettings) -> Settings:
+    """What a hand has been told, in counts."""
+    at = scale.actuators
+    closed = _closed_fraction(scale, told.target_rad[at])
+    return Settings(
+        stroke=_counts(STROKE_TOP * closed, 0, STROKE_TOP),
+        angle=_counts(ANGLE_TOP * (1.0 - closed), 0, ANGLE_TOP),
+        force=_counts(told.force_limit_n[at] / GRAM_FORCE_N, 0, scale.force_top),
+        speed=_counts(SPEED_TOP * told.speed_rad_s[at] / scale.top_speed_rad_s, 0, SPEED_TOP),
+        current_limit_ma=_counts(1e3 * told.current_limit_a[at], 0, np.iinfo(np.int16).max),
+    )
+
+
+def command(
+    scale: Scale,
+    *,
+    angle: ArrayLike = (),
+    stroke: ArrayLike = (),
+    force: ArrayLike = (),
+    speed: ArrayLike = (),
+) -> tuple[HandCommand, int]:
+    """A command from counts, and how many of them were out of range.
+
+    Each group has up to six counts; missing ones and -1 leave that motor as it is. Counts above the range are clamped
+    to it. Other negative ones mean nothing to the hand and leave the motor as it is. Where angle and stroke are both
+    given, stroke counts: the vendor's driver writes it last.
+    """
+    wrong = 0
+    closed = np.full(len(MOTORS), np.nan)
+    for values, top, flipped in ((angle, ANGLE_TOP, True), (stroke, STROKE_TOP, False)):
+        fraction, bad = _fractions(values, top)
+        wrong += bad
+        given = ~np.isnan(fraction)
+        closed[given] = 1.0 - fraction[given] if flipped else fraction[given]
+    limit, bad_limit = _fractions(force, scale.force_top)
+    pace, bad_pace = _fractions(speed, SPEED_TOP)
+    asked = {
+        "target_rad": scale.open_rad + closed * (scale.closed_rad - scale.open_rad),
+        "speed_rad_s": pace * scale.top_speed_rad_s,
+        "force_limit_n": limit * (scale.force_top * GRAM_FORCE_N),
+    }
+    in_hand_order = {name: np.full(len(MOTORS), np.nan) for name in asked}
+    for name, values in asked.items():
+        in_hand_order[name][scale.actuators] = values
+    return HandCommand(**in_hand_order), wrong + bad_limit + bad_pace
+
+
+def angle_counts(scale: Scale, target_rad: FloatArray) -> list[int]:
+    """Angle counts of targets in the hand's own order; NaN becomes -1."""
+    angles = ANGLE_TOP * (1.0 - _closed_fraction(scale, target_rad[scale.actuators]))
+    return [HOLD if np.isnan(angle) else round(min(max(angle, 0.0), ANGLE_TOP)) for angle in angles.tolist()]
+
+
+def _closed_fraction(scale: Scale, angle_rad: FloatArray) -> FloatArray:
+    return (angle_rad - scale.open_rad) / (scale.closed_rad - scale.open_rad)
+
+
+def _counts(values: FloatArray, low: int, high: int) -> NDArray[np.int16]:
+    return np.clip(np.rint(values), low, high).astype(np.int16)
+
+
+def _fractions(counts: ArrayLike, top: int) -> tuple[FloatArray, int]:
+    """Counts as fractions of the top, six of them, NaN where nothing is asked; and how many were out of range."""
+    values = np.asarray(counts, dtype=np.int64)
+    fractions = np.full(len(MOTORS), np.nan)
+    inside = values >= 0
+    fractions[: values.size][inside] = np.minimum(values[inside], top) / top
+    return fractions, int(((values > top) | (values < HOLD)).sum())
+
+
+def sides(scales: Sequence[Scale]) -> dict[str, Scale]:
+    """Scales by side; two hands of one side cannot share the topics of a robot."""
+    by_side = {scale.side: scale for scale in scales}
+    if len(by_side) < len(scales):
+        raise BadValue("hands", [scale.hand for scale in scales], "at most one left and one right Inspire hand")
+    return by_side

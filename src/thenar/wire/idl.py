@@ -1,0 +1,133 @@
+"""The types of the topics, as the DDS library wants them. Their names and hashes decide who can be matched."""
+
+# Without the usual `from __future__ import annotations`: the DDS library looks at the annotations themselves.
+from dataclasses import dataclass
+
+from thenar.errors import MissingExtra
+
+try:
+    from cyclonedds.idl import IdlStruct
+    from cyclonedds.idl.annotations import autoid, final
+    from cyclonedds.idl.types import array, float32, int8, int16, sequence, uint8, uint32
+except ImportError as error:
+    raise MissingExtra("DDS", "cyclonedds", "dds") from error
+
+Six = sequence[int16, 6]
+SixBytes = sequence[uint8, 6]
+Nine = sequence[int16, 9]
+Eighty = sequence[int16, 80]
+NinetySix = sequence[int16, 96]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class InspireCtrl(IdlStruct, typename="inspire.inspire_hand_ctrl"):
+    """``rt/inspire_hand/ctrl/{l,r}``."""
+
+    pos_set: Six
+    angle_set: Six
+    force_set: Six
+    speed_set: Six
+    mode: int8
+
+
+@dataclass
+@final
+@autoid("sequential")
+class InspireState(IdlStruct, typename="inspire.inspire_hand_state"):
+    """``rt/inspire_hand/state/{l,r}``."""
+
+    pos_act: Six
+    angle_act: Six
+    force_act: Six
+    current: Six
+    err: SixBytes
+    status: SixBytes
+    temperature: SixBytes
+
+
+@dataclass
+@final
+@autoid("sequential")
+class InspireTouch(IdlStruct, typename="inspire.inspire_hand_touch"):
+    """``rt/inspire_hand/touch/{l,r}``."""
+
+    fingerone_tip_touch: Nine
+    fingerone_top_touch: NinetySix
+    fingerone_palm_touch: Eighty
+    fingertwo_tip_touch: Nine
+    fingertwo_top_touch: NinetySix
+    fingertwo_palm_touch: Eighty
+    fingerthree_tip_touch: Nine
+    fingerthree_top_touch: NinetySix
+    fingerthree_palm_touch: Eighty
+    fingerfour_tip_touch: Nine
+    fingerfour_top_touch: NinetySix
+    fingerfour_palm_touch: Eighty
+    fingerfive_tip_touch: Nine
+    fingerfive_top_touch: NinetySix
+    fingerfive_middle_touch: Nine
+    fingerfive_palm_touch: NinetySix
+    palm_touch: sequence[int16, 112]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class MotorCmd(IdlStruct, typename="unitree_go.msg.dds_.MotorCmd_"):
+    """One motor of ``rt/inspire/cmd``."""
+
+    mode: uint8
+    q: float32
+    dq: float32
+    tau: float32
+    kp: float32
+    kd: float32
+    reserve: array[uint32, 3]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class MotorCmds(IdlStruct, typename="unitree_go.msg.dds_.MotorCmds_"):
+    """``rt/inspire/cmd``."""
+
+    cmds: sequence[MotorCmd]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class MotorState(IdlStruct, typename="unitree_go.msg.dds_.MotorState_"):
+    """One motor of ``rt/inspire/state``."""
+
+    mode: uint8
+    q: float32
+    dq: float32
+    ddq: float32
+    tau_est: float32
+    q_raw: float32
+    dq_raw: float32
+    ddq_raw: float32
+    temperature: uint8
+    lost: uint32
+    reserve: array[uint32, 2]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class MotorStates(IdlStruct, typename="unitree_go.msg.dds_.MotorStates_"):
+    """``rt/inspire/state``."""
+
+    states: sequence[MotorState]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class TwinStatus(IdlStruct, typename="thenar.TwinStatus"):
+    """``thenar/status``: how a twin is doing, as JSON."""
+
+    json: str

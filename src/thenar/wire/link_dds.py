@@ -1,0 +1,279 @@
+"""A DDS participant that moves raw bytes: topics out, topics in, and who is at the other end.
+
+Loopback by default. Messages are encoded by the codecs and handed to the DDS library as bytes: its own encoder takes
+ten times as long for a touch message.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from thenar.errors import BadValue, MissingExtra, ThenarError
+from thenar.wire.inbox import LinkHealth, PeerHealth
+from thenar.wire.interface import ip_address, keep_on_interface, open_sockets
+
+try:
+    from cyclonedds._clayer import ddspy_take, ddspy_write  # as bytes; the public calls know objects only
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsParticipant
+    from cyclonedds.core import (
+        DDSException,
+        GuardCondition,
+        InstanceState,
+        Qos,
+        ReadCondition,
+        SampleState,
+        ViewState,
+        WaitSet,
+    )
+    from cyclonedds.domain import Domain, DomainParticipant
+    from cyclonedds.pub import DataWriter
+    from cyclonedds.qos import Policy
+    from cyclonedds.sub import DataReader
+    from cyclonedds.topic import Topic
+    from cyclonedds.util import duration
+except ImportError as error:
+    raise MissingExtra("DDS", "cyclonedds", "dds") from error
+
+MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
+ANY = SampleState.Any | ViewState.Any | InstanceState.Any
+TAKE_AT_ONCE = 64
+QUEUE = 32  # commands that may wait; the SDK's own queue has 10
+
+# As the vendors' SDKs have it: writers are reliable, readers take what they can get.
+WRITER = Qos(
+    Policy.Reliability.Reliable(max_blocking_time=duration(milliseconds=100)),
+    Policy.Durability.Volatile,
+    Policy.History.KeepLast(1),
+)
+READER = Qos(Policy.Reliability.BestEffort, Policy.Durability.Volatile, Policy.History.KeepLast(QUEUE))
+LATCHED = Qos(
+    Policy.Reliability.Reliable(max_blocking_time=duration(milliseconds=100)),
+    Policy.Durability.TransientLocal,
+    Policy.History.KeepLast(1),
+)
+
+
+def domain_config(interface: str, peers: tuple[str, ...] = ()) -> str:
+    """Configuration of the DDS library for one interface. On loopback there is no multicast, and none is needed."""
+    multicast = "false" if interface == "lo" else "default"
+    listed = ("127.0.0.1", *peers) if interface == "lo" else peers
+    entries = "".join(f'<Peer address="{peer}"/>' for peer in listed)
+    return f"""<CycloneDDS><Domain Id="any">
+      <General>
+        <AllowMulticast>{"false" if interface == "lo" else "true"}</AllowMulticast>
+        <Interfaces><NetworkInterface name="{interface}" multicast="{multicast}"/></Interfaces>
+      </General>
+      <Discovery>
+        <ParticipantIndex>auto</ParticipantIndex>
+        <MaxAutoParticipantIndex>{MOST_PARTICIPANTS}</MaxAutoParticipantIndex>
+        <Peers>{entries}</Peers>
+      </Discovery>
+    </Domain></CycloneDDS>"""
+
+
+@dataclass(kw_only=True)
+class Talk:
+    """What one peer has said on one topic."""
+
+    who: str
+    messages: int = 0
+    first_s: float = 0.0
+    last_s: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Incoming:
+    """One topic that is listened to."""
+
+    topic: str
+    reader: Any
+    on_message: Callable[[bytes, str, float], None]
+    talks: dict[int, Talk] = field(default_factory=dict)
+    """By the handle of the peer's writer."""
+
+
+@dataclass(kw_only=True)
+class Outgoing:
+    """One topic that is written to."""
+
+    topic: str
+    writer: Any
+    written: int = 0
+    not_written: int = 0
+
+    def write(self, message: bytes) -> None:
+        """Send bytes. A reader that does not keep up costs a message, never the sender's time."""
+        if ddspy_write(self.writer._ref, message) < 0:
+            self.not_written += 1
+        else:
+            self.written += 1
+
+    @property
+    def readers(self) -> int:
+        """How many peers listen now."""
+        return len(self.writer.get_matched_subscriptions())
+
+
+class DdsNode:
+    """A participant of a DDS domain on one interface. Close it, or use it in a ``with``."""
+
+    def __init__(self, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = (), name: str = "thenar"):
+        """Join a domain.
+
+        Args:
+            domain: Number of the domain: robots use 0, simulators of Unitree robots 1.
+            interface: Network interface to speak and listen on.
+            peers: Addresses to look for participants at, where multicast does not reach.
+            name: How this participant is called in the lists of others.
+        """
+        if not 0 <= domain <= 230:
+            raise BadValue("domain", domain, "a number from 0 to 230")
+        ip_address(interface)
+        self.domain, self.interface = domain, interface
+        before = open_sockets()
+        try:
+            self._domain = Domain(domain, domain_config(interface, peers))
+        except DDSException as error:
+            raise ThenarError(f"domain {domain} is already open in this process: use one DdsNode for it") from error
+        try:
+            self.participant = DomainParticipant(domain, qos=Qos(Policy.EntityName(name)))
+        except DDSException as error:
+            raise ThenarError(
+                f"no place on domain {domain}: {MOST_PARTICIPANTS} programs use it on {interface} already; "
+                "stop one or use another --domain"
+            ) from error
+        keep_on_interface(open_sockets() - before, interface)
+        self.outgoing: list[Outgoing] = []
+        self.incoming: list[Incoming] = []
+        self._participants = BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant)
+        self._names: dict[uuid.UUID, str] = {}
+        self._wake = GuardCondition(self.participant)
+        self._waitset = WaitSet(self.participant)
+        self._waitset.attach(self._wake)
+        self._closing = False
+        self._listener = threading.Thread(target=self._listen, name="dds", daemon=True)
+        self._listener.start()
+
+    def __enter__(self) -> DdsNode:
+        """The node itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def writer(self, topic: str, kind: type, qos: Qos = WRITER) -> Outgoing:
+        """Announce a topic and return what writes to it."""
+        outgoing = Outgoing(topic=topic, writer=DataWriter(self.participant, Topic(self.participant, topic, kind), qos))
+        self.outgoing.append(outgoing)
+        return outgoing
+
+    def reader(
+        self, topic: str, kind: type, on_message: Callable[[bytes, str, float], None], qos: Qos = READER
+    ) -> Incoming:
+        """Listen to a topic. ``on_message(bytes, sender, arrived_s)`` is called on the node's own thread."""
+        reader = DataReader(self.participant, Topic(self.participant, topic, kind), qos)
+        incoming = Incoming(topic=topic, reader=reader, on_message=on_message)
+        self._waitset.attach(ReadCondition(reader, ANY))
+        self.incoming = [*self.incoming, incoming]
+        return incoming
+
+    def participant_name(self, key: uuid.UUID) -> str:
+        """A participant in words: program, process number and host."""
+        if key not in self._names:
+            for sample in self._participants.take(N=100):
+                self._names[sample.key] = describe_participant(sample)
+        return self._names.get(key, f"participant {str(key)[:8]}")
+
+    def close(self) -> None:
+        """Stop listening, tell the others, leave."""
+        if self._closing:
+            return
+        self._closing = True
+        self._wake.set(True)
+        self._listener.join()
+        _delete(self._waitset)
+        for one in self.incoming:
+            _delete(one.reader)
+        for one in self.outgoing:
+            _delete(one.writer)
+        _delete(self.participant)
+        _delete(self._domain)
+
+    def _listen(self) -> None:
+        while not self._closing:
+            self._waitset.wait(duration(seconds=1))
+            arrived_s = time.perf_counter()
+            for incoming in self.incoming:
+                self._take(incoming, arrived_s)
+
+    def _take(self, incoming: Incoming, arrived_s: float) -> None:
+        taken = ddspy_take(incoming.reader._ref, ANY, TAKE_AT_ONCE)
+        if isinstance(taken, int):
+            return
+        for message, info in taken:
+            if not info.valid_data:
+                continue
+            talk = incoming.talks.get(info.publication_handle)
+            if talk is None:
+                talk = Talk(who=self._sender(incoming, info.publication_handle), first_s=arrived_s)
+                incoming.talks[info.publication_handle] = talk
+            talk.messages += 1
+            talk.last_s = arrived_s
+            incoming.on_message(message, talk.who, arrived_s)
+
+    def _sender(self, incoming: Incoming, handle: int) -> str:
+        endpoint = incoming.reader.get_matched_publication_data(handle)
+        return self.participant_name(endpoint.participant_key) if endpoint else "a peer that has left"
+
+
+def dds_health(
+    wire: str, out: Sequence[Outgoing], incoming: Sequence[Incoming], refused: Mapping[str, int]
+) -> LinkHealth:
+    """How some topics of a node are doing."""
+    now_s = time.perf_counter()
+    return LinkHealth(
+        wire=wire,
+        where=tuple(one.topic for one in (*out, *incoming)),
+        listeners=max((one.readers for one in out), default=0),
+        written=sum(one.written for one in out),
+        not_written=sum(one.not_written for one in out),
+        peers=tuple(
+            PeerHealth(
+                who=talk.who,
+                where=one.topic,
+                messages=talk.messages,
+                rate_hz=_rate_hz(talk, now_s),
+                age_s=now_s - talk.last_s,
+            )
+            for one in incoming
+            for talk in list(one.talks.values())
+        ),
+        refused=dict(refused),
+    )
+
+
+def _rate_hz(talk: Talk, now_s: float) -> float:
+    """Messages a second while it talked; 0 for one that has said nothing for a second."""
+    if now_s - talk.last_s > 1.0 or talk.last_s <= talk.first_s:
+        return 0.0
+    return (talk.messages - 1) / (talk.last_s - talk.first_s)
+
+
+def describe_participant(sample: Any) -> str:
+    """A participant of the built-in topic in words."""
+    told = {policy.key: policy.value for policy in sample.qos if isinstance(policy, Policy.Property)}
+    program, process = told.get("__ProcessName"), told.get("__Pid")
+    host = told.get("__Hostname")
+    named = [policy.name for policy in sample.qos if isinstance(policy, Policy.EntityName)]
+    words = named[0] if named and named[0] else program.rpartition("/")[2] if program else f"participant {sample.key}"
+    return words + (f" (process {process})" if process else "") + (f" on {host}" if host else "")
+
+
+def _delete(entity: Any) -> None:
+    entity.__del__()  # the library frees an entity when it is collected; here it must be now

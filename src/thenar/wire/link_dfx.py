@@ -1,0 +1,102 @@
+"""Unitree's DFX topics (``rt/inspire/cmd`` and ``rt/inspire/state``): the twin's side and a client's side."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.wire import cdr, codec_dfx, counts, idl
+from thenar.wire.counts import Scale
+from thenar.wire.inbox import Inbox, LinkHealth
+from thenar.wire.link_dds import DdsNode, dds_health
+
+
+class DfxTopics:
+    """The twin's side: one topic in, one out, both hands in each message."""
+
+    wire = "dfx"
+
+    def __init__(self, node: DdsNode, hands: Sequence[HandSpec]):
+        """Announce the topics of one or two Inspire hands."""
+        self._node = node
+        self._inbox = Inbox()
+        self._by_side = counts.sides([Scale.of(spec) for spec in hands])
+        self._state = node.writer(codec_dfx.STATE_TOPIC, idl.MotorStates)
+        self._incoming = node.reader(codec_dfx.COMMAND_TOPIC, idl.MotorCmds, self._hear)
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        return self._inbox.drain()
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Send both hands."""
+        readings = {side: counts.readings(scale, hands[scale.hand][0]) for side, scale in self._by_side.items()}
+        self._state.write(codec_dfx.encode_states(readings, lost=self._state.written))
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """These topics carry no touch."""
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        return dds_health(self.wire, [self._state], [self._incoming], self._inbox.refused)
+
+    def close(self) -> None:
+        """Leave the domain, with everything else on the node."""
+        self._node.close()
+
+    def _hear(self, message: bytes, sender: str, arrived_s: float) -> None:
+        try:
+            commands = codec_dfx.decode_commands(message)
+        except cdr.BadMessage as error:
+            self._inbox.refuse(f"cmd refused: {error}")
+            return
+        for side, scale in self._by_side.items():
+            command, wrong = codec_dfx.command_of(scale, commands[side])
+            if wrong:
+                self._inbox.refuse("values out of range", wrong)
+            if command is not None:
+                self._inbox.put(Request(hand=scale.hand, sender=sender, arrived_s=arrived_s, command=command))
+
+
+class DfxClient:
+    """A client's side: sends commands for both hands, keeps the newest state."""
+
+    def __init__(self, node: DdsNode):
+        """Listen to the hands."""
+        self._command = node.writer(codec_dfx.COMMAND_TOPIC, idl.MotorCmds)
+        self._news = threading.Condition()
+        self.q: dict[str, np.ndarray] | None = None
+        """How far open each motor is, by side."""
+        self.state_messages = 0
+        node.reader(codec_dfx.STATE_TOPIC, idl.MotorStates, self._hear)
+
+    def send(self, q: Mapping[str, Sequence[float]]) -> None:
+        """Send a command, see `codec_dfx.encode_commands`."""
+        self._command.write(codec_dfx.encode_commands(q))
+
+    def wait_until_heard(self, timeout_s: float) -> bool:
+        """Wait until somebody listens to commands; False if nobody does in time."""
+        until_s = time.perf_counter() + timeout_s
+        while not self._command.readers:
+            if time.perf_counter() > until_s:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def wait_for_news(self, *, timeout_s: float) -> bool:
+        """Wait for the next state message; False if none comes in time."""
+        with self._news:
+            before = self.state_messages
+            return self._news.wait_for(lambda: self.state_messages > before, timeout_s)
+
+    def _hear(self, message: bytes, _sender: str, _arrived_s: float) -> None:
+        states = codec_dfx.decode_states(message)
+        with self._news:
+            self.q = {side: part["q"].copy() for side, part in states.items()}
+            self.state_messages += 1
+            self._news.notify_all()
