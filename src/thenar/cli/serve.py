@@ -138,7 +138,7 @@ def _status(options: Serve, health: Health) -> Group:
     links = [
         {
             "wire": link.wire,
-            "where": ", ".join(link.where),
+            "where": link.where,
             "listeners": link.listeners,
             "peers": len(link.peers),
             "refused": sum(link.refused.values()),

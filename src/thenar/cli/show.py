@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -20,8 +20,10 @@ from thenar.errors import BadValue
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
     from thenar.signals import HandState
+    from thenar.wire.counts import Readings
 
 console = Console()
+SHORT = ("status", "error", "type", "hz", "age_s", "peer")  # columns of words that are not broken
 
 
 def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
@@ -35,7 +37,10 @@ def make_table(title: str, rows: Sequence[dict[str, object]]) -> Table:
     for number, column in enumerate(rows[0]):
         numeric = all(isinstance(row[column], (int, float)) for row in rows)
         table.add_column(
-            Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=number == 0 or numeric
+            Text(column),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=number == 0 or numeric or column in SHORT,
         )
     for row in rows:
         table.add_row(*(Text(cell(value)) for value in row.values()))
@@ -133,3 +138,77 @@ def shade(level: float) -> tuple[float, float, float]:
     share = place - low
     red, green, blue = (a + share * (b - a) for a, b in zip(stops[low], stops[low + 1], strict=True))
     return red, green, blue
+
+
+def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Table:
+    """What a hand reports in its own counts; only how far open it is, where the wire tells no more."""
+    from thenar.signals import MotorError, MotorStatus
+    from thenar.wire.counts import MOTORS, Readings
+
+    if not isinstance(readings, Readings):
+        return make_table(hand, [{"motor": name, "open": float(q)} for name, q in zip(MOTORS, readings, strict=True)])
+    known = {int(status) for status in MotorStatus}
+    return make_table(
+        hand,
+        [
+            {
+                "motor": name,
+                "angle": int(readings.angle[n]),
+                "pos": int(readings.stroke[n]),
+                "force_g": int(readings.force[n]),
+                "mA": int(readings.current_ma[n]),
+                "°C": int(readings.temperature_c[n]),
+                "status": MotorStatus(code).name.lower() if (code := int(readings.status[n])) in known else str(code),
+                "error": (MotorError(int(readings.error[n])).name or str(readings.error[n])).lower(),
+            }
+            for n, name in enumerate(MOTORS)
+        ],
+    )
+
+
+def plain_readings(readings: Readings | NDArray[np.float32]) -> dict[str, object]:
+    """The same as plain values, for JSON."""
+    if isinstance(readings, np.ndarray):
+        return {"q": readings.tolist()}
+    return {name: value.tolist() for name, value in vars(readings).items()}
+
+
+def skin_picture(spec: HandSpec, taxel_counts: NDArray[np.int64]) -> Group:
+    """Every pad of a hand as coloured cells, two taxels to a character, fingers side by side and the palm below."""
+    pads, first = {}, 0
+    for pad in spec.pads:
+        pads[pad.name] = taxel_counts[first : first + pad.taxels].reshape(pad.rows, pad.cols)
+        first += pad.taxels
+    top = max(float(taxel_counts.max()), 1.0)
+    fingers = [name for name in ("little", "ring", "middle", "index", "thumb") if f"{name}_top" in pads]
+    table = Table(box=None, padding=(0, 1), show_header=True)
+    for finger in fingers:
+        table.add_column(finger, justify="center")
+    for part in ("tip", "top", "middle", "palm"):
+        names = [f"{finger}_{part}" for finger in fingers]
+        row = [_half_blocks(pads[name], top) if name in pads else Text() for name in names]
+        if any(cell.plain for cell in row):
+            table.add_row(*row)
+            table.add_row(*(Text() for _ in fingers))
+    strongest = max(pads, key=lambda name: pads[name].max())
+    caption = Text(f"palm (8 x 14)   largest {int(taxel_counts.max())} counts on {strongest}", style="dim")
+    return Group(table, *([_half_blocks(pads["palm"], top)] if "palm" in pads else []), caption)
+
+
+def _half_blocks(counts: NDArray[np.int64], top: float) -> Text:
+    """Two rows of taxels in one line of characters: the upper half block in one colour on the other."""
+    values = counts / top
+    if len(values) % 2:
+        values = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
+    text = Text()
+    for upper, lower in zip(values[::2], values[1::2], strict=True):
+        for over, under in zip(upper, lower, strict=True):
+            text.append("▀", style=_colour(over) + ("" if math.isnan(under) else f" on {_colour(under)}"))
+        text.append("\n")
+    text.right_crop(1)
+    return text
+
+
+def _colour(level: float) -> str:
+    red, green, blue = (round(255 * part) for part in shade(level))
+    return f"rgb({red},{green},{blue})"

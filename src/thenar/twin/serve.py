@@ -67,12 +67,12 @@ def serve(
         links: list[Link] = []
         tell = None
         if "inspire" in wires or "dfx" in wires:
-            from thenar.wire.link_dds import DdsNode
+            from thenar.wire.link_dds import TWIN_NAME, DdsNode
             from thenar.wire.link_dfx import DfxTopics
             from thenar.wire.link_inspire import InspireTopics
             from thenar.wire.link_status import StatusTopic
 
-            node = opened.enter_context(DdsNode(domain=domain, interface=interface, peers=peers, name="thenar twin"))
+            node = opened.enter_context(DdsNode(domain=domain, interface=interface, peers=peers, name=TWIN_NAME))
             links += [kind(node, specs) for kind in (InspireTopics, DfxTopics) if kind.wire in wires]
             tell = StatusTopic(node).tell
         if "modbus" in wires:

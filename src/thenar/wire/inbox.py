@@ -28,7 +28,7 @@ class LinkHealth:
     """How a link is doing."""
 
     wire: str
-    where: tuple[str, ...]
+    where: str
     """Topics or addresses it serves."""
     listeners: int
     """Peers that read from us now."""

@@ -39,6 +39,9 @@ try:
 except ImportError as error:
     raise MissingExtra("DDS", "cyclonedds", "dds") from error
 
+TWIN_NAME = "thenar twin"
+"""How twins are called in the lists of others."""
+
 MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
 ANY = SampleState.Any | ViewState.Any | InstanceState.Any
 TAKE_AT_ONCE = 64
@@ -233,13 +236,13 @@ class DdsNode:
 
 
 def dds_health(
-    wire: str, out: Sequence[Outgoing], incoming: Sequence[Incoming], refused: Mapping[str, int]
+    wire: str, where: str, out: Sequence[Outgoing], incoming: Sequence[Incoming], refused: Mapping[str, int]
 ) -> LinkHealth:
     """How some topics of a node are doing."""
     now_s = time.perf_counter()
     return LinkHealth(
         wire=wire,
-        where=tuple(one.topic for one in (*out, *incoming)),
+        where=where,
         listeners=max((one.readers for one in out), default=0),
         written=sum(one.written for one in out),
         not_written=sum(one.not_written for one in out),

@@ -43,7 +43,7 @@ class DfxTopics:
 
     def health(self) -> LinkHealth:
         """How it is doing."""
-        return dds_health(self.wire, [self._state], [self._incoming], self._inbox.refused)
+        return dds_health(self.wire, "rt/inspire/{cmd,state}", [self._state], [self._incoming], self._inbox.refused)
 
     def close(self) -> None:
         """Leave the domain, with everything else on the node."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire import cdr, codec_inspire, counts, idl
-from thenar.wire.codec_inspire import Ctrl, TouchLayout, topic
+from thenar.wire.codec_inspire import LETTER, Ctrl, TouchLayout, topic
 from thenar.wire.counts import Readings, Scale
 from thenar.wire.inbox import Inbox, LinkHealth
 from thenar.wire.link_dds import DdsNode, Outgoing, dds_health
@@ -58,7 +58,9 @@ class InspireTopics:
     def health(self) -> LinkHealth:
         """How it is doing."""
         out = [*self._state.values(), *self._touch.values()]
-        return dds_health(self.wire, out, self._incoming, self._inbox.refused)
+        letters = ",".join(LETTER[scale.side] for scale in self._scales.values())
+        where = f"rt/inspire_hand/{{ctrl,state,touch}}/{{{letters}}}"
+        return dds_health(self.wire, where, out, self._incoming, self._inbox.refused)
 
     def close(self) -> None:
         """Leave the domain, with everything else on the node."""

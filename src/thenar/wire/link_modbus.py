@@ -237,7 +237,7 @@ class ModbusServer:
                 )
         return LinkHealth(
             wire=self.wire,
-            where=tuple(f"{host}:{port}" for host, port in self.addresses.values()),
+            where=", ".join(f"{host}:{port}" for host, port in self.addresses.values()),
             listeners=sum(len(server.active_connections) for server in self._servers),
             written=0,
             not_written=0,
