@@ -58,8 +58,8 @@ class Inspect:
                     {
                         "topic": topic.topic,
                         "type": ", ".join(name.rpartition("::")[2] for name in topic.type_names),
-                        "writers": len(topic.writers),
-                        "readers": len(topic.readers),
+                        "out": len(topic.writers),
+                        "in": len(topic.readers),
                         "hz": "?" if topic.rate_hz is None else f"{topic.rate_hz:.1f}",
                         "age_s": "-" if topic.age_s is None else f"{abs(topic.age_s):.2f}",
                     }

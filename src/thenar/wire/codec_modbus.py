@@ -15,7 +15,7 @@ from thenar.signals import HandCommand
 from thenar.wire import counts
 from thenar.wire.counts import MOTORS, Readings, Scale, Settings
 
-MEMORY_BYTES = 5124
+MEMORY_BYTES = 8192  # clients read past the last register (5123) and expect an answer
 
 
 @dataclass(frozen=True, kw_only=True)

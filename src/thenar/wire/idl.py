@@ -2,6 +2,7 @@
 
 # Without the usual `from __future__ import annotations`: the DDS library looks at the annotations themselves.
 from dataclasses import dataclass
+from typing import Any
 
 from thenar.errors import MissingExtra
 
@@ -122,6 +123,26 @@ class MotorStates(IdlStruct, typename="unitree_go.msg.dds_.MotorStates_"):
     """``rt/inspire/state``."""
 
     states: sequence[MotorState]
+
+
+SAME_BYTES = {
+    InspireCtrl: ("f227368c01959db51eb939e536bce6",),
+    InspireState: ("f2f5a1806c79dfa25a34b8bb15180b",),
+    MotorCmds: ("f22ea87a3ac222ec386596036ece43",),
+    MotorStates: ("f2b90aca9286ab4e3eae7638ef5ca9",),
+}
+"""Hashes of the same types by the IDL compiler of Cyclone 0.10, which has ``char`` and ``octet`` for 8-bit integers."""
+
+
+def accepted_hashes(kind: type) -> tuple[str, ...]:
+    """Type identifiers, in hex, whose messages have the bytes we expect: the vendor's own first."""
+    kind.__idl__.populate()  # type: ignore[attr-defined]
+    return (type_hash(kind.__idl__.get_type_id()), *SAME_BYTES.get(kind, ()))  # type: ignore[attr-defined]
+
+
+def type_hash(type_id: Any) -> str:
+    """An XTypes identifier in hex; empty for none."""
+    return type_id.serialize()[4:].hex() if type_id is not None else ""
 
 
 @dataclass

@@ -6,6 +6,7 @@ ten times as long for a touch message.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 import uuid
@@ -14,8 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thenar.errors import BadValue, MissingExtra, ThenarError
+from thenar.wire import idl
+from thenar.wire.dds_log import DdsLog
 from thenar.wire.inbox import LinkHealth, PeerHealth
 from thenar.wire.interface import ip_address, keep_on_interface, open_sockets
+from thenar.wire.untyped import without_type_information
 
 try:
     from cyclonedds._clayer import ddspy_take, ddspy_write  # as bytes; the public calls know objects only
@@ -39,6 +43,8 @@ try:
 except ImportError as error:
     raise MissingExtra("DDS", "cyclonedds", "dds") from error
 
+CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
+
 TWIN_NAME = "thenar twin"
 """How twins are called in the lists of others."""
 
@@ -61,7 +67,7 @@ LATCHED = Qos(
 )
 
 
-def domain_config(interface: str, peers: tuple[str, ...] = ()) -> str:
+def domain_config(interface: str, peers: tuple[str, ...], log_path: str) -> str:
     """Configuration of the DDS library for one interface. On loopback there is no multicast, and none is needed."""
     multicast = "false" if interface == "lo" else "default"
     listed = ("127.0.0.1", *peers) if interface == "lo" else peers
@@ -76,6 +82,7 @@ def domain_config(interface: str, peers: tuple[str, ...] = ()) -> str:
         <MaxAutoParticipantIndex>{MOST_PARTICIPANTS}</MaxAutoParticipantIndex>
         <Peers>{entries}</Peers>
       </Discovery>
+      <Tracing><Verbosity>warning</Verbosity><OutputFile>{log_path}</OutputFile></Tracing>
     </Domain></CycloneDDS>"""
 
 
@@ -84,6 +91,8 @@ class Talk:
     """What one peer has said on one topic."""
 
     who: str
+    stranger: str = ""
+    """Why it is not listened to; empty for a peer that is."""
     messages: int = 0
     first_s: float = 0.0
     last_s: float = 0.0
@@ -96,6 +105,9 @@ class Incoming:
     topic: str
     reader: Any
     on_message: Callable[[bytes, str, float], None]
+    refuse: Callable[[str], None]
+    """Told why a message was not passed on."""
+    type_hashes: tuple[str, ...]
     talks: dict[int, Talk] = field(default_factory=dict)
     """By the handle of the peer's writer."""
 
@@ -139,8 +151,9 @@ class DdsNode:
         ip_address(interface)
         self.domain, self.interface = domain, interface
         before = open_sockets()
+        self._log = DdsLog()
         try:
-            self._domain = Domain(domain, domain_config(interface, peers))
+            self._domain = Domain(domain, domain_config(interface, peers, self._log.path))
         except DDSException as error:
             raise ThenarError(f"domain {domain} is already open in this process: use one DdsNode for it") from error
         try:
@@ -172,16 +185,28 @@ class DdsNode:
 
     def writer(self, topic: str, kind: type, qos: Qos = WRITER) -> Outgoing:
         """Announce a topic and return what writes to it."""
-        outgoing = Outgoing(topic=topic, writer=DataWriter(self.participant, Topic(self.participant, topic, kind), qos))
+        outgoing = Outgoing(topic=topic, writer=DataWriter(self.participant, self._topic(topic, kind), qos))
         self.outgoing.append(outgoing)
         return outgoing
 
     def reader(
-        self, topic: str, kind: type, on_message: Callable[[bytes, str, float], None], qos: Qos = READER
+        self,
+        topic: str,
+        kind: type,
+        on_message: Callable[[bytes, str, float], None],
+        *,
+        refuse: Callable[[str], None] = lambda _: None,
+        qos: Qos = READER,
     ) -> Incoming:
-        """Listen to a topic. ``on_message(bytes, sender, arrived_s)`` is called on the node's own thread."""
-        reader = DataReader(self.participant, Topic(self.participant, topic, kind), qos)
-        incoming = Incoming(topic=topic, reader=reader, on_message=on_message)
+        """Listen to a topic. ``on_message(bytes, sender, arrived_s)`` is called on the node's own thread.
+
+        Messages of a peer whose type is another one under the same name are not passed on: ``refuse(why)`` is called.
+        """
+        reader = DataReader(self.participant, self._topic(topic, kind), qos)
+        incoming = Incoming(
+            topic=topic, reader=reader, on_message=on_message, refuse=refuse, type_hashes=idl.accepted_hashes(kind)
+        )
+        self._log.on_unreadable(topic, refuse)
         self._waitset.attach(ReadCondition(reader, ANY))
         self.incoming = [*self.incoming, incoming]
         return incoming
@@ -207,6 +232,7 @@ class DdsNode:
             _delete(one.writer)
         _delete(self.participant)
         _delete(self._domain)
+        self._log.close()
 
     def _listen(self) -> None:
         while not self._closing:
@@ -224,15 +250,31 @@ class DdsNode:
                 continue
             talk = incoming.talks.get(info.publication_handle)
             if talk is None:
-                talk = Talk(who=self._sender(incoming, info.publication_handle), first_s=arrived_s)
+                talk = self._introduce(incoming, info.publication_handle, arrived_s)
                 incoming.talks[info.publication_handle] = talk
             talk.messages += 1
             talk.last_s = arrived_s
-            incoming.on_message(message, talk.who, arrived_s)
+            if talk.stranger:
+                incoming.refuse(talk.stranger)
+            else:
+                incoming.on_message(message, talk.who, arrived_s)
 
-    def _sender(self, incoming: Incoming, handle: int) -> str:
+    def _introduce(self, incoming: Incoming, handle: int, arrived_s: float) -> Talk:
+        """Who a new writer is, and whether its type is ours."""
         endpoint = incoming.reader.get_matched_publication_data(handle)
-        return self.participant_name(endpoint.participant_key) if endpoint else "a peer that has left"
+        if endpoint is None:
+            return Talk(who="a peer that has left", first_s=arrived_s)
+        who, stranger = self.participant_name(endpoint.participant_key), ""
+        hashed = idl.type_hash(endpoint.type_id)
+        # Other vendors' libraries hash the same type differently; their bytes are checked by the codec.
+        if hashed and endpoint.key.bytes[:2] == CYCLONE and hashed not in incoming.type_hashes:
+            stranger = f"{incoming.topic}: {who} has another {endpoint.type_name} than the hand: compare its IDL"
+        return Talk(who=who, stranger=stranger, first_s=arrived_s)
+
+    def _topic(self, name: str, kind: type) -> Any:
+        """A topic; types that old clients cannot compare are announced by name only."""
+        topic = Topic(self.participant, name, kind)
+        return without_type_information(topic) if kind in idl.SAME_BYTES else topic
 
 
 def dds_health(
@@ -275,7 +317,11 @@ def describe_participant(sample: Any) -> str:
     host = told.get("__Hostname")
     named = [policy.name for policy in sample.qos if isinstance(policy, Policy.EntityName)]
     words = named[0] if named and named[0] else program.rpartition("/")[2] if program else f"participant {sample.key}"
-    return words + (f" (process {process})" if process else "") + (f" on {host}" if host else "")
+    return (
+        words
+        + (f" (process {process})" if process else "")
+        + (f" on {host}" if host not in (None, socket.gethostname()) else "")
+    )
 
 
 def _delete(entity: Any) -> None:

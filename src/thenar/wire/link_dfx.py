@@ -27,7 +27,7 @@ class DfxTopics:
         self._inbox = Inbox()
         self._by_side = counts.sides([Scale.of(spec) for spec in hands])
         self._state = node.writer(codec_dfx.STATE_TOPIC, idl.MotorStates)
-        self._incoming = node.reader(codec_dfx.COMMAND_TOPIC, idl.MotorCmds, self._hear)
+        self._incoming = node.reader(codec_dfx.COMMAND_TOPIC, idl.MotorCmds, self._hear, refuse=self._inbox.refuse)
 
     def receive(self) -> list[Request]:
         """Requests since the last call."""

@@ -38,7 +38,12 @@ class InspireTopics:
             if name in self._layouts:
                 self._touch[name] = node.writer(topic("touch", scale.side), idl.InspireTouch)
             self._incoming.append(
-                node.reader(topic("ctrl", scale.side), idl.InspireCtrl, lambda *a, scale=scale: self._hear(scale, *a))
+                node.reader(
+                    topic("ctrl", scale.side),
+                    idl.InspireCtrl,
+                    lambda *heard, scale=scale: self._hear(scale, *heard),
+                    refuse=self._inbox.refuse,
+                )
             )
 
     def receive(self) -> list[Request]:

@@ -31,7 +31,7 @@ except ImportError as error:
     raise MissingExtra("Modbus", "pymodbus", "modbus") from error
 
 PORT = 6000
-READ, WRITE = 3, (6, 16)
+READ, WRITE_ONE, WRITE_MANY = 3, 6, 16
 
 
 class HandRegisters:
@@ -59,7 +59,9 @@ class HandRegisters:
     async def async_getValues(self, _device: int, function: int, address: int, count: int = 1) -> Any:
         """Answer a read."""
         self._count()
-        words = codec_modbus.read_words(self.memory, address, count) if function == READ else None
+        # The server reads a single written word back for its answer.
+        known = function in (READ, WRITE_ONE)
+        words = codec_modbus.read_words(self.memory, address, count) if known else None
         if words is not None and self.layout is None and address >= codec_modbus.REGISTERS["TOUCH"].address:
             words = None
         if words is None:
@@ -70,7 +72,11 @@ class HandRegisters:
         """Carry out a write."""
         self._count()
         with self._lock:
-            write = codec_modbus.write_words(self.memory, self.scale, address, values) if function in WRITE else None
+            write = (
+                codec_modbus.write_words(self.memory, self.scale, address, values)
+                if function in (WRITE_ONE, WRITE_MANY)
+                else None
+            )
             if write is None:
                 return self._refuse(function, address, "written")
             if write.out_of_range:
@@ -116,7 +122,7 @@ class HandRegisters:
         self.requests += 1
 
     def _refuse(self, function: int, address: int, what: str) -> ExcCodes:
-        if function not in (READ, *WRITE):
+        if function not in (READ, WRITE_ONE, WRITE_MANY):
             self._inbox.refuse(f"function code {function}; the hand knows 3, 6 and 16")
             return ExcCodes.ILLEGAL_FUNCTION
         self._inbox.refuse(f"register {address} cannot be {what}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from thenar.wire import codec_dfx, codec_inspire, idl
 from thenar.wire.interface import ip_address
-from thenar.wire.link_dds import READER, TWIN_NAME, DdsNode, describe_participant
+from thenar.wire.link_dds import CYCLONE, TWIN_NAME, DdsNode, describe_participant
 from thenar.wire.link_status import TOPIC as STATUS_TOPIC
 from thenar.wire.link_status import decode_status  # isort: split
 
@@ -48,6 +48,8 @@ class Endpoint:
     type_name: str
     type_hash: str
     """XTypes identifier in hex; empty where the peer sends none."""
+    cyclone: bool
+    """From Cyclone DDS, whose hashes can be compared with ours."""
     reliable: bool
     latched: bool
     """Keeps messages for latecomers (a writer), or wants them (a reader)."""
@@ -117,7 +119,7 @@ def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), s
         }
         heard: dict[str, _Heard] = defaultdict(_Heard)
         for topic, kind in KNOWN.items():
-            node.reader(topic, kind, heard[topic].add, READER)
+            node.reader(topic, kind, heard[topic].add)
         time.sleep(seconds)
         now_s = time.perf_counter()
         samples = {topic: [s for s in reader.read(N=1000) if _alive(s)] for topic, reader in builtin.items()}
@@ -202,14 +204,11 @@ def _endpoint(sample: Any, people: dict[Any, str], *, writes: bool) -> Endpoint:
         writes=writes,
         who=people[sample.participant_key],
         type_name=sample.type_name,
-        type_hash=_hex(sample.type_id),
+        type_hash=idl.type_hash(sample.type_id),
+        cyclone=sample.key.bytes[:2] == CYCLONE,
         reliable=isinstance(sample.qos[Policy.Reliability], Policy.Reliability.Reliable),
         latched=sample.qos[Policy.Durability] != Policy.Durability.Volatile,
     )
-
-
-def _hex(type_id: Any) -> str:
-    return type_id.serialize()[4:].hex() if type_id is not None else ""
 
 
 def _flow(topic: str, endpoints: list[Endpoint], heard: dict[str, _Heard], now_s: float) -> TopicFlow:
@@ -250,15 +249,14 @@ def _foreign_type(endpoint: Endpoint) -> str | None:
     if endpoint.topic not in KNOWN:
         return None
     kind = KNOWN[endpoint.topic]
-    kind.__idl__.populate()
     wanted = kind.__idl__.idl_transformed_typename
     if endpoint.type_name != wanted:
         return f"{endpoint.topic}: {endpoint.who} uses type {endpoint.type_name}; the hand's is {wanted}"
-    hashed = _hex(kind.__idl__.get_type_id())
-    if endpoint.type_hash and endpoint.type_hash != hashed:
+    accepted = idl.accepted_hashes(kind)
+    if endpoint.type_hash and endpoint.cyclone and endpoint.type_hash not in accepted:
         return (
             f"{endpoint.topic}: {endpoint.who} has another {wanted} than the hand "
-            f"({endpoint.type_hash[:12]}, not {hashed[:12]}): compare its IDL with the vendor's"
+            f"({endpoint.type_hash[:12]}, not {accepted[0][:12]}): compare its IDL with the vendor's"
         )
     return None
 

@@ -1,0 +1,428 @@
+"""Messages of the Inspire hands: golden bytes and hashes of the vendor's types, semantics, bad input."""
+
+import struct
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thenar import hands
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandCommand, HandSettings, HandState
+from thenar.units import GRAM_FORCE_N
+from thenar.wire import cdr, codec_dfx, codec_inspire, codec_modbus, counts
+from thenar.wire import idl as idl_types
+from thenar.wire.codec_inspire import Ctrl, Mode, TouchLayout
+from thenar.wire.counts import Readings, Scale
+
+idl: Any = idl_types  # the library makes the classes; type checkers cannot follow
+RIGHT = hands.load("inspire_right")
+SCALE = Scale.of(RIGHT)
+LAYOUT = TouchLayout.of(RIGHT)
+
+CTRL_BYTES = bytes.fromhex(
+    "00010000 06000000 010001000100010001000100 06000000 020002000200020002000200"
+    "06000000 030003000300030003000300 06000000 040004000400040004000400 01"
+)
+STATE_BYTES = bytes.fromhex(
+    "00010000 06000000" + "0100" * 6 + "06000000" + "0200" * 6 + "06000000" + "0300" * 6 + "06000000" + "0400" * 6
+    + "06000000 000000000000 0000 06000000 020202020202 0000 06000000 1e1e1e1e1e1e"
+)  # fmt: skip
+
+
+def six(value: int, kind: str = "i2") -> np.ndarray:
+    return np.full(6, value, dtype=kind)
+
+
+def state_of(spec: HandSpec, **changed: np.ndarray) -> HandState:
+    n = len(spec.actuators)
+    fields = {
+        "angle_rad": spec.open_rad.copy(),
+        "velocity_rad_s": np.zeros(n),
+        "force_n": np.zeros(n),
+        "torque_nm": np.zeros(n),
+        "current_a": np.full(n, 0.033),
+        "temperature_c": np.full(n, 25.4),
+        "status": np.full(n, 2),
+        "error": np.zeros(n, dtype=np.int64),
+    } | changed
+    return HandState(
+        stamp_s=0.0,
+        actuator_names=spec.actuator_names,
+        joint_names=spec.joint_names,
+        joint_rad=np.zeros(len(spec.joint_names)),
+        joint_velocity_rad_s=np.zeros(len(spec.joint_names)),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "minimal", "complete"),
+    [
+        (idl.InspireCtrl, "cdebe39d589e3a4a99628d1d8461", "e8abe96a1e7c7a59b4bc9d322528"),
+        (idl.InspireState, "44ab3491681bfb533bfc43d75c33", "edb080ff3591f63eff236703d22c"),
+        (idl.InspireTouch, "bd867de3f7999aa71e2dd91f6d3c", "4a4b52a5812d49d194c8616e430f"),
+    ],
+)
+def test_types_have_the_hashes_of_the_vendor(kind: Any, minimal: str, complete: str):
+    kind.__idl__.populate()
+    info = kind.__idl__.get_type_info().serialize().hex()
+    assert "f1" + minimal in info
+    assert "f2" + complete in info
+    assert kind.__idl__.get_type_id().serialize()[4:].hex() == "f2" + complete
+
+
+def test_ctrl_is_the_golden_bytes_both_ways():
+    ctrl = Ctrl(stroke=[1] * 6, angle=[2] * 6, force=[3] * 6, speed=[4] * 6, mode=1)
+    assert codec_inspire.encode_ctrl(ctrl) == CTRL_BYTES
+    back = codec_inspire.decode_ctrl(CTRL_BYTES)
+    assert [list(np.asarray(g)) for g in (back.stroke, back.angle, back.force, back.speed)] == [
+        [n] * 6 for n in (1, 2, 3, 4)
+    ]
+    assert back.mode == 1
+
+
+def test_state_is_the_golden_bytes_both_ways():
+    readings = Readings(
+        stroke=six(1), angle=six(2), force=six(3), current_ma=six(4),
+        error=six(0, "u1"), status=six(2, "u1"), temperature_c=six(30, "u1"),
+    )  # fmt: skip
+    assert codec_inspire.encode_state(readings) == STATE_BYTES
+    back = codec_inspire.decode_state(STATE_BYTES)
+    for name, values in vars(readings).items():
+        np.testing.assert_array_equal(getattr(back, name), values)
+
+
+def test_touch_has_2208_bytes_and_equals_the_library_encoder():
+    taxels = np.arange(1062) - 300
+    message = codec_inspire.encode_touch(LAYOUT, taxels)
+    assert len(message) == 2208
+    in_order = codec_inspire.touch_words(LAYOUT, taxels).tolist()
+    fields, first = {}, 0
+    for (name, _), size in zip(codec_inspire.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
+        fields[name] = in_order[first : first + size]
+        first += size
+    assert idl.InspireTouch(**fields).serialize() == message
+    np.testing.assert_array_equal(codec_inspire.decode_touch(LAYOUT, message), taxels)
+
+
+def test_ctrl_of_every_length_equals_the_library_encoder():
+    for length in range(7):
+        values = list(range(-1, length - 1))
+        message = codec_inspire.encode_ctrl(Ctrl(angle=values, speed=values[: length // 2], mode=9))
+        theirs = idl.InspireCtrl(pos_set=[], angle_set=values, force_set=[], speed_set=values[: length // 2], mode=9)
+        assert message == theirs.serialize()
+        assert np.asarray(codec_inspire.decode_ctrl(message).angle).tolist() == values
+
+
+def test_big_endian_and_xcdr2_headers_are_read():
+    big = struct.pack(">4sIIhIIb", b"\x00\x00\x00\x00", 0, 1, 500, 0, 0, 1)[:4]
+    big += struct.pack(">IIh2xIIb", 0, 1, 500, 0, 0, 1)
+    assert np.asarray(codec_inspire.decode_ctrl(big).angle).tolist() == [500]
+    assert codec_inspire.decode_ctrl(b"\x00\x07\x00\x00" + CTRL_BYTES[4:]).mode == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (b"", "header missing"),
+        (b"\x00\x03\x00\x00" + CTRL_BYTES[4:], "wanted plain CDR"),
+        (CTRL_BYTES[:4] + struct.pack("<I7h", 7, *range(7)) + CTRL_BYTES[20:], "7 elements"),
+        (CTRL_BYTES[:-1], "mode needs"),
+        (CTRL_BYTES[:40], "the message has 36"),
+        (CTRL_BYTES + bytes(8), "too many"),
+        (CTRL_BYTES[:4] + b"\xff\xff\xff\xff" + CTRL_BYTES[8:], "4294967295 elements"),
+    ],
+)
+def test_bytes_that_are_no_ctrl_are_refused(message: bytes, why: str):
+    with pytest.raises(cdr.BadMessage, match=why):
+        codec_inspire.decode_ctrl(message)
+
+
+def test_random_bytes_never_do_more_than_be_refused():
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        message = bytearray(CTRL_BYTES)
+        for place in rng.integers(0, len(message), 4):
+            message[place] = rng.integers(256)
+        message = bytes(message[: rng.integers(len(message) + 1)])
+        for decode in (codec_inspire.decode_ctrl, codec_inspire.decode_state, codec_dfx.decode_commands):
+            try:
+                decode(message)
+            except cdr.BadMessage:
+                continue
+
+
+def test_only_flagged_groups_act():
+    ctrl = Ctrl(angle=[0] * 6, stroke=[0] * 6, force=[0] * 6, speed=[0] * 6, mode=Mode.ANGLE)
+    command, wrong = codec_inspire.command_of(SCALE, ctrl)
+    assert command is not None
+    np.testing.assert_allclose(command.target_rad, RIGHT.closed_rad)
+    assert np.isnan(command.speed_rad_s).all()
+    assert np.isnan(command.force_limit_n).all()
+    assert wrong == 0
+
+
+@pytest.mark.parametrize(
+    "ctrl",
+    [Ctrl(angle=[0] * 6, mode=0), Ctrl(mode=15), Ctrl(angle=[0] * 6, mode=Mode.SPEED), Ctrl(speed=[5] * 6, mode=16)],
+)
+def test_a_message_that_asks_nothing_does_nothing(ctrl: Ctrl):
+    assert codec_inspire.command_of(SCALE, ctrl) == (None, 0)
+
+
+def test_minus_one_and_missing_counts_hold():
+    command, wrong = codec_inspire.command_of(SCALE, Ctrl(angle=[1000, -1, 500], mode=1))
+    assert command is not None
+    assert np.isnan(command.target_rad).tolist() == [False, True, False, True, True, True]
+    assert wrong == 0
+
+
+def test_counts_out_of_range_are_clamped_or_held_and_counted():
+    command, wrong = codec_inspire.command_of(SCALE, Ctrl(angle=[2000, -2, -32000, 1001, 0, 1000], mode=1))
+    assert command is not None
+    assert wrong == 4
+    assert np.isnan(command.target_rad).tolist() == [False, True, True, False, False, False]
+    np.testing.assert_allclose(command.target_rad[[0, 3]], RIGHT.open_rad[[0, 3]])
+
+
+def test_stroke_runs_against_angle_and_is_written_last():
+    closing, _ = codec_inspire.command_of(SCALE, Ctrl(stroke=[2000, -1, -1, -1, -1, -1], mode=Mode.STROKE))
+    both, _ = codec_inspire.command_of(
+        SCALE, Ctrl(angle=[1000, 1000, 500, 500, 500, 500], stroke=[2000, -1], mode=Mode.ANGLE | Mode.STROKE)
+    )
+    assert closing is not None
+    assert both is not None
+    assert closing.target_rad[0] == pytest.approx(RIGHT.closed_rad[0])
+    np.testing.assert_allclose(both.target_rad[:2], [RIGHT.closed_rad[0], RIGHT.open_rad[1]])
+
+
+def test_force_and_speed_are_grams_and_thousandths():
+    command, _ = codec_inspire.command_of(SCALE, Ctrl(force=[500] * 6, speed=[250] * 6, mode=Mode.FORCE | Mode.SPEED))
+    assert command is not None
+    np.testing.assert_allclose(command.force_limit_n, 500 * GRAM_FORCE_N)
+    np.testing.assert_allclose(command.speed_rad_s, 0.25 * RIGHT.top_speed_rad_s)
+    dfx = Scale.of(hands.load("inspire_dfx_left"))
+    assert (SCALE.force_top, dfx.force_top) == (3000, 1000)
+
+
+@pytest.mark.parametrize("name", ["inspire_left", "inspire_right", "inspire_dfx_left", "inspire_dfx_right"])
+def test_angles_come_back_as_they_were_sent(name: str):
+    spec = hands.load(name)
+    scale = Scale.of(spec)
+    sent = [0, 1, 333, 500, 999, 1000]
+    command, _ = counts.command(scale, angle=sent)
+    readings = counts.readings(scale, state_of(spec, angle_rad=command.target_rad))
+    assert readings.angle.tolist() == sent
+    assert readings.stroke.tolist() == [2000 - 2 * angle for angle in sent]
+    assert counts.angle_counts(scale, command.target_rad) == sent
+
+
+def test_readings_are_clipped_to_what_the_registers_hold():
+    spec = RIGHT
+    readings = counts.readings(
+        SCALE,
+        state_of(
+            spec,
+            angle_rad=spec.open_rad - 0.1,
+            force_n=np.full(6, 1e3),
+            current_a=np.full(6, 9.0),
+            temperature_c=np.full(6, 300.0),
+        ),
+    )
+    assert set(readings.angle) == {1000}
+    assert set(readings.stroke) == {0}
+    assert set(readings.force) == {4000}
+    assert set(readings.current_ma) == {2000}
+    assert set(readings.temperature_c) == {100}
+
+
+def test_a_hand_of_another_maker_is_refused():
+    with pytest.raises(BadValue, match="Inspire"):
+        Scale.of(hands.load("shadow_right"))
+    with pytest.raises(BadValue, match="skin"):
+        TouchLayout.of(hands.load("inspire_dfx_right"))
+
+
+def test_the_palm_goes_column_by_column_from_the_bottom_row():
+    frame = np.zeros(1062, dtype=np.int64)
+    first = sum(pad.taxels for pad in RIGHT.pads[: [p.name for p in RIGHT.pads].index("palm")])
+    palm = frame[first : first + 112].reshape(8, 14)
+    palm[:] = np.arange(112).reshape(8, 14)
+    words = codec_inspire.touch_words(LAYOUT, frame)[-112:]
+    for row in range(8):
+        for col in range(14):
+            assert words[col * 8 + (7 - row)] == palm[row, col]
+
+
+def test_the_thumb_has_a_middle_pad_between_top_and_palm():
+    frame = np.zeros(1062, dtype=np.int64)
+    first = 0
+    for pad in RIGHT.pads:
+        if pad.name == "thumb_middle":
+            frame[first : first + 9] = 1000 + np.arange(9)
+        first += pad.taxels
+    words = codec_inspire.touch_words(LAYOUT, frame)
+    at = 4 * 185 + 9 + 96
+    assert words[at : at + 9].tolist() == list(range(1000, 1009))
+    assert np.count_nonzero(words) == 9
+
+
+def test_dfx_messages_have_the_sizes_and_the_order_of_the_sheet():
+    right = Readings(
+        stroke=six(0), angle=six(250), force=six(0), current_ma=six(0),
+        error=six(0, "u1"), status=six(2, "u1"), temperature_c=six(25, "u1"),
+    )  # fmt: skip
+    states = codec_dfx.encode_states({"right": right}, lost=7)
+    assert len(states) == 584
+    back = codec_dfx.decode_states(states)
+    np.testing.assert_allclose(back["right"]["q"], 0.25)
+    np.testing.assert_allclose(back["left"]["q"], 1.0)
+    assert set(back["left"]["lost"]) == {7}
+    assert set(back["right"]["lost"]) == {0}
+    commands = codec_dfx.encode_commands({"right": [0.1] * 6, "left": [0.2] * 6})
+    assert len(commands) == 440
+    theirs = idl.MotorCmds(
+        [idl.MotorCmd(0, q, 0, 0, 0, 0, [0, 0, 0]) for q in [np.float32(0.1)] * 6 + [np.float32(0.2)] * 6]
+    )
+    assert theirs.serialize() == commands
+    one = idl.MotorState(0, 1.0, 0, 0, 0, 0, 0, 0, 0, 7, [0, 0])
+    quarter = idl.MotorState(0, 0.25, 0, 0, 0, 0, 0, 0, 0, 0, [0, 0])
+    assert idl.MotorStates([quarter] * 6 + [one] * 6).serialize() == states
+
+
+def test_dfx_values_are_clamped_and_what_is_no_number_holds():
+    parts = codec_dfx.decode_commands(codec_dfx.encode_commands({"right": [-1.0, 2.0, np.nan, np.inf, 0.0, 1.0]}))
+    command, wrong = codec_dfx.command_of(SCALE, parts["right"])
+    assert command is not None
+    np.testing.assert_allclose(command.target_rad[[0, 1]], [RIGHT.closed_rad[0], RIGHT.open_rad[1]])
+    assert np.isnan(command.target_rad).tolist() == [False, False, True, True, False, False]
+    assert wrong == 4
+    assert codec_dfx.command_of(SCALE, parts["left"]) == (None, 0)
+
+
+def test_dfx_cannot_command_the_left_hand_alone():
+    with pytest.raises(BadValue, match="right"):
+        codec_dfx.encode_commands({"left": [1.0] * 6})
+
+
+def test_registers_are_bytes_and_a_word_starts_at_any_of_them():
+    memory = codec_modbus.new_memory()
+    codec_modbus.store(memory, "ERROR", np.array([1, 2, 3, 4, 5, 6]))
+    assert codec_modbus.read_words(memory, 1606, 3) == [0x0201, 0x0403, 0x0605]
+    assert [word & 0xFF for n in range(6) for word in codec_modbus.read_words(memory, 1606 + n, 1) or []] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
+    codec_modbus.store(memory, "FORCE_ACT", np.array([-1, 0, 1, 2, 3, 4]))
+    assert codec_modbus.read_words(memory, 1582, 2) == [0xFFFF, 0]
+    assert codec_modbus.read_words(memory, codec_modbus.MEMORY_BYTES - 1, 1) is None
+
+
+def test_no_two_registers_share_a_byte():
+    taken = np.zeros(codec_modbus.MEMORY_BYTES, dtype=int)
+    for register in codec_modbus.REGISTERS.values():
+        taken[register.bytes] += 1
+    assert taken.max() == 1
+    assert codec_modbus.REGISTERS["TOUCH"].bytes == slice(3000, 5124)
+
+
+def test_touch_registers_stand_where_the_manual_has_them():
+    first, places = 3000, {}
+    for (name, _), size in zip(codec_inspire.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
+        places[name] = first
+        first += 2 * size
+    assert [places[f"finger{n}_tip_touch"] for n in ("one", "two", "three", "four", "five")] == [
+        3000,
+        3370,
+        3740,
+        4110,
+        4480,
+    ]
+    assert [places[f"finger{n}_top_touch"] for n in ("one", "two", "three", "four", "five")] == [
+        3018,
+        3388,
+        3758,
+        4128,
+        4498,
+    ]
+    assert [places[f"finger{n}_palm_touch"] for n in ("one", "two", "three", "four", "five")] == [
+        3210,
+        3580,
+        3950,
+        4320,
+        4708,
+    ]
+    assert places["fingerfive_middle_touch"] == 4690
+    assert places["palm_touch"] == 4900
+
+
+def test_a_write_commands_only_the_motors_it_names():
+    memory = codec_modbus.new_memory()
+    write = codec_modbus.write_words(memory, SCALE, 1490, [250])
+    assert write is not None
+    assert write.command is not None
+    assert np.isnan(write.command.target_rad).tolist() == [True, True, False, True, True, True]
+    assert write.command.target_rad[2] == pytest.approx(0.75 * RIGHT.closed_rad[2] + 0.25 * RIGHT.open_rad[2])
+    held = codec_modbus.write_words(memory, SCALE, 1486, [65535] * 6)
+    assert held is not None
+    assert held.command is not None
+    assert np.isnan(held.command.target_rad).all()
+
+
+def test_one_byte_registers_act_only_on_one():
+    memory = codec_modbus.new_memory()
+    clear = codec_modbus.write_words(memory, SCALE, 1004, [1])
+    assert clear is not None
+    assert (clear.clear_errors, clear.save, clear.factory_reset, clear.command) == (True, False, False, None)
+    save = codec_modbus.write_words(memory, SCALE, 1005, [1])
+    assert save is not None
+    assert (save.clear_errors, save.save, save.factory_reset) == (False, True, False)
+    zero = codec_modbus.write_words(memory, SCALE, 1009, [1])
+    assert zero is not None
+    assert zero.zero_force
+    nothing = codec_modbus.write_words(memory, SCALE, 1004, [0])
+    assert nothing is not None
+    assert not nothing.clear_errors
+
+
+def test_readings_cannot_be_written():
+    memory = codec_modbus.new_memory()
+    assert codec_modbus.write_words(memory, SCALE, 1582, [7, 7]) is None
+    assert codec_modbus.write_words(memory, SCALE, 3000, [7]) is None
+    assert codec_modbus.load(memory, "FORCE_ACT").tolist() == [0] * 6
+
+
+def test_registers_show_what_was_told_over_any_wire():
+    memory = codec_modbus.new_memory()
+    told = HandSettings(
+        target_rad=RIGHT.closed_rad,
+        speed_rad_s=0.5 * RIGHT.top_speed_rad_s,
+        force_limit_n=np.full(6, 300 * GRAM_FORCE_N),
+        current_limit_a=np.full(6, 1.5),
+        zeroing=True,
+    )
+    codec_modbus.store_settings(memory, counts.settings(SCALE, told), zeroing=told.zeroing)
+    assert codec_modbus.load(memory, "ANGLE_SET").tolist() == [0] * 6
+    assert codec_modbus.load(memory, "POS_SET").tolist() == [2000] * 6
+    assert codec_modbus.load(memory, "SPEED_SET").tolist() == [500] * 6
+    assert codec_modbus.load(memory, "FORCE_SET").tolist() == [300] * 6
+    assert codec_modbus.load(memory, "CURRENT_LIMIT").tolist() == [1500] * 6
+    assert codec_modbus.load(memory, "GESTURE_FORCE_CLB").tolist() == [1]
+
+
+def test_counts_are_mapped_by_name_not_by_place():
+    order = [5, 3, 1, 0, 2, 4]
+    shuffled = replace(RIGHT, actuators=tuple(RIGHT.actuators[n] for n in order))
+    scale = Scale.of(shuffled)
+    command, _ = counts.command(scale, angle=[0, -1, -1, -1, -1, -1])
+    assert [
+        name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
+    ] == ["little"]
+    assert isinstance(command, HandCommand)

@@ -1,0 +1,429 @@
+"""The twin on the network: real clients of other makers in processes of their own, faults, and keeping time."""
+
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
+
+import thenar
+from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
+from thenar.twin.live import LiveTwin
+from thenar.twin.serve import serve
+from thenar.wire import codec_inspire, counts
+from thenar.wire.codec_inspire import Ctrl
+from thenar.wire.survey import local_domains
+
+BOTH = ("inspire_left", "inspire_right")
+
+
+@pytest.fixture
+def domain() -> int:
+    """A DDS domain that nobody on this machine uses."""
+    return random.choice(sorted(set(range(20, 200)) - local_domains()))
+
+
+@pytest.fixture
+def port() -> int:
+    """A port with free neighbours."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return min(probe.getsockname()[1], 65000)
+
+
+@pytest.fixture
+def ask_about(domain: int) -> Callable[..., dict]:
+    """`survey` in a process of its own, as `thenar inspect` runs it."""
+
+    def ask(seconds: float = 1.5) -> dict:
+        done = run_thenar("inspect", "--domain", str(domain), "--seconds", str(seconds), "--json")
+        return json.loads(done.stdout)
+
+    return ask
+
+
+def run_thenar(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "thenar.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=check, timeout=60)
+
+
+def start_peer(script: str, *words: object, python: str | Path = sys.executable) -> subprocess.Popen[str]:
+    command = [str(python), str(PEERS / script), *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet_environment())
+
+
+def answer_of(peer: subprocess.Popen[str], timeout_s: float = 60.0) -> dict:
+    out, _ = peer.communicate(timeout=timeout_s)
+    assert peer.returncode == 0
+    return json.loads(out)
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def angles_of(twin: LiveTwin, hand: str) -> np.ndarray:
+    scale = counts.Scale.of(twin.world.hand(hand))
+    return twin.ask(lambda world: counts.readings(scale, world.state(hand)).angle.astype(int))
+
+
+@pytest.fixture
+def client_node(domain: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that writes raw bytes to the ctrl topic of the right hand: hex lines on its standard input."""
+    peer = subprocess.Popen(
+        [sys.executable, str(PEERS / "raw_writer.py"), str(domain)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=quiet_environment(),
+    )  # fmt: skip
+    yield peer
+    assert peer.stdin is not None
+    peer.stdin.close()
+    peer.wait(timeout=10)
+
+
+def send_raw(peer: subprocess.Popen[bytes], *messages: bytes) -> None:
+    assert peer.stdin is not None
+    for message in messages:
+        peer.stdin.write(message.hex().encode() + b"\n")
+    peer.stdin.flush()
+
+
+def test_a_peer_built_from_the_idl_drives_both_hands_and_feels(domain: int):
+    ball = thenar.Sphere(name="ball", radius_m=0.03, mass_kg=0.05, pos_m=(0.15, 0.03, 0.06))
+    with serve(BOTH, scene="empty", props=[ball], domain=domain):
+        heard = answer_of(start_peer("inspire_peer.py", domain, 2.5, 400))
+    for side in "lr":
+        assert heard[side]["states"] > 150
+        assert heard[side]["touches"] > 75
+        assert np.abs(np.array(heard[side]["angle"])[:3] - 400).max() < 30
+        np.testing.assert_allclose(heard[side]["pos"], 2000 - 2 * np.array(heard[side]["angle"]), atol=2)
+        assert set(heard[side]["status"]) <= {2, 3}
+        assert heard[side]["sizes"] == [9, 96, 80] * 4 + [9, 96, 9, 96, 112]
+        assert min(heard[side]["temperature"]) >= 25
+
+
+def test_a_c_peer_of_cyclone_0_10_exchanges_all_three_messages(domain: int, tmp_path: Path):
+    program = compiled_peer("inspire_peer", "inspire_hand.idl", tmp_path)
+    with serve("inspire_right", scene="empty", domain=domain) as twin:
+        done = subprocess.run([program, str(domain), "2.5"], capture_output=True, text=True, check=True, timeout=30)
+        health = twin.health()
+    heard = json.loads(done.stdout)
+    assert heard["states"] > 150
+    assert heard["touches"] > 75
+    assert heard["taxels"] == 112 + 9 + 96
+    assert abs(heard["angle"] - 300) < 10
+    assert heard["status"] == 2
+    assert health.hands["inspire_right"].requests > 100
+
+
+def test_plusml_reads_every_register_and_moves_the_hand(port: int, tmp_path: Path):
+    python = peer_python("plusml", "plusml-rh56dftp==0.1.7")
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port) as twin:
+        peer = subprocess.Popen(
+            [python, PEERS / "plusml_client.py", "127.0.0.1", str(port)],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path, env=quiet_environment(),
+        )  # fmt: skip
+        heard = answer_of(peer)
+        health = twin.health()
+    assert len(heard["read"]) > 60
+    assert heard["read"]["HAND_ID"] == 1
+    assert heard["read"]["DEFAULT_SPEED_SET(0)"] == 1000
+    assert heard["wrote"], heard
+    assert heard["cleared"]
+    np.testing.assert_allclose(heard["pos_act"], [1000, 0, 0, 0, 0, 0], atol=30)
+    assert health.links[0].refused == {}
+
+
+def test_a_client_of_dfx_that_waits_for_the_right_hand_is_released_at_once(domain: int):
+    with serve(BOTH, wires=("dfx",), scene="empty", domain=domain):
+        heard = answer_of(start_peer("dfx_client.py", domain, 2.0))
+    assert heard["waited_s"] < 1.5
+    np.testing.assert_allclose(heard["q"][:3], 0.5, atol=0.03)
+    np.testing.assert_allclose(heard["q"][6:], 0.9, atol=0.03)
+
+
+def test_a_client_of_dfx_is_released_by_a_left_hand_alone(domain: int):
+    with serve("inspire_left", wires=("dfx",), scene="empty", domain=domain):
+        heard = answer_of(start_peer("dfx_client.py", domain, 0.5))
+    assert heard["waited_s"] < 1.5
+
+
+def test_bad_messages_move_nothing_and_are_counted(
+    domain: int, client_node: subprocess.Popen[bytes], ask_about: Callable[..., dict]
+):
+    good = codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
+    with serve("inspire_right", scene="empty", domain=domain, profile="ideal") as twin:
+        assert wait_until(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
+        before = angles_of(twin, "inspire_right")
+        send_raw(
+            client_node,
+            codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=0)),  # nothing is flagged
+            codec_inspire.encode_ctrl(Ctrl(mode=15)),  # flagged, but empty
+            codec_inspire.encode_ctrl(Ctrl(angle=[-1] * 6, mode=1)),  # hold
+            codec_inspire.encode_ctrl(Ctrl(angle=[-2] * 6, mode=1)),  # no such count
+        )
+        assert wait_until(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
+        time.sleep(0.3)
+        np.testing.assert_array_equal(angles_of(twin, "inspire_right"), before)
+        refused = ask_about(seconds=1.0)["twins"][0]["links"][0]["refused"]
+        assert refused["counts out of range"] == 6
+        assert sum(count for why, count in refused.items() if "nothing to do" in why) == 2
+        send_raw(client_node, good)
+        assert wait_until(lambda: bool(angles_of(twin, "inspire_right")[0] < 500))
+
+
+@pytest.mark.parametrize("kind", ["renamed", "seven"])
+def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
+    kind: str, domain: int, ask_about: Callable[..., dict]
+):
+    with serve("inspire_right", scene="empty", domain=domain) as twin:
+        peer = start_peer("wrong_type.py", domain, 20.0, kind)
+        assert wait_until(
+            lambda: any("has another inspire::inspire_hand_ctrl" in p for p in ask_about(seconds=0.8)["problems"]), 20.0
+        )
+        problems = ask_about(seconds=0.8)["problems"]
+        assert any("wants old messages" in problem for problem in problems)
+        assert twin.health().hands["inspire_right"].requests == 0
+        told = {"renamed": "has another", "seven": "too long"}[kind]
+        assert any(told in why for why in twin.health().links[0].refused)
+        peer.kill()
+        peer.wait()
+
+
+def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int, ask_about: Callable[..., dict]):
+    with serve("inspire_right", scene="empty", domain=domain) as twin:
+        first, second = (start_peer("inspire_peer.py", domain, 20.0, angle) for angle in (300, 700))
+        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
+        hand = ask_about(seconds=1.0)["twins"][0]["hands"]["inspire_right"]
+        assert len(hand["recent_senders"]) == 2
+        assert hand["sender"] in hand["recent_senders"]
+        assert str(first.pid) in " ".join(hand["recent_senders"])
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        # The one that is left wins.
+        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 1)
+        assert wait_until(lambda: bool(abs(angles_of(twin, "inspire_right")[0] - 700) < 15))
+        assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
+        second.kill()
+        second.wait()
+
+
+def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
+    peer = start_peer("inspire_peer.py", domain, 8.0, 300)
+    for _ in range(2):
+        with serve(BOTH, scene="empty", domain=domain) as twin:
+            assert wait_until(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
+    heard = answer_of(peer)
+    assert heard["l"]["states"] > 50
+
+
+def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, ask_about: Callable[..., dict]):
+    words = ["serve", "--domain", str(domain), "--modbus-port", str(port), "--hands", "inspire_right", "--json"]
+    twin = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
+    assert wait_until(lambda: domain in local_domains(), 20.0)
+    assert wait_until(lambda: bool(ask_about(seconds=0.5)["twins"]))
+    twin.send_signal(signal.SIGTERM)
+    out, _ = twin.communicate(timeout=10)
+    assert twin.returncode == 0
+    assert json.loads(out)["ticks"] > 100
+    found = ask_about(seconds=0.5)
+    assert found["participants"] == []
+    assert found["hints"]
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_nothing_listens_outside_the_chosen_interface(domain: int, port: int):
+    peer = PEERS / "list_sockets.py"
+    command = [sys.executable, str(peer), str(domain), str(port)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    sockets = [line.split() for line in done.stdout.splitlines()]
+    assert len(sockets) >= 4
+    for host, device in sockets:
+        assert host in ("127.0.0.1", "local") or device == "lo", (host, device)
+
+
+def test_a_packet_filter_lets_only_its_interfaces_through():
+    from thenar.wire.interface import _only_from
+
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth,
+    ):
+        ear.bind(("127.0.0.1", 0))
+        ear.settimeout(0.2)
+        _only_from(ear, [socket.if_nametoindex("lo")])
+        mouth.sendto(b"heard", ear.getsockname())
+        assert ear.recv(16) == b"heard"
+        _only_from(ear, [9999])
+        mouth.sendto(b"not heard", ear.getsockname())
+        with pytest.raises(TimeoutError):
+            ear.recv(16)
+
+
+def test_commands_reach_the_motors_within_milliseconds(domain: int):
+    with serve(BOTH, scene="table", domain=domain) as twin:
+        answer_of(start_peer("inspire_peer.py", domain, 3.0, 400))
+        median_s, p99_s = twin.health().command_latency_s
+    assert median_s < 0.003
+    assert p99_s < 0.02  # a shared machine; the bench has the tight figure
+
+
+@pytest.mark.timing
+def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
+    with serve(BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, touch_hz=100.0) as twin:
+        peer = start_peer("inspire_peer.py", domain, 10.0, 300)
+        hand = thenar.hands.load("inspire_left")
+        from thenar.wire.client_modbus import ModbusHand
+
+        with ModbusHand(hand, host="127.0.0.1", port=port) as client:
+            while peer.poll() is None:
+                client.readings()
+                time.sleep(0.02)
+        answer_of(peer)
+        health = twin.health()
+    assert health.real_time_factor == pytest.approx(1.0, abs=0.01)
+    assert health.late_ticks < 0.05 * health.ticks
+    assert health.state_hz[1] == pytest.approx(100.0, rel=0.02)
+    assert health.touch_hz[1] == pytest.approx(100.0, rel=0.02)
+    assert health.diverged == ()
+
+
+def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
+    from thenar.wire.client_modbus import ModbusHand
+
+    spec = thenar.hands.load("inspire_right")
+    options = {"wires": ("modbus",), "scene": "empty", "modbus_port": port, "flash_dir": tmp_path, "profile": "ideal"}
+    with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
+        twin.ask(lambda world: world.inject_fault("inspire_right", "index", "motor"))
+        assert wait_until(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
+        hand.write("CLEAR_ERROR", [1])
+        assert wait_until(lambda: hand.read("ERROR").tolist() == [0] * 6)
+        hand.write("DEFAULT_SPEED_SET", [321] * 6)
+        hand.write("IP_PART", [192 + 256 * 168, 123 + 256 * 210])
+        hand.write("SAVE", [1])
+        hand.write("GESTURE_FORCE_CLB", [1])
+        hand.write("ANGLE_SET", [500, -1, -1, -1, -1, -1])
+        assert hand.read("ANGLE_SET")[0] == 500  # at once: nobody may read an old target back
+        assert wait_until(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
+        assert wait_until(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
+        assert hand.read("STATUS")[0] in (1, 2)
+        with pytest.raises(ThenarError, match="exception"):
+            hand.write("FORCE_ACT", [1])
+    with serve("inspire_right", **options), ModbusHand(spec, host="127.0.0.1", port=port) as hand:
+        assert hand.read("DEFAULT_SPEED_SET").tolist() == [321] * 6
+        assert wait_until(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
+        assert hand.read("IP_PART").tolist() == [192, 168, 123, 210]
+        hand.write("RESET_PARA", [1])
+        assert hand.read("DEFAULT_SPEED_SET").tolist() == [1000] * 6
+    (tmp_path / "inspire_right.json").write_text("{}")
+    with pytest.raises(BadFile, match="HAND_ID"):
+        serve("inspire_right", **options)
+
+
+def test_two_terminals_are_a_demonstration(domain: int, port: int):
+    reach = ["--domain", str(domain), "--modbus", f"127.0.0.1:{port}"]
+    with serve("inspire_right", wires=("inspire", "dfx", "modbus"), scene="empty", domain=domain, modbus_port=port):
+        for wire in ("inspire", "dfx", "modbus"):
+            words = ["command", "inspire_right", "--close", "0.4", "--wire", wire, *reach, "--json"]
+            moved = json.loads(run_thenar(*words).stdout)
+            assert (
+                np.abs(np.array(moved["q"]) * 1000 - 600 if wire == "dfx" else np.array(moved["angle"]) - 600).max()
+                < 30
+            )
+        state = json.loads(run_thenar("watch", "state", *reach, "--json").stdout)
+        assert set(state["status"]) == {2}
+        touch = json.loads(run_thenar("watch", "touch", *reach, "--json").stdout)
+        assert np.array(touch["palm"]).shape == (8, 14)
+        assert "thumb" in run_thenar("watch", "touch", *reach, "--once").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["command", "inspire_right"], "something to do"),
+        (["command", "inspire_right", "--close", "2"], "from 0 to 1"),
+        (["command", "shadow_right", "--close", "1"], "Inspire"),
+        (["command", "inspire_right", "--close", "1", "--wire", "modbus", "--modbus", "127.0.0.1:1"], "thenar serve"),
+        (["serve", "--interface", "nosuch0"], "this machine has"),
+        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus"),
+        (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
+        (["serve", "--domain", "999"], "0 to 230"),
+        (["serve", "--state-hz", "5000"], "hertz"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_what_to_type(words: list[str], told: str):
+    done = run_thenar(*words, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr.replace("\n", " ")
+
+
+def test_nobody_there_is_told_with_what_to_type(domain: int):
+    done = run_thenar("watch", "state", "--domain", str(domain), check=False)
+    assert done.returncode == 2
+    assert "thenar inspect" in done.stderr.replace("\n", " ")
+
+
+def test_serve_refuses_what_does_not_fit():
+    with pytest.raises(UnknownName, match="modbus"):
+        serve("inspire_right", wires=("rs485",))
+    with pytest.raises(BadValue, match="Inspire"):
+        serve("shadow_right", wires=("modbus",))
+    with pytest.raises(BadValue, match="at least one"):
+        serve("inspire_right", wires=())
+
+
+def test_a_question_to_a_running_twin_is_answered_between_two_ticks():
+    with LiveTwin(thenar.World("inspire_right"), state_hz=0.0, touch_hz=0.0) as twin:
+        assert twin.ask(lambda world: world.time_s) > 0.0
+        with pytest.raises(UnknownName):
+            twin.ask(lambda world: world.state("left_foot"))
+        assert twin.running
+    with pytest.raises(BadValue):
+        LiveTwin(thenar.World("inspire_right"), state_hz=-1.0)
+
+
+def test_a_twin_survives_a_simulation_that_diverges():
+    with LiveTwin(thenar.World("inspire_right"), touch_hz=0.0) as twin:
+
+        def blow_up(world: thenar.World) -> None:
+            world.data.qvel[:] = np.nan
+
+        twin.ask(blow_up)
+        assert wait_until(lambda: bool(twin.health().diverged))
+        assert "back at" in twin.health().diverged[0]
+        before = twin.health().ticks
+        assert wait_until(lambda: twin.health().ticks > before + 100)
+        assert np.isfinite(angles_of(twin, "inspire_right")).all()
+
+
+def test_the_same_seed_and_commands_give_the_same_bytes():
+    def messages() -> list[bytes]:
+        world = thenar.World("inspire_right", seed=5)
+        scale, layout = (
+            counts.Scale.of(world.hand("inspire_right")),
+            codec_inspire.TouchLayout.of(world.hand("inspire_right")),
+        )
+        command, _ = codec_inspire.command_of(scale, Ctrl(angle=[200] * 6, mode=1))
+        assert command is not None
+        world.command("inspire_right", command)
+        out = []
+        for _ in range(100):
+            world.advance(0.01)
+            out.append(codec_inspire.encode_state(counts.readings(scale, world.state("inspire_right"))))
+            out.append(codec_inspire.encode_touch(layout, world.touch("inspire_right").taxel_counts))
+        return out
+
+    assert messages() == messages()
