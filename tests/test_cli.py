@@ -70,20 +70,13 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
     assert (tmp_path / "map.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_demo_shows_a_hand_whose_fingers_stop_on_force(capsys):
-    main(["demo", "--no-pictures", "--seconds", "3.5"])
-    out = capsys.readouterr().out
-    assert "inspire_right" in out
-    assert "force_reached" in out
-
-
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (["hands", "inspire"], "no hand named 'inspire'; available: "),
         (["render", "reflex", "--pose", "victory"], "no pose named 'victory'"),
         (["render", "missing.toml"], "missing.toml: cannot be read"),
-        (["demo", "--seconds", "-1"], "--seconds is -1.0; wanted"),
+        (["demo", "--duration", "-1"], "--duration is -1.0; wanted"),
         (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
         (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
         (["touch", "press", "--hand", "reflex"], "a hand with pads: inspire_left, inspire_right"),
@@ -101,7 +94,9 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["hands", "scenes", "render", "touch", "demo", "bench", "info"])
+@pytest.mark.parametrize(
+    "verb", ["hands", "scenes", "render", "touch", "serve", "inspect", "command", "watch", "demo", "bench", "info"]
+)
 def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
     shown = subprocess.run(
         [sys.executable, "-m", "thenar.cli", verb, "--help"], capture_output=True, text=True, check=True

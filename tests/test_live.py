@@ -245,6 +245,26 @@ def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, a
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
+def test_the_demo_plays_until_somebody_commands(domain: int, port: int):
+    words = ["demo", "--domain", str(domain), "--modbus-port", str(port), "--json"]
+    demo = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
+    reach = ["--domain", str(domain), "--json"]
+    assert wait_until(lambda: domain in local_domains(), 20.0)
+
+    def grips() -> bool:
+        return 3 in json.loads(run_thenar("watch", "state", *reach).stdout)["status"]
+
+    assert wait_until(grips, 15.0)  # stopped on the ball
+    touch = json.loads(run_thenar("watch", "touch", *reach).stdout)
+    assert max(np.max(pad) for pad in touch.values()) > 200
+    opened = json.loads(run_thenar("command", "inspire_right", "--close", "0", *reach).stdout)
+    assert min(opened["angle"][:4]) > 950
+    time.sleep(4.0)
+    assert min(json.loads(run_thenar("watch", "state", *reach).stdout)["angle"][:4]) > 950
+    demo.send_signal(signal.SIGINT)
+    assert demo.wait(timeout=10) == 0
+
+
 def test_nothing_listens_outside_the_chosen_interface(domain: int, port: int):
     peer = PEERS / "list_sockets.py"
     command = [sys.executable, str(peer), str(domain), str(port)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 import threading
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
@@ -18,7 +20,9 @@ from thenar.cli.show import console, make_table, print_json
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
-    from thenar.twin.live import Health
+    from thenar.twin.live import Health, LiveTwin
+
+PLAY_BEAT_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Serve:
 
     thenar serve
 
-    thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene table
+    thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene in_hand
 
     thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
 
@@ -38,7 +42,7 @@ class Serve:
 
     hands: str = "inspire_left,inspire_right"
     """Hands, separated by commas."""
-    scene: str = "table"
+    scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
     wire: str = "inspire,dfx,modbus"
     """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus."""
@@ -62,6 +66,8 @@ class Serve:
     """Of every random number."""
     duration: float = 0.0
     """Seconds to run; 0 runs until Ctrl-C."""
+    play: bool = False
+    """Let the hands open and close by themselves until somebody commands them."""
     json: bool = False
     """Print the health as JSON when it ends, and nothing else."""
 
@@ -89,6 +95,8 @@ class Serve:
             seed=self.seed,
         )
         with twin:
+            if self.play:
+                threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
             until_s = time.perf_counter() + self.duration if self.duration else float("inf")
             if self.json:
                 _wait(stop, until_s)
@@ -102,6 +110,26 @@ class Serve:
             print_json(asdict(health))
         else:
             console.print("stopped; every topic is disposed and every port closed")
+
+
+def _play(twin: LiveTwin, stop: threading.Event) -> None:
+    """Thumb round, fingers closed, fingers open, again and again; the first real command ends it."""
+    from thenar.signals import HandCommand
+
+    hands = twin.world.hand_names
+    around = {
+        hand: np.array([a.name == "thumb_rotation" for a in twin.world.hand(hand).actuators], dtype=float)
+        for hand in hands
+    }
+    for beat in itertools.count():
+        if not twin.running or any(twin.health().hands[hand].sender not in ("", "power-on") for hand in hands):
+            return
+        closed = 0.75 if beat % 2 else 0.05
+        for hand in hands:
+            grip = HandCommand.closing(np.maximum(closed, around[hand]), speed=0.3, force_limit_n=3.0)
+            twin.ask(lambda world, hand=hand, grip=grip: world.command(hand, grip))
+        if stop.wait(PLAY_BEAT_S):
+            return
 
 
 def _names(text: str) -> list[str]:

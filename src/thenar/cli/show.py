@@ -19,7 +19,6 @@ from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
-    from thenar.signals import HandState
     from thenar.wire.counts import Readings
 
 console = Console()
@@ -69,37 +68,6 @@ def quantity(option: str, text: str, unit: str, factor: float) -> float:
         return float(text.strip().removesuffix(unit)) * factor
     except ValueError:
         raise BadValue(option, text, f"a number of {unit}, such as 1.5{unit}") from None
-
-
-def known(value: float, style: str) -> str:
-    """A number, or a dash for what this hand does not measure."""
-    return "-" if math.isnan(value) else style.format(value)
-
-
-def state_table(spec: HandSpec, state: HandState, grip_n: float) -> Table:
-    """A hand's state as a table that can be redrawn."""
-    from thenar.signals import MotorError, MotorStatus
-
-    title = f"{spec.name}   t = {state.stamp_s:.2f} s   force on the ball {grip_n:.2f} N"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("motor", "closed", "N", "A", "°C"):
-        table.add_column(column, justify="left" if column in ("motor", "closed") else "right", no_wrap=True)
-    table.add_column("status", no_wrap=True, min_width=16)
-    for n, actuator in enumerate(spec.actuators):
-        stroke = actuator.closed_rad - actuator.open_rad
-        closed = (state.angle_rad[n] - actuator.open_rad) / stroke if stroke else 0.0
-        bar = "█" * round(12 * min(max(closed, 0.0), 1.0))
-        status = MotorStatus(state.status[n]).name.lower()
-        error = f" ({MotorError(state.error[n]).name})".lower() if state.error[n] else ""
-        table.add_row(
-            actuator.name,
-            f"{bar:<12} {abs(round(100 * closed)):4d} %",
-            f"{state.force_n[n]:.2f}",
-            known(state.current_a[n], "{:.2f}"),
-            known(state.temperature_c[n], "{:.1f}"),
-            status + error,
-        )
-    return table
 
 
 def heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:

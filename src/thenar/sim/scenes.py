@@ -116,6 +116,26 @@ SCENES = {
             "none": Mount(pos_m=(0.0, 0.0, 0.30), rpy_rad=PALM_DOWN, driven=True),
         },
     ),
+    "in_hand": Scene(
+        summary="Hands palm up with something in them, a ball on the right and a can on the left: closing grips it.",
+        props=(
+            Sphere(name="ball", radius_m=0.030, mass_kg=0.06, pos_m=(0.15, 0.04, 0.032), colour=YELLOW),
+            Cylinder(
+                name="can",
+                radius_m=0.022,
+                length_m=0.10,
+                mass_kg=0.08,
+                pos_m=(-0.15, 0.035, 0.024),
+                rpy_rad=(0.0, math.pi / 2, 0.0),
+                colour=BLUE,
+            ),
+        ),
+        mounts={
+            "right": Mount(pos_m=(0.15, 0.0, 0.0)),
+            "left": Mount(pos_m=(-0.15, 0.0, 0.0)),
+            "none": Mount(pos_m=(0.15, 0.0, 0.0)),
+        },
+    ),
     "palm_drop": Scene(
         summary="Cubes above an open palm, about to fall into it.",
         props=tuple(

@@ -49,8 +49,8 @@ class SolidReader:
         self._field = np.concatenate(fields) if fields else np.zeros(0)
 
     def read(self, data: mujoco.MjData, *, stamp_s: float) -> SolidContacts:
-        """Contacts of the last step."""
-        solids = self._solids
+        """Contacts of the last step, as copies: the reader of them may be on another thread."""
+        solids = self._solids.copy()
         contact = data.contact
         solids["pos_m"] = data.geom_xpos
         solids["R"] = data.geom_xmat.reshape(-1, 3, 3)
@@ -63,12 +63,12 @@ class SolidReader:
         return SolidContacts(
             stamp_s=stamp_s,
             solids=solids,
-            body_pos_m=data.xpos,
-            body_R=data.xmat.reshape(-1, 3, 3),
+            body_pos_m=data.xpos.copy(),
+            body_R=data.xmat.reshape(-1, 3, 3).copy(),
             planes=self._planes,
             field_m=self._field,
             pair=contact.geom.astype(np.int64),
-            position_m=contact.pos,
+            position_m=contact.pos.copy(),
             normal=np.ascontiguousarray(frame[:, 0]),
             force_n=force,
         )

@@ -120,7 +120,7 @@ def gather(
     return count
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def feel(
     pair: IntArray,
     position: FloatArray,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import sys
 import threading
 import time
@@ -16,8 +17,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
-from thenar.twin.world import World
+from thenar.signals import HandSettings, HandState, Request, SolidContacts, TouchFrame
+from thenar.twin.world import World, warm_up_touch
 from thenar.wire.inbox import LinkHealth
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 
 class Link(Protocol):
-    """What moves requests in and readings out. Its methods are called on the loop's thread."""
+    """What moves requests in and readings out."""
 
     @property
     def wire(self) -> str:
@@ -47,7 +48,7 @@ class Link(Protocol):
         ...
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
-        """Send the skin of each hand that has one."""
+        """Send the skin of each hand that has one; on a thread of its own."""
         ...
 
     def health(self) -> LinkHealth:
@@ -138,7 +139,10 @@ class LiveTwin:
                 raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
         self.world, self.links = world, tuple(links)
         self.state_hz, self.touch_hz = state_hz, touch_hz
-        self._skins = tuple(name for name in world.hand_names if world.hand(name).pads)
+        self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
+        world.reads_skins = False  # this loop does
+        self._to_feel: queue.Queue[SolidContacts | None] = queue.Queue(maxsize=2)
+        self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
         self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._commanded = {name: _Commanded() for name in world.hand_names}
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
@@ -167,6 +171,7 @@ class LiveTwin:
         self._warm_up()
         self._began_s = self._measured_s = time.perf_counter()
         self._thread.start()
+        self._toucher.start()
         if self._tell is not None:
             self._teller.start()
 
@@ -175,6 +180,8 @@ class LiveTwin:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
+            self._to_feel.put(None)
+            self._toucher.join()
         if self._teller.ident is not None:
             self._teller.join()
         for link in self.links:
@@ -240,8 +247,9 @@ class LiveTwin:
         self._latencies_s.clear()
         self.world.advance(self.world.timestep_s)
         self._publish_state()
-        if self.touch_hz:
-            self._publish_touch()
+        if self._skins:
+            warm_up_touch()
+            self._publish_touch(self.world.solid_contacts())
 
     def _keep_telling(self) -> None:
         while not self._stopping.wait(TELL_EVERY_S):
@@ -288,10 +296,10 @@ class LiveTwin:
                 next_state_s += 1.0 / self.state_hz
                 self._publish_state()
                 self._states += 1
-            if self.touch_hz and self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
+            if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
                 next_touch_s += 1.0 / self.touch_hz
-                self._publish_touch()
-                self._touches += 1
+                with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
+                    self._to_feel.put_nowait(self.world.solid_contacts())
             self._measured_s = max(time.perf_counter(), due_s)
 
     def _step(self, tick_s: float) -> None:
@@ -338,7 +346,17 @@ class LiveTwin:
         for link in self.links:
             link.publish_state(hands)
 
-    def _publish_touch(self) -> None:
-        frames = {name: self.world.touch(name) for name in self._skins}
+    def _keep_feeling(self) -> None:
+        """Work out what skins feel beside the physics, which goes on meanwhile."""
+        try:
+            while (contacts := self._to_feel.get()) is not None:
+                self._publish_touch(contacts)
+                self._touches += 1
+        except BaseException as error:
+            self._failure = error
+            self._stopping.set()
+
+    def _publish_touch(self, contacts: SolidContacts) -> None:
+        frames = {name: self.world.skin(name).feel_and_deliver(contacts) for name in self._skins}
         for link in self.links:
             link.publish_touch(frames)

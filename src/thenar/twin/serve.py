@@ -23,7 +23,7 @@ def serve(
     hands: str | Sequence[str],
     *,
     wires: Sequence[str] = ("inspire",),
-    scene: str | Scene = "table",
+    scene: str | Scene = "in_hand",
     props: Iterable[Prop] = (),
     domain: int = 1,
     interface: str = "lo",

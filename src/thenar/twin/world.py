@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +11,14 @@ import numpy as np
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.signals import TouchFrame
+from thenar.signals import SolidContacts, TouchFrame
 from thenar.sim import world as physics
-from thenar.sim.props import Prop
+from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.solids import SolidReader
 from thenar.touch.calibration import PROFILES, Calibration, load_calibration
 from thenar.touch.hand_touch import HandTouch
-
-
-@dataclass(kw_only=True)
-class _Sense:
-    """One hand's skin and the readings that are on their way."""
-
-    touch: HandTouch
-    period_s: float
-    latency_s: float
-    next_s: float
-    frames: deque[TouchFrame]
+from thenar.twin.skin import Skin
 
 
 class World(physics.World):
@@ -66,13 +54,15 @@ class World(physics.World):
             skin: Calibration of a hand's skin by hand name, as a value or a TOML file; the others have that of the
                 profile.
         """
-        self._senses: dict[str, _Sense] = {}
+        self._skins: dict[str, Skin] = {}
+        self.reads_skins = True
+        """False leaves it to others to read skins that have a rate of their own."""
         super().__init__(
             hands, props=props, scene=scene, mounts=mounts, timestep_s=timestep_s, seed=seed, profile=profile
         )
         self._reader = SolidReader(self.model)
-        self._skin = dict(skin or {})
-        for hand in self._skin:
+        self._calibrations = dict(skin or {})
+        for hand in self._calibrations:
             self._seat(hand)
 
     def touch(self, hand: str) -> TouchFrame:
@@ -81,36 +71,43 @@ class World(physics.World):
         An ideal skin is read at this instant. A measured one is read at its own rate from the first call on, and the
         newest reading that has arrived by now is returned.
         """
-        if hand not in self._senses:
-            self._senses[hand] = self._sense(hand)
-        sense = self._senses[hand]
-        if sense.period_s == 0.0:
-            return self._read(sense)
-        if not sense.frames:
-            self._sample(sense)
-        arrived = [frame for frame in sense.frames if frame.stamp_s <= self.time_s - sense.latency_s + 1e-9]
-        return arrived[-1] if arrived else sense.frames[0]
+        skin = self.skin(hand)
+        if skin.period_s == 0.0:
+            return skin.feel(self.solid_contacts())
+        if not skin.read_before:
+            self._sample(skin)
+        return skin.arrived(self.time_s)
+
+    def skin(self, hand: str) -> Skin:
+        """The skin of a hand; a hand without one is refused."""
+        if hand not in self._skins:
+            self._skins[hand] = self._make_skin(hand)
+        return self._skins[hand]
+
+    def solid_contacts(self) -> SolidContacts:
+        """Contacts of the last step, as skins need them; a copy that stays when the world goes on."""
+        return self._reader.read(self.data, stamp_s=self._contacts_s)
 
     def windows(self, hand: str) -> list[dict[str, Any]]:
         """How the skin's last frame was solved, see `HandTouch.windows`; empty before the first `touch`."""
         self._seat(hand)
-        return self._senses[hand].touch.windows() if hand in self._senses else []
+        return self._skins[hand].windows() if hand in self._skins else []
 
     def advance(self, seconds: float) -> None:
         """Let simulated time pass; skins that are read at a rate of their own are read on the way."""
-        ticking = [sense for sense in self._senses.values() if sense.period_s > 0.0 and sense.frames]
-        if not ticking or not (isinstance(seconds, (int, float)) and math.isfinite(seconds)):
+        ticking = [skin for skin in self._skins.values() if skin.period_s > 0.0 and skin.read_before]
+        if not self.reads_skins or not ticking or not (isinstance(seconds, (int, float)) and math.isfinite(seconds)):
             super().advance(seconds)
             return
         end_s = self.time_s + self._owed_s + seconds
         while True:
-            due_s = min(sense.next_s for sense in ticking)
+            due_s = min(skin.next_s for skin in ticking)
             if due_s > end_s + 1e-9:
                 break
             super().advance(max(0.0, due_s - self.time_s - self._owed_s))
-            for sense in ticking:
-                if sense.next_s <= due_s + 1e-9:
-                    self._sample(sense)
+            for skin in ticking:
+                if skin.next_s <= due_s + 1e-9:
+                    self._sample(skin)
         super().advance(max(0.0, end_s - self.time_s - self._owed_s))
 
     def reset(self) -> None:
@@ -124,34 +121,31 @@ class World(physics.World):
         self._forget()
 
     def _forget(self) -> None:
-        for sense in self._senses.values():
-            sense.touch.forget()
-            sense.frames.clear()
+        for skin in self._skins.values():
+            skin.forget()
 
-    def _read(self, sense: _Sense) -> TouchFrame:
-        return sense.touch.feel(self._reader.read(self.data, stamp_s=self._contacts_s))
+    def _sample(self, skin: Skin) -> None:
+        skin.feel(self.solid_contacts())
+        skin.next_s = self.time_s + skin.period_s
 
-    def _sample(self, sense: _Sense) -> None:
-        sense.frames.append(self._read(sense))
-        sense.next_s = self.time_s + sense.period_s
-
-    def _sense(self, hand: str) -> _Sense:
+    def _make_skin(self, hand: str) -> Skin:
         spec = self.hand(hand)
         if not spec.pads:
             raise BadValue("hand", hand, "a hand with pads; this one has none")
-        calibration = self._skin.get(hand, PROFILES[self.profile])
+        calibration = self._calibrations.get(hand, PROFILES[self.profile])
         if isinstance(calibration, (str, Path)):
             calibration = load_calibration(Path(calibration), spec, base=PROFILES[self.profile])
         solids = {
             link.name: self.model.geom(f"{hand}/{link.name}_skin").id for link in spec.links if link.skin is not None
         }
         bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
-        period_s = 1.0 / calibration.rate_hz  # 0 for a skin that is read whenever asked
-        on_the_way = 2 + math.ceil(calibration.latency_s / period_s) if period_s else 1
-        return _Sense(
-            touch=HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed),
-            period_s=period_s,
-            latency_s=calibration.latency_s,
-            next_s=0.0,
-            frames=deque(maxlen=on_the_way),
-        )
+        touch = HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed)
+        return Skin(touch, calibration)
+
+
+def warm_up_touch() -> None:
+    """Load the compiled code of touch, so that the first contact of a running twin is not late."""
+    ball = Sphere(radius_m=0.03, pos_m=(0.0, 0.04, 0.031))
+    world = World("inspire_right", props=[ball], profile="ideal")
+    world.advance(0.1)  # the ball settles in the palm
+    world.touch("inspire_right")

@@ -1,0 +1,193 @@
+"""The live twin measured: does it keep time while clients of every kind talk to it, and what does a message cost."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import resource
+import time
+from dataclasses import dataclass
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thenar import hands
+from thenar.errors import ThenarError
+from thenar.twin.serve import serve
+from thenar.wire import codec_inspire, idl
+from thenar.wire.client_modbus import ModbusHand
+from thenar.wire.codec_inspire import Ctrl, Mode, TouchLayout
+from thenar.wire.link_dds import DdsNode
+from thenar.wire.link_inspire import InspireClient
+from thenar.wire.survey import local_domains
+
+BOTH = ("inspire_left", "inspire_right")
+COMMAND_HZ = 100.0
+POLL_HZ = 25.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Soak:
+    """A run with both hands grasping, a DDS client at 100 Hz on each and a Modbus client polling each."""
+
+    minutes: float
+    real_time_factor: float
+    ticks: int
+    late_percent: float
+    """Ticks that began more than 5 ms late."""
+    worst_late_ms: float
+    state_hz: float
+    touch_hz: float
+    command_median_ms: float
+    """From a command's arrival to the motors seeing it."""
+    command_p99_ms: float
+    client_states_hz: float
+    """State messages that reached the DDS clients, per second and hand."""
+    client_touches_hz: float
+    memory_growth_mb: float
+    """Of the twin's process, after the first tenth of the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageCost:
+    """Encoding and writing one touch message, in one run, on the same writer."""
+
+    ours_us: float
+    library_us: float
+    ratio: float
+
+
+def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
+    """Our encoder and raw write against the DDS library's own objects, with a reader in another process."""
+    layout = TouchLayout.of(hands.load("inspire_right"))
+    taxels = np.arange(1062) % 4096
+    domain = _free_domain()
+    with DdsNode(domain=domain) as node, _process(_read_touch, domain):
+        out = node.writer(codec_inspire.topic("touch", "right"), idl.InspireTouch)
+        until_s = time.perf_counter() + 20.0
+        while not out.readers:
+            if time.perf_counter() > until_s:
+                raise ThenarError("no reader came; is loopback up?")
+            time.sleep(0.05)
+        words = codec_inspire.touch_words(layout, taxels).tolist()
+        firsts = np.cumsum((0, *layout.sizes))
+        fields = {
+            name: words[first : first + size]
+            for (name, _), first, size in zip(codec_inspire.TOUCH_FIELDS, firsts, layout.sizes, strict=False)
+        }
+
+        def ours() -> None:
+            out.write(codec_inspire.encode_touch(layout, taxels))
+
+        def library() -> None:
+            out.writer.write(idl.InspireTouch(**fields))
+
+        best = {ours: np.inf, library: np.inf}
+        for _ in range(rounds):
+            for call in best:
+                began_s = time.perf_counter()
+                for _ in range(messages):
+                    call()
+                best[call] = min(best[call], (time.perf_counter() - began_s) / messages)
+    return MessageCost(
+        ours_us=round(1e6 * best[ours], 1),
+        library_us=round(1e6 * best[library], 1),
+        ratio=round(best[library] / best[ours], 2),
+    )
+
+
+def soak(minutes: float) -> Soak:
+    """Run the twin with clients that never rest."""
+    domain, port = _free_domain(), random.randrange(20000, 30000)
+    with serve(
+        BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, state_hz=100.0, touch_hz=100.0
+    ) as twin:
+        with _process(_command, domain) as heard, _process(_poll, port):
+            time.sleep(6.0 * minutes)
+            early_mb = _memory_mb()
+            time.sleep(54.0 * minutes)
+            health, late_mb = twin.health(), _memory_mb()
+        states, touches, talked_s = heard.recv()
+    return Soak(
+        minutes=minutes,
+        real_time_factor=round(health.real_time_factor, 6),
+        ticks=health.ticks,
+        late_percent=round(100.0 * health.late_ticks / health.ticks, 4),
+        worst_late_ms=round(1e3 * health.worst_late_s, 2),
+        state_hz=round(health.state_hz[1], 3),
+        touch_hz=round(health.touch_hz[1], 3),
+        command_median_ms=round(1e3 * health.command_latency_s[0], 3),
+        command_p99_ms=round(1e3 * health.command_latency_s[1], 3),
+        client_states_hz=round(states / talked_s, 2),
+        client_touches_hz=round(touches / talked_s, 2),
+        memory_growth_mb=round(late_mb - early_mb, 2),
+    )
+
+
+def _command(domain: int, stop: Event, answer: Any) -> None:
+    """A DDS client of both hands: opens and closes them at 100 Hz and counts what it hears."""
+    with DdsNode(domain=domain, name="bench client") as node:
+        clients = [InspireClient(node, hands.load(name)) for name in BOTH]
+        for client in clients:
+            client.wait_until_heard(10.0)
+        began_s = time.perf_counter()
+        before = [(client.state_messages, client.touch_messages) for client in clients]
+        beat = 0
+        while not stop.is_set():
+            beat += 1
+            angle = 250 if (beat // 300) % 2 else 900
+            for client in clients:
+                client.send(Ctrl(angle=[angle] * 5 + [100], speed=[400] * 6, mode=Mode.ANGLE | Mode.SPEED))
+            time.sleep(max(0.0, began_s + beat / COMMAND_HZ - time.perf_counter()))
+        talked_s = time.perf_counter() - began_s
+        states = sum(c.state_messages - b[0] for c, b in zip(clients, before, strict=True)) / len(clients)
+        touches = sum(c.touch_messages - b[1] for c, b in zip(clients, before, strict=True)) / len(clients)
+    answer.send((states, touches, talked_s))
+
+
+def _poll(port: int, stop: Event, answer: Any) -> None:
+    """A Modbus client of both hands that reads every register, again and again."""
+    lines = [ModbusHand(hands.load(name), host="127.0.0.1", port=port + n) for n, name in enumerate(BOTH)]
+    while not stop.is_set():
+        for line in lines:
+            line.readings()
+            line.taxel_counts()
+        time.sleep(1.0 / POLL_HZ)
+    for line in lines:
+        line.close()
+    answer.send(None)
+
+
+def _read_touch(domain: int, stop: Event, answer: Any) -> None:
+    with DdsNode(domain=domain, name="bench reader") as node:
+        node.reader(codec_inspire.topic("touch", "right"), idl.InspireTouch, lambda *_: None)
+        stop.wait()
+    answer.send(None)
+
+
+@contextlib.contextmanager
+def _process(work: Any, *words: Any) -> Any:
+    """Run a client in a process of its own; what it answers at the end can be received."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    stop = spawn.Event()
+    process = spawn.Process(target=work, args=(*words, stop, theirs), daemon=True)
+    process.start()
+    try:
+        yield ours
+    finally:
+        stop.set()
+        process.join(timeout=20.0)
+
+
+def _memory_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def _free_domain() -> int:
+    return random.Random(os.getpid()).choice(sorted(set(range(20, 200)) - local_domains()))
