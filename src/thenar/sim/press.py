@@ -126,7 +126,8 @@ def press(
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
-    spec = build_spec(hand)
+    plain = replace(hand, links=tuple(replace(x, looks=()) for x in hand.links))  # looks only cost time
+    spec = build_spec(plain)
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
         spec.delete(element)
     spec.option.timestep = TIMESTEP_S

@@ -158,10 +158,10 @@ def _on_taxels(
     body = pressed.contacts.solids[pressed.skin_solids[pad.link]]["body"]
     R, origin = pressed.contacts.body_R[body], pressed.contacts.body_pos_m[body]
     total = np.zeros(u.shape)
+    across = v + (offsets * pad.col_pitch_m)[:, None, None]
     for du in offsets * pad.row_pitch_m:
-        for dv in offsets * pad.col_pitch_m:
-            places, normals = points_on_skin(hand, pad, u + du, v + dv)
-            away = places @ R.T + origin - pressed.point_m
-            facing = (normals @ R.T) @ pressed.normal > 0.0
-            total += np.where(facing, pressure(away @ e1, away @ e2), 0.0)
+        places, normals = points_on_skin(hand, pad, np.broadcast_to(u + du, across.shape), across)
+        away = places @ R.T + origin - pressed.point_m
+        facing = (normals @ R.T) @ pressed.normal > 0.0
+        total += np.where(facing, pressure(away @ e1, away @ e2), 0.0).sum(axis=0)
     return total / points**2
