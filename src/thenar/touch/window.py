@@ -29,7 +29,7 @@ SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
 LOOK_FOR_EDGES = 8  # every so many frames of a lasting contact
 SNAPPED = 0.1  # of a cell: an edge this near to a cell border needs no new snap
 PASSES = 8
-FULL, EMPTY = 0.97, 0.55  # share of the window's side that the patch should take
+SNUG, EMPTY = 0.8, 0.55  # least share of the window's side that the patch should take: when fitted, and later on
 
 WORK = (6, 2 * LARGEST_GRID * LARGEST_GRID)
 """Shape of the scratch memory of a window."""
@@ -381,7 +381,8 @@ def solve_window(
         for side in range(4):  # a patch may end with the window where it ends with the solid
             touches = touches or (at_border[side] and window.cut[side] == 0)
             is_cut = is_cut or window.cut[side] != 0
-        small = rows < EMPTY * grid or cols < EMPTY * grid
+        least = (EMPTY if warm else SNUG) * grid
+        small = rows < least or cols < least
         if is_cut and warm and not touches:
             break
         if window.passes >= PASSES:
@@ -400,7 +401,7 @@ def solve_window(
         wide_u, wide_v = (rows + grow) * cell_u, (cols + grow) * cell_v
         new_aspect = nearest_aspect(wide_v / wide_u)
         new_cell = max(wide_u, wide_v / ASPECTS[new_aspect]) / grid * 1.02
-        if not touches and new_aspect == window.aspect and new_cell > 0.8 * window.cell_m:
+        if not touches and new_aspect == window.aspect and new_cell > (0.8 if warm else 0.93) * window.cell_m:
             break
         window.u_m += ((i1 + i2) / 2.0 - half) * cell_u
         window.v_m += ((j1 + j2) / 2.0 - half) * cell_v

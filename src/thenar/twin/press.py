@@ -53,8 +53,12 @@ def press_pad(
     mass_kg: float = 0.05,
     solref: tuple[float, float] | None = None,
     grid: int = SMOOTH_GRID,
+    peers: bool = False,
 ) -> PadPress:
-    """Press on a pad at chart coordinates ``at_m`` (along rows and columns from its centre)."""
+    """Press on a pad at chart coordinates ``at_m`` (along rows and columns from its centre).
+
+    With ``peers`` the engine's own touch sensors are read too, see `Pressed.peers`.
+    """
     pad = hand.pad(pad_name)
     points, normals = points_on_skin(hand, pad, np.array([at_m[0]]), np.array([at_m[1]]))
     pressed = press(
@@ -67,6 +71,7 @@ def press_pad(
         spin_rad=spin_rad,
         mass_kg=mass_kg,
         solref=solref,
+        peers_on=pad if peers else None,
     )
     contacts = pressed.contacts
     touch = HandTouch(
