@@ -319,10 +319,14 @@ class Bench:
     thenar bench
 
     thenar bench --minutes 1 --json
+
+    thenar bench --minutes 0 --out docs/bench
     """
 
     minutes: float = 10.0
-    """Simulated minutes of random commands for every hand."""
+    """Simulated minutes of random commands for every hand; 0: none."""
+    out: Path | None = None
+    """Folder for the touch tables (Markdown) and their plot (SVG)."""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -330,14 +334,17 @@ class Bench:
         """Measure and print."""
         from thenar.sim import bench
         from thenar.twin import bench as touch_bench
+        from thenar.twin.bench_report import write_touch_report
 
-        if not 0.0 < self.minutes < 1e4:
-            raise BadValue("--minutes", self.minutes, "minutes above 0, below 10000")
+        if not 0.0 <= self.minutes < 1e4:
+            raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")
         speed = [asdict(row) for row in bench.measure_speed()]
-        cost = [asdict(row) for row in touch_bench.measure_cost()]
-        accuracy = [asdict(row) for row in touch_bench.measure_accuracy()]
+        costs, accuracies = touch_bench.measure_cost(), touch_bench.measure_accuracy()
+        cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
+        written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         soaks = []
-        for name in track(hands.names(), description="Soaking", console=console, disable=self.json):
+        soaked = hands.names() if self.minutes > 0.0 else ()
+        for name in track(soaked, description="Soaking", console=console, disable=self.json):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
         if self.json:
             _print_json({"speed": speed, "touch_cost": cost, "touch_accuracy": accuracy, "soak": soaks})
@@ -345,7 +352,10 @@ class Bench:
         _print_table("World.advance beside a bare mj_step loop on the same model, one core", speed)
         _print_table("Touch: time of a frame", cost)
         _print_table("Touch: difference to contact theory in percent (relative L2), same presses", accuracy)
-        _print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
+        if soaks:
+            _print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
+        for path in written:
+            console.print(f"wrote {path}")
 
 
 @dataclass(frozen=True)
