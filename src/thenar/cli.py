@@ -334,7 +334,7 @@ class Bench:
         """Measure and print."""
         from thenar.sim import bench
         from thenar.twin import bench as touch_bench
-        from thenar.twin.bench_report import write_touch_report
+        from thenar.twin.bench_report import short_rows, write_touch_report
 
         if not 0.0 <= self.minutes < 1e4:
             raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")
@@ -344,14 +344,15 @@ class Bench:
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         soaks = []
         soaked = hands.names() if self.minutes > 0.0 else ()
-        for name in track(soaked, description="Soaking", console=console, disable=self.json):
+        for name in track(soaked, description="Soaking", console=console, disable=self.json or not soaked):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
         if self.json:
             _print_json({"speed": speed, "touch_cost": cost, "touch_accuracy": accuracy, "soak": soaks})
             return
         _print_table("World.advance beside a bare mj_step loop on the same model, one core", speed)
         _print_table("Touch: time of a frame", cost)
-        _print_table("Touch: difference to contact theory in percent (relative L2), same presses", accuracy)
+        title = "Touch: median difference to contact theory in percent (relative L2), same presses"
+        _print_table(title, short_rows(accuracies))
         if soaks:
             _print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
         for path in written:

@@ -51,6 +51,23 @@ def accuracy_table(rows: Sequence[Accuracy]) -> str:
     return _table(head, body)
 
 
+def short_rows(rows: Sequence[Accuracy]) -> list[dict[str, object]]:
+    """The same for a terminal, which is narrow."""
+    return [
+        {
+            "press": row.press,
+            "ours": row.ours_median,
+            "99 %": row.ours_p99,
+            "tactile": row.tactile_median,
+            "soft": row.tactile_soft_median,
+            "grid": row.touch_grid_median,
+            "point": row.point_bin_median,
+            "Gauss": row.gaussian_median,
+        }
+        for row in rows
+    ]
+
+
 def cost_table(rows: Sequence[Cost]) -> str:
     """Markdown: time of a frame."""
     return _table(["world", "windows", "ms a frame"], [[r.what, str(r.windows), f"{r.us / 1e3:.2f}"] for r in rows])
