@@ -25,6 +25,7 @@ ROUNDS = 2
 BLOCKS = 8  # a side: how finely neighbours see each other
 SPREAD_M = 1e-3  # contact points this far apart in both directions fix the tilt of a flat contact
 MOST_GROUPS = 96
+MOST_PIECES = 4  # of a cell
 CELLS = LARGEST_GRID * LARGEST_GRID
 
 GROUP = np.dtype(
@@ -493,22 +494,30 @@ def _deposit(
                 u2, v2, _ = chart(pad, x + ax, y + ay, z + az)
                 u3, v3, _ = chart(pad, x - bx, y - by, z - bz)
                 u4, v4, _ = chart(pad, x + bx, y + by, z + bz)
-                du = 0.5 * math.hypot(u2 - u1, u4 - u3)
-                dv = 0.5 * math.hypot(v2 - v1, v4 - v3)
-                taken += _overlap(
-                    pad,
-                    cu,
-                    cv,
-                    du,
-                    dv,
-                    cell_n,
-                    steeper,
-                    _along(pad, friction, cv),
-                    load_n,
-                    normal_n,
-                    shear_n,
-                    moment_nm[q],
-                )
+                # A long cell that lies askew in the chart is laid down in pieces: it is not the box around it.
+                long_u, long_v, short_u, short_v = u2 - u1, v2 - v1, u4 - u3, v4 - v3
+                if hu < hv:
+                    long_u, long_v, short_u, short_v = short_u, short_v, long_u, long_v
+                box = math.hypot(long_u, short_u) * math.hypot(long_v, short_v)
+                pieces = min(MOST_PIECES, math.ceil(box / max(abs(long_u * short_v - long_v * short_u), 1e-18) - 0.5))
+                du = 0.5 * math.hypot(long_u / pieces, short_u)
+                dv = 0.5 * math.hypot(long_v / pieces, short_v)
+                for piece in range(pieces):
+                    along = (piece + 0.5) / pieces - 0.5
+                    taken += _overlap(
+                        pad,
+                        cu + along * long_u,
+                        cv + along * long_v,
+                        du,
+                        dv,
+                        cell_n / pieces,
+                        steeper,
+                        _along(pad, friction, cv),
+                        load_n,
+                        normal_n,
+                        shear_n,
+                        moment_nm[q],
+                    )
     return taken
 
 

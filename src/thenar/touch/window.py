@@ -389,8 +389,10 @@ def solve_window(
             break
         half = (grid - 1) / 2.0
         angle, longer = patch_axes(p, grid, cell_u, cell_v)
-        slanted = min(abs(math.sin(angle)), abs(math.cos(angle))) > 0.17
-        if longer > 2.2 and slanted and turned < 2 and rows * cols >= 9 and (not warm or touches or small):
+        slant = min(abs(math.sin(angle)), abs(math.cos(angle)))
+        # A thin patch must lie straighter: from end to end it may stray by a cell.
+        slanted = slant > 0.17 or slant * max(rows * cell_u, cols * cell_v) > min(cell_u, cell_v)
+        if longer > 2.2 and slanted and turned < 3 and rows * cols >= 9 and (not warm or touches or small):
             turned += 1
             _turn(window, p, grid, cell_u, cell_v, angle, touches)
             warm = False
