@@ -1,4 +1,4 @@
-"""MuJoCo's own touch sensors on a pad's taxels, for comparison: `tactile` (depths) and `touch_grid` (contact points)."""
+"""MuJoCo's own touch sensors on a pad's taxels, to compare with: `tactile` (depths) and `touch_grid` (points)."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ def add_peer_sensors(spec: mujoco.MjSpec, hand: HandSpec, pad: Pad) -> None:
     """Give a pad both sensors, each set up as well for it as it can be."""
     body = spec.body(pad.link)
     spec.add_mesh(name=TACTILE, **_taxel_mesh(hand, pad))
-    body.add_geom(
-        name=TACTILE, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=TACTILE, contype=0, conaffinity=0, mass=0.0
-    )
+    body.add_geom(name=TACTILE, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=TACTILE, contype=0, conaffinity=0, mass=0.0)
     spec.add_sensor(
         name=TACTILE,
         type=mujoco.mjtSensor.mjSENS_TACTILE,
@@ -51,9 +49,7 @@ def add_peer_sensors(spec: mujoco.MjSpec, hand: HandSpec, pad: Pad) -> None:
     far = FAR * max(along, across)
     # The sensor looks along -z; its x counts columns and its y rows.
     R = np.column_stack([np.cross(e_u, -normal), e_u, -normal])
-    body.add_site(
-        name=GRID, pos=list(np.asarray(pad.centre_m) - far * normal), quat=list(quat_wxyz_from_matrix(R))
-    )
+    body.add_site(name=GRID, pos=list(np.asarray(pad.centre_m) - far * normal), quat=list(quat_wxyz_from_matrix(R)))
     spec.activate_plugin(GRID_PLUGIN)
     half_deg = [math.degrees(math.atan2(side / 2, far)) for side in (across, along)]
     plugin = spec.add_plugin(name=GRID, plugin_name=GRID_PLUGIN, active=True)

@@ -91,7 +91,9 @@ def accuracy_plot(rows: Sequence[Accuracy]) -> str:
     ]
     for number, (_, name, colour) in enumerate(METHODS):
         x, y = 12 + (number % 3) * 270, 44 + (number // 3) * 18
-        parts.append(f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}"/><text x="{x + 16}" y="{y}">{name}</text>')
+        parts.append(
+            f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}"/><text x="{x + 16}" y="{y}">{name}</text>'
+        )
     for tick in (0.3, 1, 3, 10, 30, 100, 300, 1000):
         x = _x(tick)
         parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{bottom}" stroke="#ddd"/>')
