@@ -231,14 +231,51 @@ def test_the_map_does_not_depend_on_mass_or_softness_of_the_engines_contact(spec
         assert relative(other, maps[0]) < allowed
 
 
-@pytest.mark.parametrize("v_mm", [3.0, 4.5, 5.6, 6.5, 8.0])
-def test_a_ball_that_slides_off_a_pads_edge_is_shared_with_bare_skin(v_mm: float):
-    result = press_pad(HAND, "index_top", parse_indenter("sphere:10mm"), force_n=2.0, at_m=(0.0, v_mm * 1e-3))
-    fine = fine_map(HAND, HAND.pad("index_top"), result, result.windows[0])
-    area = HAND.pad("index_top").row_pitch_m * HAND.pad("index_top").col_pitch_m
-    wanted = fine.sum() * area / 2.0
-    got = result.frame["index_top"].sum() * area / 2.0
+def share(hand: HandSpec, pad: str, result: PadPress) -> tuple[float, float]:
+    """What a pad carries of a press and what a fine grid says it should, as shares of the force."""
+    spec = hand.pad(pad)
+    per_taxel = spec.row_pitch_m * spec.col_pitch_m / result.frame.contact_n
+    fine = fine_map(hand, spec, result, result.windows[0], cells=64)
+    return result.frame[pad].sum() * per_taxel, fine.sum() * per_taxel
+
+
+@pytest.mark.parametrize(
+    ("pad", "at_mm"),
+    [
+        *(("index_top", (0.0, v_mm)) for v_mm in (3.0, 4.5, 5.6, 6.5, 8.0)),
+        ("index_tip", (0.0, 2.0)),
+        ("index_tip", (1.5, 2.5)),
+    ],
+)
+def test_a_ball_that_slides_off_a_pads_edge_is_shared_with_bare_skin(pad: str, at_mm: tuple[float, float]):
+    at = (1e-3 * at_mm[0], 1e-3 * at_mm[1])
+    result = press_pad(HAND, pad, parse_indenter("sphere:10mm"), force_n=2.0, at_m=at)
+    got, wanted = share(HAND, pad, result)
     assert got == pytest.approx(wanted, abs=0.005)
+
+
+@pytest.mark.parametrize("u_mm", [0.0, 1.5])
+def test_a_ball_across_two_pads_is_shared_between_them_and_the_strip_of_bare_skin(u_mm: float):
+    whole = HAND.pad("index_top")
+    apart = 3 * whole.row_pitch_m + 0.5e-3
+    halves = [
+        dataclasses.replace(
+            whole,
+            name=name,
+            rows=6,
+            centre_m=tuple(np.asarray(whole.centre_m) + side * apart * np.array(whole.row_axis)),
+        )
+        for name, side in (("first", -1.0), ("second", 1.0))
+    ]
+    hand = dataclasses.replace(HAND, pads=(*halves,))
+    at = (1e-3 * u_mm - apart, 0.0)  # from the middle of the second half
+    result = press_pad(hand, "second", parse_indenter("sphere:10mm"), force_n=3.0, at_m=at)
+    shares = {pad.name: share(hand, pad.name, result) for pad in halves}
+    for got, wanted in shares.values():
+        assert got == pytest.approx(wanted, abs=0.005)
+    assert 0.1 < result.frame.bare_skin_n / 3.0 < 0.3
+    if u_mm == 0.0:
+        assert shares["first"][0] == pytest.approx(shares["second"][0], abs=1e-6)
 
 
 def test_press_on_a_corner_taxel_lights_that_corner():
