@@ -16,7 +16,7 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
 from thenar.sim.bench import four_objects
 from thenar.sim.press import Indenter, parse_indenter
-from thenar.sim.props import Sphere
+from thenar.sim.props import Box, Sphere
 from thenar.twin.press import PadPress, press_pad
 from thenar.twin.world import World
 
@@ -83,6 +83,9 @@ def measure_cost() -> list[Cost]:
         _touch_cost("both hands, balls on six links each", _balls_on_fingers(both, 6)),
         _touch_cost("both hands, balls on seventeen places each", _balls_on_fingers(both, 17)),
         _touch_cost("both hands grasp four objects, a box on a palm among them", grasp),
+        _touch_cost(
+            "one hand, twelve boxes side by side on its palm", World("inspire_right", props=_boxes(), profile="ideal")
+        ),
     ]
 
 
@@ -102,6 +105,12 @@ def _balls_on_fingers(hands_: tuple[str, ...], per_hand: int) -> World:
             place = place + (size[0] + BALL_M - SUNK_M) * up / np.linalg.norm(up)
             balls.append(Sphere(radius_m=BALL_M, pos_m=(place[0], place[1], place[2]), fixed=True))
     return World(hands_, props=balls, profile="ideal")
+
+
+def _boxes() -> list[Box]:
+    """Twelve boxes on a palm, two millimetres apart: flat patches that all feel each other."""
+    places = [(0.012 * column - 0.018, 0.012 * row - 0.012) for column in range(4) for row in range(3)]
+    return [Box(size_m=(0.01, 0.01, 0.02), pos_m=(x, y, 0.0101), mass_kg=0.1) for x, y in places]
 
 
 def _touch_cost(what: str, world: World) -> Cost:
