@@ -12,8 +12,7 @@ from thenar.hands.spec import HandSpec, Pad
 
 FloatArray = NDArray[np.float64]
 
-ARC_NODES, ARC_WEIGHTS = (np.polynomial.legendre.leggauss(6)[k] for k in range(2))
-"""Where and how heavily the length of an arc is sampled, from -1 to 1."""
+ARC_POINTS = 6  # where the length of an arc is sampled
 NEWTON_STEPS = 8
 
 
@@ -113,9 +112,10 @@ def _on_ellipsoid(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) ->
         rest = k - 2 * t * m + c * m * m
         return 2 / rest**2 * np.hypot(k - c * m * m, 2 * m * (k - t * m))
 
-    m = np.tan(np.minimum(distance * k / 2, 1.2))
+    nodes, weights = np.polynomial.legendre.leggauss(ARC_POINTS)
+    m = np.tan(np.minimum(distance * k / 2, 1.2))  # exact on a ball
     for _ in range(NEWTON_STEPS):
-        arc = sum(w * pace(m * (1 + x) / 2) for x, w in zip(ARC_NODES, ARC_WEIGHTS, strict=True)) * m / 2
+        arc = sum(w * pace(m * (1 + x) / 2) for x, w in zip(nodes, weights, strict=True)) * m / 2
         m = np.maximum(m - (arc - distance) / pace(m), 0.0)
     advance = 2 * m / (k - 2 * t * m + c * m * m)
     local = np.concatenate([along * advance[..., None], -(advance * m)[..., None]], axis=-1)

@@ -11,6 +11,7 @@ from thenar.touch.skin import CYLINDER_CHART, chart
 from thenar.touch.solids import HIT, FloatArray, Record
 
 MOST_PIECES = 4  # of a cell
+LEAST_SIDE_M = 1e-9  # of a cell in a chart that sees it from the side
 
 
 @nb.njit(cache=True)
@@ -95,9 +96,10 @@ def deposit(
                 if hu < hv:
                     long_u, long_v, short_u, short_v = short_u, short_v, long_u, long_v
                 box = math.hypot(long_u, short_u) * math.hypot(long_v, short_v)
-                pieces = min(MOST_PIECES, math.ceil(box / max(abs(long_u * short_v - long_v * short_u), 1e-18) - 0.5))
-                du = 0.5 * math.hypot(long_u / pieces, short_u)
-                dv = 0.5 * math.hypot(long_v / pieces, short_v)
+                own = max(abs(long_u * short_v - long_v * short_u), 1e-18)
+                pieces = max(1, min(MOST_PIECES, math.ceil(box / own - 0.5)))
+                du = max(0.5 * math.hypot(long_u / pieces, short_u), LEAST_SIDE_M)
+                dv = max(0.5 * math.hypot(long_v / pieces, short_v), LEAST_SIDE_M)
                 for piece in range(pieces):
                     along = (piece + 0.5) / pieces - 0.5
                     taken += _overlap(

@@ -9,13 +9,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.pads import ARC_NODES, ARC_WEIGHTS, ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
+from thenar.hands.pads import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.solids import FloatArray, Record
 
 CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART = range(4)
 CHARTS = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART, "ellipsoid": ELLIPSOID_CHART}
+ARC_NODES, ARC_WEIGHTS = np.polynomial.legendre.leggauss(6)  # where and how heavily the length of an arc is sampled
 AREA_POINTS = 4  # sub-points a side when a taxel's area is summed
 
 PAD = np.dtype(
