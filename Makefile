@@ -23,8 +23,8 @@ check: .venv/.ready  ## Lint, formatting and types
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 
-bench: .venv/.ready  ## Measure speed on this machine
-	$(BIN)/thenar bench $(ARGS)
+bench: .venv/.ready  ## Measure speed, touch and endurance on this machine, and write docs/bench
+	$(BIN)/thenar bench --out docs/bench $(ARGS)
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock

@@ -133,16 +133,7 @@ def fine_map(
         # Nine points a cell, so that a cell across a border is shared.
         for du in (-1 / 3, 0.0, 1 / 3):
             for dv in (-1 / 3, 0.0, 1 / 3):
-                x = q[k] + du * hu * e1 + dv * hv * e2
-                x = (
-                    x
-                    + (
-                        high[k]
-                        + np.nan_to_num(slope_u.ravel()[k]) * du * hu
-                        + np.nan_to_num(slope_v.ravel()[k]) * dv * hv
-                    )
-                    * n
-                )
+                x = q[k] + du * hu * e1 + dv * hv * e2 + (high[k] + flat_u[k] * du * hu + flat_v[k] * dv * hv) * n
                 local = R.T @ (x - origin)
                 a, b, reaches = chart(record, *local)
                 row, col = (

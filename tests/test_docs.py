@@ -32,6 +32,12 @@ def test_links_and_pictures_of_the_docs_are_there(page: Path):
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("table", ["touch_accuracy", "touch_cost"])
+def test_touch_page_shows_the_tables_that_the_bench_wrote(table: str):
+    written = (ROOT / "docs" / "bench" / f"{table}.md").read_text()
+    assert written in (ROOT / "docs" / "touch.md").read_text()
+
+
 def test_readme_and_docs_name_every_hand_and_scene():
     readme = (ROOT / "README.md").read_text()
     assert all(f"`{name}`" in readme for name in hands.names())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.progress import track
 
@@ -13,17 +14,21 @@ from thenar.errors import BadValue
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure speed, touch and endurance on this machine; ratios carry over, absolute figures do not.
+    """Measure speed, touch, the live twin and endurance on this machine; ratios carry over, absolute figures do not.
 
     For example:
 
     thenar bench
 
     thenar bench --minutes 1 --json
+
+    thenar bench --minutes 0 --out docs/bench
     """
 
     minutes: float = 10.0
-    """Simulated minutes of random commands for every hand."""
+    """Simulated minutes of random commands for every hand, and real minutes of the live twin; 0: none."""
+    out: Path | None = None
+    """Folder for the touch tables (Markdown) and their plot (SVG)."""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -31,19 +36,44 @@ class Bench:
         """Measure and print."""
         from thenar.sim import bench
         from thenar.twin import bench as touch_bench
+        from thenar.twin import live_bench
+        from thenar.twin.bench_report import short_rows, write_touch_report
 
-        if not 0.0 < self.minutes < 1e4:
-            raise BadValue("--minutes", self.minutes, "minutes above 0, below 10000")
+        if not 0.0 <= self.minutes < 1e4:
+            raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")
         speed = [asdict(row) for row in bench.measure_speed()]
-        cost = [asdict(row) for row in touch_bench.measure_cost()]
-        accuracy = [asdict(row) for row in touch_bench.measure_accuracy()]
-        soaks = []
-        for name in track(hands.names(), description="Soaking", console=console, disable=self.json):
+        costs, accuracies = touch_bench.measure_cost(), touch_bench.measure_accuracy()
+        cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
+        written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
+        message = [asdict(live_bench.measure_message())]
+        live, soaks = [], []
+        if self.minutes > 0.0:
+            with console.status(f"the live twin runs for {self.minutes:g} minutes"):
+                live.append(asdict(live_bench.soak(self.minutes)))
+        soaked = hands.names() if self.minutes > 0.0 else ()
+        for name in track(soaked, description="Soaking", console=console, disable=self.json or not soaked):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
         if self.json:
-            print_json({"speed": speed, "touch_cost": cost, "touch_accuracy": accuracy, "soak": soaks})
+            print_json(
+                {
+                    "speed": speed,
+                    "touch_cost": cost,
+                    "touch_accuracy": accuracy,
+                    "touch_message": message,
+                    "live": live,
+                    "soak": soaks,
+                }
+            )
             return
         print_table("World.advance beside a bare mj_step loop on the same model, one core", speed)
         print_table("Touch: time of a frame", cost)
-        print_table("Touch: difference to contact theory in percent (relative L2), same presses", accuracy)
-        print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
+        title = "Touch: median difference to contact theory in percent (relative L2), same presses"
+        print_table(title, short_rows(accuracies))
+        print_table("Encoding and writing one touch message, beside the DDS library's own path", message)
+        if live:
+            rows = [{"what": name, "measured": value} for name, value in live[0].items()]
+            print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)
+        if soaks:
+            print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
+        for path in written:
+            console.print(f"wrote {path}")

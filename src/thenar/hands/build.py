@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, loft_mesh
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 
 SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
@@ -201,9 +201,9 @@ def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
             return body.add_geom(type=kind, fromto=[*shape.start_m, *shape.end_m], size=[shape.radius_m, 0, 0])
         case Sphere():
             return body.add_geom(type=geoms.mjGEOM_SPHERE, pos=list(shape.centre_m), size=[shape.radius_m, 0, 0])
-        case Box():
+        case Box() | Ellipsoid():
             return body.add_geom(
-                type=geoms.mjGEOM_BOX,
+                type=geoms.mjGEOM_BOX if isinstance(shape, Box) else geoms.mjGEOM_ELLIPSOID,
                 pos=list(shape.centre_m),
                 size=list(shape.half_m),
                 quat=list(quat_wxyz_from_rpy(shape.rpy_rad)),
@@ -216,6 +216,8 @@ def _volume_m3(shape: Shape) -> float:
             return 4.0 / 3.0 * math.pi * shape.radius_m**3
         case Box():
             return 8.0 * math.prod(shape.half_m)
+        case Ellipsoid():
+            return 4.0 / 3.0 * math.pi * math.prod(shape.half_m)
         case Capsule() | Cylinder():
             length = float(np.linalg.norm(np.subtract(shape.end_m, shape.start_m)))
             ends = 4.0 / 3.0 * math.pi * shape.radius_m**3 if isinstance(shape, Capsule) else 0.0

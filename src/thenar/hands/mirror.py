@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, Vec3
 from thenar.hands.spec import HandSpec, Joint, Link, Pad, PalmFrame, Side, Tip
 
 Axis = Literal["x", "y", "z"]
@@ -112,8 +112,8 @@ def _link_mapped(link: Link, point: Callable[[Vec3], Vec3], M: NDArray[np.float6
                 return replace(shape, start_m=point(shape.start_m), end_m=point(shape.end_m))
             case Sphere():
                 return replace(shape, centre_m=point(shape.centre_m))
-            case Box():
-                # A box is its own mirror image, so M R M is again a proper rotation of it.
+            case Box() | Ellipsoid():
+                # Either is its own mirror image, so M R M is again a proper rotation of it.
                 R = M @ matrix_from_rpy(shape.rpy_rad) @ M
                 return replace(shape, centre_m=point(shape.centre_m), rpy_rad=rpy_from_matrix(R))
 

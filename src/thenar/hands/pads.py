@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadValue
-from thenar.hands.shapes import Capsule
+from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.shapes import Capsule, Ellipsoid
 from thenar.hands.spec import HandSpec, Pad
 
 FloatArray = NDArray[np.float64]
+
+ARC_POINTS = 6  # where the length of an arc is sampled
+NEWTON_STEPS = 8
 
 
 def taxel_grid(pad: Pad) -> tuple[FloatArray, FloatArray]:
@@ -42,15 +46,16 @@ def points_on_skin(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -
     Returns:
         Points [m] and unit normals, with a last axis of 3.
     """
-    centre, normal = np.asarray(pad.centre_m), np.asarray(pad.normal)
-    e_u = np.asarray(pad.row_axis)
-    e_v = np.cross(normal, e_u) * (-1.0 if pad.mirrored else 1.0)
+    centre = np.asarray(pad.centre_m)
+    e_u, e_v, normal = pad_axes(pad)
     if pad.chart == "face":
         points = centre + u_m[..., None] * e_u + v_m[..., None] * e_v
         return points, np.broadcast_to(normal, points.shape).copy()
     skin = hand.link(pad.link).skin
+    if pad.chart == "ellipsoid":
+        return _on_ellipsoid(hand, pad, u_m, v_m)
     if not isinstance(skin, Capsule):
-        raise BadValue(f"chart of pad {pad.name!r}", pad.chart, f"'face' on a {type(skin).__name__} skin")
+        raise BadValue(f"chart of pad {pad.name!r}", pad.chart, f"one that a {type(skin).__name__} skin has")
     radius = skin.radius_m
     if pad.chart == "cylinder":
         # Unrolled: v is an arc around the axis.
@@ -64,3 +69,56 @@ def points_on_skin(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -
     direction = (u_m[..., None] * e_u + v_m[..., None] * e_v) / safe
     normals = np.cos(angle) * normal + np.sin(angle) * direction
     return centre + radius * (normals - normal), normals
+
+
+def pad_axes(pad: Pad) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Directions of growing row, of growing column and out of the skin at a pad's centre, in the link's frame."""
+    e_u, normal = np.asarray(pad.row_axis), np.asarray(pad.normal)
+    e_v = np.asarray(np.cross(normal, e_u), dtype=np.float64) * (-1.0 if pad.mirrored else 1.0)
+    return e_u, e_v, normal
+
+
+def ellipsoid_bend(hand: HandSpec, pad: Pad) -> FloatArray:
+    """How an ellipsoid bends away under a pad: a symmetric matrix B along rows, columns and normal [1/m]. Shape (3, 3).
+
+    With d from the pad's centre in those axes the surface is ``d . B d + 2 d_n = 0``: near the centre it falls off by
+    half its curvature times distance squared.
+    """
+    skin = hand.link(pad.link).skin
+    if not isinstance(skin, Ellipsoid):
+        raise BadValue(f"chart of pad {pad.name!r}", pad.chart, f"one that a {type(skin).__name__} skin has")
+    R = matrix_from_rpy(skin.rpy_rad)
+    form = R @ np.diag(1.0 / np.square(skin.half_m)) @ R.T
+    axes = np.column_stack(pad_axes(pad))
+    steep = form @ (np.asarray(pad.centre_m) - np.asarray(skin.centre_m)) @ axes[:, 2]
+    return np.asarray(axes.T @ form @ axes / steep)
+
+
+def _on_ellipsoid(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths are true along every cut through the normal at the pad's centre; on a ball that is the chart of a cap.
+
+    Such a cut is an ellipse. A chord from the centre that dips by ``m`` per unit of advance meets it after an advance
+    of ``2 m / (k - 2 t m + c m^2)``, with k the cut's curvature, t its tilt and c the bend along the normal.
+    """
+    bend = ellipsoid_bend(hand, pad)
+    distance = np.hypot(u_m, v_m)
+    safe = np.where(distance > 0.0, distance, 1.0)
+    along = np.stack([np.where(distance > 0.0, u_m / safe, 1.0), v_m / safe], axis=-1)
+    k = np.einsum("...i,ij,...j->...", along, bend[:2, :2], along)
+    t, c = along @ bend[:2, 2], bend[2, 2]
+
+    def pace(m: FloatArray) -> FloatArray:
+        """Length of arc per change of dip."""
+        rest = k - 2 * t * m + c * m * m
+        return 2 / rest**2 * np.hypot(k - c * m * m, 2 * m * (k - t * m))
+
+    nodes, weights = np.polynomial.legendre.leggauss(ARC_POINTS)
+    m = np.tan(np.minimum(distance * k / 2, 1.2))  # exact on a ball
+    for _ in range(NEWTON_STEPS):
+        arc = sum(w * pace(m * (1 + x) / 2) for x, w in zip(nodes, weights, strict=True)) * m / 2
+        m = np.maximum(m - (arc - distance) / pace(m), 0.0)
+    advance = 2 * m / (k - 2 * t * m + c * m * m)
+    local = np.concatenate([along * advance[..., None], -(advance * m)[..., None]], axis=-1)
+    axes = np.column_stack(pad_axes(pad))
+    outward = (local @ bend + [0.0, 0.0, 1.0]) @ axes.T
+    return np.asarray(pad.centre_m) + local @ axes.T, outward / np.linalg.norm(outward, axis=-1, keepdims=True)

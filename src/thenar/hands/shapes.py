@@ -45,6 +45,15 @@ class Box:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ellipsoid:
+    """A body with three half axes."""
+
+    centre_m: Vec3
+    half_m: Vec3
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cylinder:
     """A cylinder between two points."""
 
@@ -53,7 +62,7 @@ class Cylinder:
     radius_m: float
 
 
-Shape: TypeAlias = Capsule | Sphere | Box | Cylinder
+Shape: TypeAlias = Capsule | Sphere | Box | Ellipsoid | Cylinder
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -238,8 +238,8 @@ class Pad:
     cols: int
     row_pitch_m: float
     col_pitch_m: float
-    chart: Literal["cylinder", "cap", "face"]
-    """Which part of the skin it lies on: a capsule's side, a capsule's end, or a face of a box."""
+    chart: Literal["cylinder", "cap", "face", "ellipsoid"]
+    """Which part of the skin it lies on: a capsule's side, a capsule's end, a face of a box, or an ellipsoid."""
     centre_m: Vec3
     """Centre of the pad on the skin, in the link frame [m]."""
     row_axis: Vec3

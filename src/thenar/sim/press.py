@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from thenar.errors import BadValue
 from thenar.hands import build_spec
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidContacts
 from thenar.sim.building import add_prop_geom
+from thenar.sim.peer_sensors import PeerReadings, add_peer_sensors, read_peer_sensors
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 from thenar.sim.solids import SolidReader
 
@@ -97,6 +98,8 @@ class Pressed:
     """Where the object was put, in the world [m]."""
     normal: FloatArray
     """The skin's outward normal there, in the world."""
+    peers: PeerReadings | None = None
+    """What the engine's own sensors said, where they were asked for."""
 
 
 def press(
@@ -110,6 +113,7 @@ def press(
     spin_rad: float = 0.0,
     mass_kg: float = 0.05,
     solref: tuple[float, float] | None = None,
+    peers_on: Pad | None = None,
 ) -> Pressed:
     """Press an object onto a link's skin, along the normal and with exactly this force, until all is still.
 
@@ -123,10 +127,12 @@ def press(
         spin_rad: Turn of the object about the normal [rad].
         mass_kg: Mass of the object; the answer must not depend on it.
         solref: Softness of the engine's contact; the answer must not depend on it either.
+        peers_on: A pad to read with the engine's own touch sensors as well.
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
-    spec = build_spec(hand)
+    plain = replace(hand, links=tuple(replace(x, looks=()) for x in hand.links))  # looks only cost time
+    spec = build_spec(plain)
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
         spec.delete(element)
     spec.option.timestep = TIMESTEP_S
@@ -164,6 +170,8 @@ def press(
     if solref is not None:
         for shape in shapes:
             shape.solref = list(solref)
+    if peers_on is not None:
+        add_peer_sensors(spec, hand, peers_on)
     # First at the point itself, to learn how far the object reaches towards the skin.
     pushed.pos = list(at)
     model = spec.compile()
@@ -182,6 +190,7 @@ def press(
         object_solid=int(model.body("indenter").geomadr[0]),
         point_m=at,
         normal=out,
+        peers=None if peers_on is None else read_peer_sensors(data, peers_on),
     )
 
 

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.calibration import Calibration
-from thenar.touch.feel import GROUP, MOST_GROUPS, feel
+from thenar.touch.feel import feel
+from thenar.touch.groups import GROUP, MOST_GROUPS
 from thenar.touch.influence import LAYER_POINTS, TABLE_SIZE, half_space_tables, layer_correction, reduced_modulus_pa
+from thenar.touch.pressure import WORK
 from thenar.touch.sensor import Sensor
 from thenar.touch.skin import lay_skin
-from thenar.touch.window import SMOOTH_GRID, WINDOW, WORK
+from thenar.touch.window import SMOOTH_GRID, WINDOW
 
 WINDOWS = 128
 

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 LARGEST_GRID = 24
 TABLE_SIZE = (2 * LARGEST_GRID - 1) ** 2 + LARGEST_GRID
-ASPECTS = 2.0 ** (np.arange(-8, 9) / 2)
+ASPECTS = 2.0 ** (np.arange(-12, 13) / 2)
 """Shapes a cell may have: its length along v over its length along u."""
 POISSON = 0.49
 """Poisson's ratio of the skin: rubber hardly changes its volume. Assumed."""

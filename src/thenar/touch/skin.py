@@ -9,12 +9,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.pads import points_on_skin, taxel_grid
-from thenar.hands.shapes import Box, Capsule
+from thenar.hands.pads import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
+from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.solids import FloatArray, Record
 
-CYLINDER_CHART, CAP_CHART, FACE_CHART = range(3)
+CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART = range(4)
+CHARTS = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART, "ellipsoid": ELLIPSOID_CHART}
+ARC_NODES, ARC_WEIGHTS = np.polynomial.legendre.leggauss(6)  # where and how heavily the length of an arc is sampled
 AREA_POINTS = 4  # sub-points a side when a taxel's area is summed
 
 PAD = np.dtype(
@@ -33,6 +35,7 @@ PAD = np.dtype(
         ("low_m", np.float64),  # a cylinder's straight part, in u
         ("high_m", np.float64),
         ("outward", np.float64, 3),  # a cap's side of its sphere
+        ("bend", np.float64, (3, 3)),  # of an ellipsoid, see `ellipsoid_bend`
         ("first", np.int64),  # number of its first taxel
         ("modulus_pa", np.float64),
         ("thickness_m", np.float64),
@@ -81,12 +84,11 @@ def lay_skin(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dict[
 
 def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
     skin = hand.link(pad.link).skin
-    record["chart"] = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART}[pad.chart]
+    record["chart"] = CHARTS[pad.chart]
     for name in ("rows", "cols", "row_pitch_m", "col_pitch_m", "centre_m", "normal"):
         record[name] = getattr(pad, name)
-    e_u, normal = np.asarray(pad.row_axis), np.asarray(pad.normal)
-    record["e_u"] = e_u
-    record["e_v"] = np.cross(normal, e_u) * (-1.0 if pad.mirrored else 1.0)
+    e_u, e_v, normal = pad_axes(pad)
+    record["e_u"], record["e_v"] = e_u, e_v
     if isinstance(skin, Capsule):
         record["radius_m"] = skin.radius_m
         centre = np.asarray(pad.centre_m)
@@ -95,25 +97,22 @@ def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
         start, end = np.asarray(skin.start_m), np.asarray(skin.end_m)
         axis = (end - start) / np.linalg.norm(end - start)
         record["outward"] = axis * np.sign(normal @ axis)
-    else:
-        assert isinstance(skin, Box)
+    elif pad.chart == "ellipsoid":
+        record["bend"] = ellipsoid_bend(hand, pad)
 
 
 def taxel_areas_m2(hand: HandSpec, pad: Pad) -> FloatArray:
     """Area of each taxel on the curved skin [m^2]. Shape (rows, cols)."""
     u, v = taxel_grid(pad)
-    area = np.zeros(u.shape)
-    step = 1e-7
     offsets = (np.arange(AREA_POINTS) + 0.5) / AREA_POINTS - 0.5
-    for du in offsets * pad.row_pitch_m:
-        for dv in offsets * pad.col_pitch_m:
-            here = (u + du, v + dv)
-            along_u = points_on_skin(hand, pad, here[0] + step, here[1])[0]
-            along_u = along_u - points_on_skin(hand, pad, here[0] - step, here[1])[0]
-            along_v = points_on_skin(hand, pad, here[0], here[1] + step)[0]
-            along_v = along_v - points_on_skin(hand, pad, here[0], here[1] - step)[0]
-            area += np.linalg.norm(np.cross(along_u, along_v), axis=-1) / (4 * step * step)
-    return area * pad.row_pitch_m * pad.col_pitch_m / AREA_POINTS**2
+    du, dv = np.meshgrid(offsets * pad.row_pitch_m, offsets * pad.col_pitch_m)
+    u, v = u + du.ravel()[:, None, None], v + dv.ravel()[:, None, None]
+    step = 1e-7
+    # All in one call: points one step to either side along rows, then along columns.
+    aside = np.array([[step, 0.0], [-step, 0.0], [0.0, step], [0.0, -step]])[:, :, None, None, None]
+    points, _ = points_on_skin(hand, pad, u + aside[:, 0], v + aside[:, 1])
+    area = np.linalg.norm(np.cross(points[0] - points[1], points[2] - points[3]), axis=-1) / (4 * step * step)
+    return area.mean(axis=0) * pad.row_pitch_m * pad.col_pitch_m
 
 
 @nb.njit(cache=True)
@@ -127,6 +126,8 @@ def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool
         u = dx * eu[0] + dy * eu[1] + dz * eu[2]
         v = dx * ev[0] + dy * ev[1] + dz * ev[2]
         return u, v, abs(above) < 1e-4
+    if pad.chart == ELLIPSOID_CHART:
+        return _ellipsoid_chart(pad, x - c[0], y - c[1], z - c[2])
     # From the point of the axis (or the centre of the cap) under the pad's centre.
     dx, dy, dz = x - c[0] + r * n[0], y - c[1] + r * n[1], z - c[2] + r * n[2]
     u = dx * eu[0] + dy * eu[1] + dz * eu[2]
@@ -139,3 +140,28 @@ def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool
     factor = r * math.atan2(aside, up) / aside if aside > 1e-15 else 1.0
     o = pad.outward
     return factor * u, factor * v, dx * o[0] + dy * o[1] + dz * o[2] >= -1e-9
+
+
+@nb.njit(cache=True)
+def _ellipsoid_chart(pad: Record, dx: float, dy: float, dz: float) -> tuple[float, float, bool]:
+    """Length of the cut from the pad's centre to a point that lies so far from it; see `points_on_skin`."""
+    eu, ev, n, bend = pad.e_u, pad.e_v, pad.normal, pad.bend
+    u = dx * eu[0] + dy * eu[1] + dz * eu[2]
+    v = dx * ev[0] + dy * ev[1] + dz * ev[2]
+    up = dx * n[0] + dy * n[1] + dz * n[2]
+    reaches = 1.0 + bend[0, 2] * u + bend[1, 2] * v + bend[2, 2] * up > 0.0  # this side of the ellipsoid
+    aside = math.hypot(u, v)
+    if aside < 1e-12 or not reaches:
+        return u, v, reaches
+    a, b = u / aside, v / aside
+    k = a * a * bend[0, 0] + 2.0 * a * b * bend[0, 1] + b * b * bend[1, 1]
+    t, c = a * bend[0, 2] + b * bend[1, 2], bend[2, 2]
+    # The dip of the chord, from its advance alone: a point may lie a little off the surface.
+    half = 1.0 + t * aside
+    dip = k * aside / (half + math.sqrt(max(half * half - c * k * aside * aside, 0.0)))
+    arc = 0.0
+    for node in range(len(ARC_NODES)):
+        m = dip * (1.0 + ARC_NODES[node]) / 2.0
+        rest = k - 2.0 * t * m + c * m * m
+        arc += ARC_WEIGHTS[node] / (rest * rest) * math.hypot(k - c * m * m, 2.0 * m * (k - t * m))
+    return arc * dip * a, arc * dip * b, True

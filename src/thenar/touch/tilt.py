@@ -1,6 +1,6 @@
 """A flat object that is pressed off its middle leans: two more unknowns, so that the centre of pressure is right.
 
-The same conjugate gradients as in `window.py`, with residuals freed of every plane (not only of their mean) and
+The same conjugate gradients as in `pressure.py`, with residuals freed of every plane (not only of their mean) and
 pressures scaled by a plane so that force and both moments are met.
 """
 
@@ -10,27 +10,22 @@ import numba as nb
 import numpy as np
 
 from thenar.touch.influence import ASPECTS, influence_table
+from thenar.touch.pressure import COLD_ITERATIONS, TOLERANCE, WARM_ITERATIONS, advance, apply_table, scale_gaps
 from thenar.touch.solids import HIT, FloatArray, Record
-from thenar.touch.window import COLD_ITERATIONS, WARM_ITERATIONS, apply_table
 
 
 @nb.njit(cache=True)
 def tilt_pressure(
-    group: Record,
-    window: Record,
-    half_space: FloatArray,
-    correction: FloatArray,
-    force_n: float,
-    work: FloatArray,
-    table: FloatArray,
+    group: Record, window: Record, half_space: FloatArray, correction: FloatArray, work: FloatArray, table: FloatArray
 ) -> None:
     """Re-solve a window's pressures so that their centre is the contact's centre of force, in place."""
     grid, cell = window.grid, window.cell_m
     aspect = float(ASPECTS[window.aspect])
     influence_table(half_space[window.aspect], correction, aspect, cell, group.thickness_m, grid, table)
     n = grid * grid
-    p, gap = window.pressure, group.gap
-    residual, direction, image = work[0], work[1], work[2]
+    p, gap = window.pressure, work[4]
+    residual, direction, image, give = work[0], work[1], work[2], work[6]
+    scale_gaps(group, window, gap)
     half = (grid - 1) / 2.0
     reach = half * cell * max(1.0, aspect) + abs(window.u_m) + abs(window.v_m)
     plane = np.empty((n, 3))
@@ -41,44 +36,41 @@ def tilt_pressure(
             plane[k, 1] = (window.u_m + (i - half) * cell) / reach
             plane[k, 2] = (window.v_m + (j - half) * cell * aspect) / reach
             direction[k] = 0.0
-    total = force_n / (cell * cell * aspect)
-    norm_before, keep = 1.0, 0.0
-    _meet_moments(plane, n, total, p)
+    total = group.force_n / (cell * cell * aspect)
+    norm_before, keep, known = 1.0, 0.0, False
     # A window of the last frame starts near the answer.
     for _ in range(WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS):
-        apply_table(table, grid, p, residual, work[5])
+        if not known:
+            _meet_moments(plane, n, total, p)
+            apply_table(table, grid, p, give, work[5])
         for k in range(n):
-            if gap[k] < HIT:
-                residual[k] += gap[k] * group.modulus_pa / cell
+            residual[k] = give[k] + gap[k] if gap[k] < HIT else give[k]
         _free_of_planes(plane, n, p, residual)
         norm = 0.0
         for k in range(n):
             if p[k] > 0.0:
                 norm += residual[k] * residual[k]
         if norm <= 0.0:
-            return
+            break
         follow = keep * norm / norm_before
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
         apply_table(table, grid, direction, image, work[5])
-        _free_of_planes(plane, n, p, image)
         top, bottom = 0.0, 0.0
-        for k in range(n):
+        for k in range(n):  # the direction is free of planes, so those of the image do not matter
             if p[k] > 0.0:
                 top += residual[k] * direction[k]
                 bottom += image[k] * direction[k]
         step = top / bottom if bottom > 0.0 else 0.0
-        keep = 1.0
-        for k in range(n):
-            after = p[k] - step * direction[k]
-            if after <= 0.0:
-                after = 0.0
-                if residual[k] < 0.0 and gap[k] < HIT:
-                    after = -step * residual[k]
-                    keep = 0.0
-            p[k] = after
-        _meet_moments(plane, n, total, p)
+        joined, known, change = advance(gap, n, step, p, residual, direction)
+        keep = 0.0 if joined else 1.0
+        if known:  # no cell came or went: force and moments are still met, and the skin gives way in proportion
+            for k in range(n):
+                give[k] -= step * image[k]
+            if change < TOLERANCE * total:
+                break
+    _meet_moments(plane, n, total, p)
 
 
 @nb.njit(cache=True)

@@ -16,7 +16,7 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
 from thenar.sim.bench import four_objects
 from thenar.sim.press import Indenter, parse_indenter
-from thenar.sim.props import Sphere
+from thenar.sim.props import Box, Sphere
 from thenar.twin.press import PadPress, press_pad
 from thenar.twin.world import World
 
@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 
 FINGERS = ("little", "ring", "middle", "index", "thumb")
 BALL_M, SUNK_M = 0.005, 2e-6  # a few newtons on a finger at its end stop
+SOFT_SOLREF = (0.02, 1.0)  # the engine's default
 ROUND_PADS = tuple(f"{finger}_{pad}" for finger in FINGERS for pad in ("top", "palm"))
 
 
@@ -35,6 +36,12 @@ class Accuracy:
     count: int
     ours_median: float
     ours_p99: float
+    tactile_median: float
+    """MuJoCo's `tactile` sensor, its depths scaled so that they carry the force."""
+    tactile_soft_median: float
+    """The same with contacts of MuJoCo's default softness, where objects sink in far enough to be seen."""
+    touch_grid_median: float
+    """MuJoCo's `touch_grid` plugin."""
     point_bin_median: float
     """All force in the taxel under the contact point."""
     gaussian_median: float
@@ -76,6 +83,9 @@ def measure_cost() -> list[Cost]:
         _touch_cost("both hands, balls on six links each", _balls_on_fingers(both, 6)),
         _touch_cost("both hands, balls on seventeen places each", _balls_on_fingers(both, 17)),
         _touch_cost("both hands grasp four objects, a box on a palm among them", grasp),
+        _touch_cost(
+            "one hand, twelve boxes side by side on its palm", World("inspire_right", props=_boxes(), profile="ideal")
+        ),
     ]
 
 
@@ -85,7 +95,8 @@ def _balls_on_fingers(hands_: tuple[str, ...], per_hand: int) -> World:
     balls = []
     for name in hands_:
         spec = bare.hand(name)
-        spots = [(link.name, along) for along in (0.35, 0.75) for link in spec.links if isinstance(link.skin, Capsule)]
+        fingers = [link.name for link in spec.links if isinstance(link.skin, Capsule) and "thumb" not in link.name]
+        spots = [(link, along) for along in (0.35, 0.75, 0.55) for link in fingers]
         for link, along in spots[:per_hand]:
             skin, size = bare.data.geom(f"{name}/{link}_skin"), bare.model.geom(f"{name}/{link}_skin").size
             axis = skin.xmat.reshape(3, 3)[:, 2]
@@ -94,6 +105,12 @@ def _balls_on_fingers(hands_: tuple[str, ...], per_hand: int) -> World:
             place = place + (size[0] + BALL_M - SUNK_M) * up / np.linalg.norm(up)
             balls.append(Sphere(radius_m=BALL_M, pos_m=(place[0], place[1], place[2]), fixed=True))
     return World(hands_, props=balls, profile="ideal")
+
+
+def _boxes() -> list[Box]:
+    """Twelve boxes on a palm, two millimetres apart: flat patches that all feel each other."""
+    places = [(0.012 * column - 0.018, 0.012 * row - 0.012) for column in range(4) for row in range(3)]
+    return [Box(size_m=(0.01, 0.01, 0.02), pos_m=(x, y, 0.0101), mass_kg=0.1) for x, y in places]
 
 
 def _touch_cost(what: str, world: World) -> Cost:
@@ -116,34 +133,61 @@ def _fastest_us(call, *, rounds: int = 5, calls: int = 100) -> float:
 
 
 def _accuracy(name: str, hand: HandSpec, pads: tuple[str, ...], make, count: int, rng: np.random.Generator) -> Accuracy:
-    ours, binned, gaussian = [], [], []
-    while len(ours) < count:
+    errors: list[tuple[float, ...]] = []
+    while len(errors) < count:
         pad = hand.pad(pads[rng.integers(len(pads))])
         at = (
             rng.uniform(-0.3, 0.3) * pad.rows * pad.row_pitch_m,
             rng.uniform(-0.3, 0.3) * pad.cols * pad.col_pitch_m,
         )
         force_n = float(np.exp(rng.uniform(math.log(0.2), math.log(5.0))))
-        result = press_pad(hand, pad.name, make(rng), force_n=force_n, at_m=at, spin_rad=rng.uniform(0.0, math.pi))
+        indenter, spin_rad = make(rng), rng.uniform(0.0, math.pi)
+        result = press_pad(hand, pad.name, indenter, force_n=force_n, at_m=at, spin_rad=spin_rad, peers=True)
         theory = result.theory_pa
         # Presses that reach beyond the pad are another question.
         if theory is None or result.frame.force_n[pad.name] < 0.98 * result.frame.contact_n:
             continue
-        ours.append(result.relative_l2)
-        binned.append(_relative(_point_bin(hand, pad, result), theory))
-        gaussian.append(_relative(_centred_gaussian(pad, result.frame.contact_n), theory))
+        soft = press_pad(
+            hand, pad.name, indenter, force_n=force_n, at_m=at, spin_rad=spin_rad, solref=SOFT_SOLREF, peers=True
+        )
+        maps = (
+            _tactile(pad, result),
+            _tactile(pad, soft),
+            _touch_grid(pad, result),
+            _point_bin(hand, pad, result),
+            _centred_gaussian(pad, result.frame.contact_n),
+        )
+        errors.append((result.relative_l2, *(_relative(pressure_pa, theory) for pressure_pa in maps)))
+    percent = 100 * np.array(errors)
+    ours, tactile, tactile_soft, touch_grid, point_bin, gaussian = np.median(percent, axis=0)
     return Accuracy(
         press=name,
         count=count,
-        ours_median=round(100 * float(np.median(ours)), 2),
-        ours_p99=round(100 * float(np.percentile(ours, 99)), 2),
-        point_bin_median=round(100 * float(np.median(binned)), 1),
-        gaussian_median=round(100 * float(np.median(gaussian)), 1),
+        ours_median=round(float(ours), 2),
+        ours_p99=round(float(np.percentile(percent[:, 0], 99)), 2),
+        tactile_median=round(float(tactile), 1),
+        tactile_soft_median=round(float(tactile_soft), 1),
+        touch_grid_median=round(float(touch_grid), 1),
+        point_bin_median=round(float(point_bin), 1),
+        gaussian_median=round(float(gaussian), 1),
     )
 
 
 def _relative(one: FloatArray, other: FloatArray) -> float:
     return float(np.linalg.norm(one - other) / np.linalg.norm(other))
+
+
+def _tactile(pad: Pad, result: PadPress) -> FloatArray:
+    """Depths as pressure, scaled to the force; nothing where no taxel's centre is in the object."""
+    assert result.pressed.peers is not None
+    depth = result.pressed.peers.depth_m
+    force = result.frame.contact_n * depth / depth.sum() if depth.any() else depth
+    return force / (pad.row_pitch_m * pad.col_pitch_m)
+
+
+def _touch_grid(pad: Pad, result: PadPress) -> FloatArray:
+    assert result.pressed.peers is not None
+    return result.pressed.peers.grid_n / (pad.row_pitch_m * pad.col_pitch_m)
 
 
 def _point_bin(hand: HandSpec, pad: Pad, result: PadPress) -> FloatArray:

@@ -53,8 +53,12 @@ def press_pad(
     mass_kg: float = 0.05,
     solref: tuple[float, float] | None = None,
     grid: int = SMOOTH_GRID,
+    peers: bool = False,
 ) -> PadPress:
-    """Press on a pad at chart coordinates ``at_m`` (along rows and columns from its centre)."""
+    """Press on a pad at chart coordinates ``at_m`` (along rows and columns from its centre).
+
+    With ``peers`` the engine's own touch sensors are read too, see `Pressed.peers`.
+    """
     pad = hand.pad(pad_name)
     points, normals = points_on_skin(hand, pad, np.array([at_m[0]]), np.array([at_m[1]]))
     pressed = press(
@@ -67,6 +71,7 @@ def press_pad(
         spin_rad=spin_rad,
         mass_kg=mass_kg,
         solref=solref,
+        peers_on=pad if peers else None,
     )
     contacts = pressed.contacts
     touch = HandTouch(
@@ -158,10 +163,10 @@ def _on_taxels(
     body = pressed.contacts.solids[pressed.skin_solids[pad.link]]["body"]
     R, origin = pressed.contacts.body_R[body], pressed.contacts.body_pos_m[body]
     total = np.zeros(u.shape)
+    across = v + (offsets * pad.col_pitch_m)[:, None, None]
     for du in offsets * pad.row_pitch_m:
-        for dv in offsets * pad.col_pitch_m:
-            places, normals = points_on_skin(hand, pad, u + du, v + dv)
-            away = places @ R.T + origin - pressed.point_m
-            facing = (normals @ R.T) @ pressed.normal > 0.0
-            total += np.where(facing, pressure(away @ e1, away @ e2), 0.0)
+        places, normals = points_on_skin(hand, pad, np.broadcast_to(u + du, across.shape), across)
+        away = places @ R.T + origin - pressed.point_m
+        facing = (normals @ R.T) @ pressed.normal > 0.0
+        total += np.where(facing, pressure(away @ e1, away @ e2), 0.0).sum(axis=0)
     return total / points**2
