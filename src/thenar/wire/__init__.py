@@ -1,0 +1,1 @@
+"""Signals into vendor messages and back: codecs are pure, links move bytes."""
