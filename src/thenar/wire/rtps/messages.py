@@ -17,6 +17,7 @@ VERSION = b"\x02\x03"
 OUR_VENDOR = b"\x01\xee"
 FAST_VENDOR = b"\x01\x0f"
 CYCLONE_VENDOR = b"\x01\x10"
+RUST_VENDOR = b"\x01\x12"
 VENDOR_NAMES = {
     b"\x01\x01": "RTI Connext",
     b"\x01\x02": "OpenSplice",
@@ -24,7 +25,7 @@ VENDOR_NAMES = {
     FAST_VENDOR: "Fast DDS",
     CYCLONE_VENDOR: "Cyclone DDS",
     b"\x01\x11": "GurumDDS",
-    b"\x01\x12": "RustDDS",
+    RUST_VENDOR: "RustDDS",
     b"\x01\x14": "Dust DDS",
     OUR_VENDOR: "thenar",
 }

@@ -112,7 +112,7 @@ class Network:
                 for host in self.own:
                     pair = [self._listen((host, port)) for port in ports]
                     taken += pair
-                    ports = tuple(sock.getsockname()[1] for sock in pair)
+                    ports = (pair[0].getsockname()[1], pair[1].getsockname()[1])
             except OSError as why:
                 for sock in taken:
                     sock.close()

@@ -11,6 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from thenar.errors import BadValue
@@ -324,9 +325,11 @@ class Participant:
         with self.lock:
             if now_s >= self._announce_due_s:
                 self._announce_due_s = now_s + self._announce_s
-                self._announce(self._announcement_addresses())
+                self._announce()
                 for peer in [p for p in self._peers.values() if now_s - p.heard_s > p.info.lease_s]:
                     self._remove_peer(peer, "was silent for longer than its lease")
+                for reader in self._readers.values():
+                    reader.tick()
             if now_s >= self._liveliness_due_s:
                 self._liveliness_due_s = now_s + self.info.lease_s / 3
                 # "Our automatic writers live": the participant, the kind (1), no data.
@@ -431,19 +434,36 @@ class Participant:
             address for address in dict.fromkeys([*group, *self._probes, *known]) if address != self._network.meta
         ]
 
-    def _announce(self, addresses: Iterable[Address]) -> None:
-        datagram = (
+    def _announce(self) -> None:
+        everyone = self._announcement(self.info)
+        special = {address: peer for peer in self._peers.values() for address in peer.meta}
+        for address in self._announcement_addresses():
+            if address in special:
+                self._announce_to(special[address])
+            else:
+                self.send(everyone, address)
+
+    def _announce_to(self, peer: Peer) -> None:
+        info = self.info
+        # RustDDS sends no user data to 127.0.0.1, lest it be another machine's. What is sent to 0.0.0.0 goes to
+        # this machine too, and it does not mind that one.
+        if peer.info.vendor == messages.RUST_VENDOR and self._network.own == (LOOPBACK,):
+            info = replace(info, user=(("0.0.0.0", self._network.user[1]),))
+        datagram = self._announcement(info)
+        for address in peer.meta:
+            self.send(datagram, address)
+
+    def _announcement(self, info: ParticipantInfo) -> bytes:
+        return (
             self.header
             + messages.info_ts(time.time())
             + messages.data(
                 discovery.SPDP_READER,
                 discovery.SPDP_WRITER,
                 next(self._announcements),
-                discovery.encode_participant(self.info),
+                discovery.encode_participant(info),
             )
         )
-        for address in addresses:
-            self.send(datagram, address)
 
     def _on_announcement(self, data: Data, vendor: bytes, prefix: bytes, source: str) -> None:
         if data.key_only or discovery.status(data.inline):
@@ -474,7 +494,7 @@ class Participant:
         self._peers[prefix] = peer
         logger.info("found %s at %s (%s)", peer.vendor_name, source, info.name or prefix.hex())
         # Answer at once: it may not hear our announcements otherwise for seconds.
-        self._announce(peer.meta)
+        self._announce_to(peer)
         for writer, reader in _BUILTIN_PAIRS:
             if info.builtins & discovery.ANNOUNCER_BITS[writer]:
                 theirs = _builtin_endpoint(prefix + writer, peer.meta)
@@ -526,7 +546,6 @@ class Participant:
             topic=topic,
             type_name=type_name,
             qos=qos,
-            addresses=(self._network.user,),
             user_data=user_data,
         )
 

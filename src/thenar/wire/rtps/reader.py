@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import EndpointInfo, SampleIdentity, status
-from thenar.wire.rtps.messages import SET_BITS, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Refused
+from thenar.wire.rtps.messages import (
+    FAST_VENDOR,
+    RUST_VENDOR,
+    SET_BITS,
+    Data,
+    DataFrag,
+    Gap,
+    Heartbeat,
+    HeartbeatFrag,
+    Refused,
+)
 from thenar.wire.rtps.qos import Qos
 
 if TYPE_CHECKING:
@@ -38,7 +48,7 @@ class Sample(NamedTuple):
 class MatchedWriter:
     """What a reader knows of one of its writers."""
 
-    __slots__ = ("guid", "info", "next", "partials", "pending", "reliable", "vendor")
+    __slots__ = ("guid", "heard", "info", "last", "next", "partials", "pending", "reliable", "vendor")
 
     def __init__(self, info: EndpointInfo, vendor: bytes, reliable: bool):
         self.info = info
@@ -51,6 +61,10 @@ class MatchedWriter:
         self.pending: dict[int, Sample | None] = {}
         """Came too early; None where there is nothing to deliver."""
         self.partials: dict[int, Partial] = {}
+        self.heard = False
+        """Whether it has told what it has."""
+        self.last = 0
+        """Highest number it said to have."""
 
 
 class Partial:
@@ -133,7 +147,13 @@ class Reader:
         writer = MatchedWriter(info, vendor, self.qos.reliable and info.qos.reliable)
         self.writers[info.guid] = writer
         if writer.reliable:
-            self._send(writer, self._acknack(writer, [], final=False))
+            self._greet(writer)
+
+    def tick(self) -> None:
+        """Greet once more the writers that have not told yet what they have."""
+        for writer in self.writers.values():
+            if writer.reliable and not writer.heard:
+                self._greet(writer)
 
     def unmatch(self, guid: bytes) -> None:
         """Stop listening to a writer."""
@@ -142,6 +162,11 @@ class Reader:
     def on_data(self, writer: MatchedWriter, data: Data, stamp_s: float | None) -> None:
         """Take a whole sample."""
         self._take(writer, data.number, data.payload, data, stamp_s)
+        # RustDDS sends one lost sample per question and waits a tenth of a second for the next: ask on at once.
+        if writer.vendor == RUST_VENDOR and data.reader == self.entity and writer.reliable:
+            missing = self._missing(writer, writer.last)
+            if missing:
+                self._send(writer, self._acknack(writer, missing, final=False))
 
     def on_data_frag(self, writer: MatchedWriter, frag: DataFrag, stamp_s: float | None) -> None:
         """Take fragments of a sample, and the sample once it is whole."""
@@ -165,10 +190,11 @@ class Reader:
         """Give up what the writer no longer has and ask for what it still has."""
         if not writer.reliable:
             return
+        writer.heard = True
         if beat.first > writer.next:
             self._give_up_below(writer, beat.first)
-        end = min(beat.last, writer.next + SET_BITS - 1) + 1
-        missing = [number for number in range(writer.next, end) if number not in writer.pending]
+        writer.last = max(writer.last, beat.last)
+        missing = self._missing(writer, beat.last)
         # Of a sample that has come in part, only the missing fragments are asked for.
         answer = b""
         for number in [number for number in missing if number in writer.partials]:
@@ -204,6 +230,12 @@ class Reader:
         self._advance(writer)
 
     # How it keeps order.
+
+    @staticmethod
+    def _missing(writer: MatchedWriter, last: int) -> list[int]:
+        """Numbers up to the last one that have not come, as many as one question can name."""
+        end = min(last, writer.next + SET_BITS - 1) + 1
+        return [number for number in range(writer.next, end) if number not in writer.pending]
 
     def _is_known(self, writer: MatchedWriter, number: int) -> bool:
         return number < writer.next or number in writer.pending
@@ -275,6 +307,14 @@ class Reader:
         self.received += 1
         self.last_s = self._participant.now_s
         self._participant.deliver(self.callback, sample)
+
+    def _greet(self, writer: MatchedWriter) -> None:
+        # Fast DDS knows a greeting by its base of 0, which Cyclone would refuse.
+        base = 0 if writer.vendor == FAST_VENDOR else 1
+        self._send(
+            writer,
+            messages.acknack(self.entity, writer.guid[12:], base, [], next(self._counts), final=False),
+        )
 
     def _acknack(self, writer: MatchedWriter, missing: list[int], *, final: bool) -> bytes:
         entity = writer.guid[12:]

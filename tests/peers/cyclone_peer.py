@@ -1,0 +1,106 @@
+"""A Cyclone DDS peer: topics, and service calls in the flavour of rmw_cyclonedds.
+
+python cyclone_peer.py (listen | talk | call | latched) DOMAIN COUNT
+"""
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+os.environ["CYCLONEDDS_URI"] = """<CycloneDDS><Domain Id="any">
+  <General><AllowMulticast>false</AllowMulticast>
+    <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces></General>
+  <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>
+    <Peers><Peer address="127.0.0.1"/></Peers></Discovery>
+</Domain></CycloneDDS>"""
+
+import cyclonedds.idl.annotations as annotate  # noqa: E402
+from cyclonedds.core import Policy, Qos  # noqa: E402
+from cyclonedds.domain import DomainParticipant  # noqa: E402
+from cyclonedds.idl import IdlStruct  # noqa: E402
+from cyclonedds.idl.types import float32, int64, uint64  # noqa: E402
+from cyclonedds.pub import DataWriter  # noqa: E402
+from cyclonedds.sub import DataReader  # noqa: E402
+from cyclonedds.topic import Topic  # noqa: E402
+from cyclonedds.util import duration  # noqa: E402
+
+
+@dataclass
+@annotate.final
+class String(IdlStruct, typename="std_msgs::msg::dds_::String_"):
+    data: str
+
+
+@dataclass
+@annotate.final
+class Request(IdlStruct, typename="thenar_test::srv::dds_::SetForce_Request_"):
+    client: uint64  # pyright: ignore[reportInvalidTypeForm]
+    number: int64  # pyright: ignore[reportInvalidTypeForm]
+    f0: float32  # pyright: ignore[reportInvalidTypeForm]
+    f1: float32  # pyright: ignore[reportInvalidTypeForm]
+    f2: float32  # pyright: ignore[reportInvalidTypeForm]
+    f3: float32  # pyright: ignore[reportInvalidTypeForm]
+    f4: float32  # pyright: ignore[reportInvalidTypeForm]
+    f5: float32  # pyright: ignore[reportInvalidTypeForm]
+
+
+@dataclass
+@annotate.final
+class Reply(IdlStruct, typename="thenar_test::srv::dds_::SetForce_Response_"):
+    client: uint64  # pyright: ignore[reportInvalidTypeForm]
+    number: int64  # pyright: ignore[reportInvalidTypeForm]
+    accepted: bool
+    echo: float32  # pyright: ignore[reportInvalidTypeForm]
+
+
+def wait_for(condition, limit_s: float = 10.0):
+    end_s = time.monotonic() + limit_s
+    while not condition() and time.monotonic() < end_s:
+        time.sleep(0.005)
+
+
+participant = DomainParticipant(domain)
+reliable = Qos(Policy.Reliability.Reliable(duration(seconds=1)), Policy.History.KeepLast(10))
+latched = Qos(Policy.Durability.TransientLocal, base=reliable)
+
+if mode in ("listen", "latched"):
+    qos = latched if mode == "latched" else reliable
+    reader = DataReader(participant, Topic(participant, "rt/from_thenar", String), qos)
+    got = 0
+    while got < count:
+        for sample in reader.take(10):
+            if isinstance(sample, String):
+                print("got", len(sample.data), sample.data[:20], flush=True)
+                got += 1
+        time.sleep(0.002)
+elif mode == "talk":
+    writer = DataWriter(participant, Topic(participant, "rt/to_thenar", String), reliable)
+    wait_for(lambda: writer.get_matched_subscriptions())
+    for number in range(count):
+        writer.write(String(f"cyclone {number}".ljust(20 if number < count - 1 else 100_000)))
+        time.sleep(0.002)
+    time.sleep(1.0)
+elif mode == "call":
+    import random
+
+    client = random.getrandbits(64)
+    writer = DataWriter(participant, Topic(participant, "rq/set_forceRequest", Request), reliable)
+    reader = DataReader(participant, Topic(participant, "rr/set_forceReply", Reply), reliable)
+    wait_for(lambda: writer.get_matched_subscriptions() and reader.get_matched_publications())
+    from cyclonedds.core import ReadCondition, SampleState, ViewState, WaitSet, InstanceState  # noqa: E402
+
+    waitset = WaitSet(participant)
+    waitset.attach(ReadCondition(reader, SampleState.Any | ViewState.Any | InstanceState.Any))
+    for number in range(1, count + 1):
+        force = 1000.0 + number
+        start_s = time.perf_counter()
+        writer.write(Request(client, number, force, 0.1, 0.2, 0.3, 0.4, 0.5))
+        answers = []
+        while not answers and time.perf_counter() - start_s < 10:
+            waitset.wait(duration(milliseconds=200))
+            answers = [a for a in reader.take(10) if isinstance(a, Reply) and a.client == client]
+        took_s = time.perf_counter() - start_s
+        right = len(answers) == 1 and answers[0].number == number and answers[0].echo == force
+        print("reply" if right and answers[0].accepted else f"WRONG {answers}", f"{took_s * 1e6:.0f}", flush=True)
