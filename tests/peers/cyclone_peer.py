@@ -1,23 +1,26 @@
 """A Cyclone DDS peer: topics, and service calls in the flavour of rmw_cyclonedds.
 
-python cyclone_peer.py (listen | talk | call | latched) DOMAIN COUNT
+python cyclone_peer.py (listen | talk | call | latched) DOMAIN COUNT [LIMIT_S]
 """
 
 import os
+import random
 import sys
 import time
 from dataclasses import dataclass
 
 mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-os.environ["CYCLONEDDS_URI"] = """<CycloneDDS><Domain Id="any">
+limit_s = float(sys.argv[4]) if len(sys.argv) > 4 else 10.0  # for one call
+os.environ["CYCLONEDDS_URI"] = f"""<CycloneDDS><Domain Id="any">
   <General><AllowMulticast>false</AllowMulticast>
     <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces></General>
   <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>
+    <LeaseDuration>{os.environ.get("PEER_LEASE_S", "10")}s</LeaseDuration>
     <Peers><Peer address="127.0.0.1"/></Peers></Discovery>
 </Domain></CycloneDDS>"""
 
 import cyclonedds.idl.annotations as annotate  # noqa: E402
-from cyclonedds.core import Policy, Qos  # noqa: E402
+from cyclonedds.core import InstanceState, Policy, Qos, ReadCondition, SampleState, ViewState, WaitSet  # noqa: E402
 from cyclonedds.domain import DomainParticipant  # noqa: E402
 from cyclonedds.idl import IdlStruct  # noqa: E402
 from cyclonedds.idl.types import float32, int64, uint64  # noqa: E402
@@ -55,8 +58,8 @@ class Reply(IdlStruct, typename="thenar_test::srv::dds_::SetForce_Response_"):
     echo: float32  # pyright: ignore[reportInvalidTypeForm]
 
 
-def wait_for(condition, limit_s: float = 10.0):
-    end_s = time.monotonic() + limit_s
+def wait_for(condition):
+    end_s = time.monotonic() + 10.0
     while not condition() and time.monotonic() < end_s:
         time.sleep(0.005)
 
@@ -83,22 +86,19 @@ elif mode == "talk":
         time.sleep(0.002)
     time.sleep(1.0)
 elif mode == "call":
-    import random
-
     client = random.getrandbits(64)
     writer = DataWriter(participant, Topic(participant, "rq/set_forceRequest", Request), reliable)
     reader = DataReader(participant, Topic(participant, "rr/set_forceReply", Reply), reliable)
     wait_for(lambda: writer.get_matched_subscriptions() and reader.get_matched_publications())
-    from cyclonedds.core import ReadCondition, SampleState, ViewState, WaitSet, InstanceState  # noqa: E402
 
     waitset = WaitSet(participant)
     waitset.attach(ReadCondition(reader, SampleState.Any | ViewState.Any | InstanceState.Any))
     for number in range(1, count + 1):
-        force = 1000.0 + number
+        force = 10000.0 + number
         start_s = time.perf_counter()
         writer.write(Request(client, number, force, 0.1, 0.2, 0.3, 0.4, 0.5))
         answers = []
-        while not answers and time.perf_counter() - start_s < 10:
+        while not answers and time.perf_counter() - start_s < limit_s:
             waitset.wait(duration(milliseconds=200))
             answers = [a for a in reader.take(10) if isinstance(a, Reply) and a.client == client]
         took_s = time.perf_counter() - start_s

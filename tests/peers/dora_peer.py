@@ -1,6 +1,6 @@
 """A RustDDS peer (the ROS 2 bridge of dora-rs): topics and service calls.
 
-python dora_peer.py (listen | talk | call) DOMAIN COUNT
+python dora_peer.py (listen | talk | call) DOMAIN COUNT [LIMIT_S]
 """
 
 import sys
@@ -12,6 +12,7 @@ import dora
 import pyarrow as pa
 
 mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+limit_s = float(sys.argv[4]) if len(sys.argv) > 4 else 10.0  # for one call
 
 REQUEST = "\n".join(f"float32 f{i}" for i in range(6))
 DEFINITIONS = {
@@ -52,11 +53,11 @@ elif mode == "call":
     client = node.create_service_client("/set_force", "thenar_test/SetForce", qos)
     fields = pa.struct([(f"f{i}", pa.float32()) for i in range(6)])
     for number in range(1, count + 1):
-        force = 3000.0 + number
+        force = 30000.0 + number
         request = pa.array([{"f0": force, **{f"f{i}": 0.5 for i in range(1, 6)}}], type=fields)
         start_s = time.perf_counter()
         try:
-            answer = client.call(request, timeout_s=10.0)[0].as_py()
+            answer = client.call(request, timeout_s=limit_s)[0].as_py()
         except Exception as why:
             print("WRONG", why, flush=True)
             continue

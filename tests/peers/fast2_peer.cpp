@@ -1,6 +1,6 @@
 // A Fast DDS 2 peer (what ROS 2 Humble uses), calling services as rmw_fastrtps does. Bodies are raw bytes.
 //
-// fast2_peer (listen | talk | call) DOMAIN COUNT
+// fast2_peer (listen | talk | call) DOMAIN COUNT [LIMIT_S]
 //
 // g++ -std=c++17 fast2_peer.cpp -o fast2_peer -lfastrtps -lfastcdr
 
@@ -72,9 +72,10 @@ static Bytes text(const std::string& value) {
 
 static void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-int main(int, char** arguments) {
+int main(int given, char** arguments) {
   const std::string mode = arguments[1];
   const int count = std::stoi(arguments[3]);
+  const std::chrono::duration<double> limit(given > 4 ? std::stod(arguments[4]) : 10.0);  // for one call
   participant = DomainParticipantFactory::get_instance()->create_participant(std::stoi(arguments[2]),
                                                                              PARTICIPANT_QOS_DEFAULT);
   auto* publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
@@ -131,7 +132,7 @@ int main(int, char** arguments) {
       reader->get_subscription_matched_status(writers);
     }
     for (int number = 1; number <= count; number++) {
-      const float forces[6] = {4000.0f + static_cast<float>(number), 0.1f, 0.2f, 0.3f, 0.4f, 0.5f};
+      const float forces[6] = {40000.0f + static_cast<float>(number), 0.1f, 0.2f, 0.3f, 0.4f, 0.5f};
       Bytes request = {0, 1, 0, 0};
       request.resize(4 + sizeof forces);
       std::memcpy(request.data() + 4, forces, sizeof forces);
@@ -143,7 +144,7 @@ int main(int, char** arguments) {
       int answers = 0;
       bool right = true;
       long long took_us = 0;
-      while (answers == 0 && Clock::now() - start < std::chrono::seconds(10)) {
+      while (answers == 0 && Clock::now() - start < limit) {
         reader->wait_for_unread_message({0, 200000000});
         Bytes reply;
         SampleInfo info;

@@ -3,7 +3,7 @@
 The wheel has no SetForce type, so types of the same size stand in: a PolicyChange request with a name of nine letters
 takes 24 bytes, its first four those of force0; the reply is read as a Time, a flag and the bits of a float.
 
-python fast_peer.py (listen | talk | call | call_plain) DOMAIN COUNT
+python fast_peer.py (listen | talk | call | call_plain) DOMAIN COUNT [LIMIT_S]
 """
 
 import queue
@@ -15,9 +15,8 @@ import fastdds
 from fourier_msgs.srv import PolicyService as types
 
 mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-participant = fastdds.DomainParticipantFactory.get_instance().create_participant(
-    domain, fastdds.DomainParticipantQos()
-)
+limit_s = float(sys.argv[4]) if len(sys.argv) > 4 else 10.0  # for one call
+participant = fastdds.DomainParticipantFactory.get_instance().create_participant(domain, fastdds.DomainParticipantQos())
 publisher = participant.create_publisher(fastdds.PublisherQos())
 subscriber = participant.create_subscriber(fastdds.SubscriberQos())
 keep = []  # the wrapper does not hold on to what C++ still uses
@@ -97,7 +96,7 @@ else:
     reader, got = make_reader(hear, types.Time)
     wait_for_match(writer, reader)
     for number in range(1, count + 1):
-        force = 2000.0 + number
+        force = 20000.0 + number
         request = types.PolicyChange_Request()
         request.header().stamp().sec(struct.unpack("<i", struct.pack("<f", force))[0])
         request.header().frame_id("ninechars")
@@ -108,7 +107,7 @@ else:
         writer.write(request, params)
         sequence = params.sample_identity().sequence_number()
         try:
-            value, info = got.get(timeout=10)
+            value, info = got.get(timeout=limit_s)
         except queue.Empty:
             print("WRONG no reply", number, flush=True)
             continue

@@ -11,12 +11,9 @@ import rosless
 mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 node = rosless.Node(domain=domain)
 if mode == "listen":
-    got = 0
-    for message in node.subscribe("/from_thenar", "std_msgs/msg/String", reliability="reliable"):
+    subscription = node.subscribe("/from_thenar", "std_msgs/msg/String", reliability="reliable")
+    for _, message in zip(range(count), subscription, strict=False):
         print("got", len(message.data), message.data[:20], flush=True)
-        got += 1
-        if got == count:
-            break
 elif mode == "talk":
     publisher = node.advertise("/to_thenar", "std_msgs/msg/String")
     end_s = time.monotonic() + 10

@@ -157,9 +157,7 @@ class InfoSrc(NamedTuple):
     prefix: bytes
 
 
-Submessage = (
-    Data | DataFrag | Heartbeat | HeartbeatFrag | AckNack | NackFrag | Gap | InfoTs | InfoDst | InfoSrc
-)
+Submessage = Data | DataFrag | Heartbeat | HeartbeatFrag | AckNack | NackFrag | Gap | InfoTs | InfoDst | InfoSrc
 
 
 class Message(NamedTuple):
@@ -262,9 +260,7 @@ def _number(high: int, low: int, why: str) -> int:
     return number
 
 
-def _members(
-    datagram: bytes, little: bool, offset: int, end: int, base: int, bits: int
-) -> tuple[tuple[int, ...], int]:
+def _members(datagram: bytes, little: bool, offset: int, end: int, base: int, bits: int) -> tuple[tuple[int, ...], int]:
     """Read the bitmap of a number set; return its members and the offset after it."""
     if bits > SET_BITS:
         raise Refused("number set spans more than 256 numbers")
@@ -311,9 +307,7 @@ def _read_data_frag(datagram: bytes, flags: int, start: int, end: int) -> DataFr
     wanted = min(fragments * size, total - (first - 1) * size)
     _need(at, end, wanted, "DATA_FRAG is shorter than its fragments")
     payload = datagram[at : at + wanted]
-    return DataFrag(
-        reader, writer, number, inline, first, fragments, size, total, payload, bool(flags & 4), little
-    )
+    return DataFrag(reader, writer, number, inline, first, fragments, size, total, payload, bool(flags & 4), little)
 
 
 def _read_heartbeat(datagram: bytes, flags: int, start: int, end: int) -> Heartbeat:

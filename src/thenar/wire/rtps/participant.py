@@ -430,9 +430,7 @@ class Participant:
     def _announcement_addresses(self) -> list[Address]:
         group = [self._network.group] if self._network.group else []
         known = [address for peer in self._peers.values() for address in peer.meta]
-        return [
-            address for address in dict.fromkeys([*group, *self._probes, *known]) if address != self._network.meta
-        ]
+        return [address for address in dict.fromkeys([*group, *self._probes, *known]) if address != self._network.meta]
 
     def _announce(self) -> None:
         everyone = self._announcement(self.info)
@@ -661,7 +659,9 @@ def _endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str], now_s: 
         reliable=endpoint.qos.reliable,
         transient_local=endpoint.qos.durability == TRANSIENT_LOCAL,
         matched=tuple(hosts.get(guid[:12], guid[:12].hex()) for guid in others),
-        mismatches=tuple(f"{hosts.get(guid[:12], guid[:12].hex())}: {why}" for guid, why in endpoint.mismatches.items()),
+        mismatches=tuple(
+            f"{hosts.get(guid[:12], guid[:12].hex())}: {why}" for guid, why in endpoint.mismatches.items()
+        ),
         samples=endpoint.written if is_writer else endpoint.received,
         sent_again=endpoint.sent_again if is_writer else 0,
         lost=0 if is_writer else endpoint.lost,

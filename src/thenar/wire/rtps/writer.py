@@ -49,9 +49,9 @@ class Change(NamedTuple):
 class MatchedReader:
     """What a writer knows of one of its readers."""
 
-    __slots__ = ("acked", "asked_s", "first", "guid", "heartbeat_due_s", "heartbeat_wait_s", "info", "told")
+    __slots__ = ("acked", "asked_s", "first", "guid", "heartbeat_due_s", "heartbeat_wait_s", "info", "ready", "told")
 
-    def __init__(self, info: EndpointInfo, first: int):
+    def __init__(self, info: EndpointInfo, first: int, *, reliable: bool):
         self.info = info
         self.guid = info.guid
         self.first = first
@@ -60,6 +60,8 @@ class MatchedReader:
         """It has, or does without, every number up to here."""
         self.told = 0
         """Highest number sent to it alone."""
+        self.ready = not (info.qos.reliable and reliable)
+        """Whether it has answered, and so has matched us too; a reader that never answers is taken at its word."""
         self.asked_s = -math.inf
         """When it was last asked what it has."""
         self.heartbeat_due_s = math.inf
@@ -102,17 +104,22 @@ class Writer:
         return self.add(encapsulate(body))
 
     def wait_for_readers(self, timeout_s: float, count: int = 1) -> bool:
-        """Wait until so many readers are matched; False if the time ran out."""
+        """Wait until so many readers hear us; False if the time ran out.
+
+        A reader that has not matched us yet on its side may miss what is written before.
+        """
+
+        def enough() -> bool:
+            return sum(reader.ready for reader in self.readers.values()) >= count
+
         with self._participant.matching:
-            return self._participant.matching.wait_for(lambda: len(self.readers) >= count, timeout_s)
+            return self._participant.matching.wait_for(enough, timeout_s)
 
     def close(self) -> None:
         """Tell everyone that this writer is gone."""
         self._participant.withdraw(self)
 
-    def add(
-        self, payload: bytes, *, inline: bytes = b"", to: Recipient | None = None, key_only: bool = False
-    ) -> int:
+    def add(self, payload: bytes, *, inline: bytes = b"", to: Recipient | None = None, key_only: bool = False) -> int:
         """Keep and send a sample with everything that can be said about it."""
         with self._lock:
             self.written += 1
@@ -154,7 +161,7 @@ class Writer:
             reader.info = info
             self._update_addresses()
             return
-        reader = MatchedReader(info, 1 if with_history else self.written + 1)
+        reader = MatchedReader(info, 1 if with_history else self.written + 1, reliable=self.qos.reliable)
         recent_s = time.time() - LATE_REPLY_S
         late_replies = [
             change.number
@@ -166,7 +173,7 @@ class Writer:
         self.readers[info.guid] = reader
         self._update_addresses()
         self._resend(reader, list(self._history) if with_history else late_replies)
-        if info.qos.reliable:
+        if info.qos.reliable and self.qos.reliable:
             self._heartbeat(reader)
             self._arm(reader)
 
@@ -186,17 +193,19 @@ class Writer:
         reader = self.readers.get(guid)
         if reader is None:
             return False
+        if not reader.ready:
+            reader.ready = True
+            self._participant.matching.notify_all()
         has = min(ack.base - 1, self.written)
         if has > reader.acked:
             reader.acked = has
             reader.heartbeat_wait_s = HEARTBEAT_S
         if ack.missing:
             self._resend(reader, ack.missing)
-        elif not ack.final and ack.base <= self.written:
+        elif not ack.final and ack.base <= self.written and time.monotonic() - reader.asked_s > HEARTBEAT_S / 2:
             # It greets, or does not know yet what there is: tell it, and it will ask. Not at once again, for
             # some readers answer every question with another greeting.
-            if time.monotonic() - reader.asked_s > HEARTBEAT_S / 2:
-                self._heartbeat(reader)
+            self._heartbeat(reader)
         first, last = self._range(reader)
         if first > last:
             reader.heartbeat_due_s = math.inf

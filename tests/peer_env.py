@@ -1,0 +1,38 @@
+"""Environments for the programs the tests talk to: each gets its own, made once and kept under .cache/peers."""
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "peers"
+
+
+def peer_python(name: str, *requirements: str) -> Path:
+    """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
+
+    The test is skipped, with the reason, where the packages cannot be installed.
+
+    Args:
+        name: Name of the environment.
+        requirements: What pip shall install, with versions pinned.
+    """
+    folder = CACHE / name
+    python = folder / "bin" / "python"
+    ready = folder / "ready"
+    wanted = "\n".join([sys.version, *requirements])
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # Test processes may run side by side; the first one builds, the others wait.
+    with (CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+            install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
+            done = subprocess.run(install, capture_output=True, text=True, check=False)
+            if done.returncode:
+                why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {why}")
+            ready.write_text(wanted, encoding="utf-8")
+    return python
