@@ -59,7 +59,7 @@ class RawPeer:
         beat = messages.heartbeat(bytes(4), WRITER, 1, number, number, final=True)
         self.socket.sendto(self.datagram(sample, beat), self.user)
 
-    def listen(self, until: Callable[[], bool], limit_s: float = 2.0) -> bool:
+    def listen(self, until: Callable[[], object], limit_s: float = 2.0) -> bool:
         """Take in datagrams until something holds; False if it did not in time."""
         end_s = time.monotonic() + limit_s
         while not until():

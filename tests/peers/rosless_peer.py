@@ -13,7 +13,8 @@ node = rosless.Node(domain=domain)
 if mode == "listen":
     subscription = node.subscribe("/from_thenar", "std_msgs/msg/String", reliability="reliable")
     for _, message in zip(range(count), subscription, strict=False):
-        print("got", len(message.data), message.data[:20], flush=True)
+        text = str(getattr(message, "data"))  # noqa: B009 (types unknown to it would come as bytes)
+        print("got", len(text), text[:20], flush=True)
 elif mode == "talk":
     publisher = node.advertise("/to_thenar", "std_msgs/msg/String")
     end_s = time.monotonic() + 10

@@ -47,7 +47,8 @@ class Refused(ThenarError, ValueError):
     """Bytes that do not add up; the text is a fixed reason, so that reasons can be counted."""
 
 
-# NamedTuples and not dataclasses: they are made for every datagram and take a third of the time.
+# NamedTuples and not dataclasses: they are made for every datagram and take a third of the time. Counters by which
+# questions and answers are numbered are not kept: whoever gets one twice may answer twice.
 class Header(NamedTuple):
     """Who sent a datagram."""
 
@@ -92,7 +93,6 @@ class Heartbeat(NamedTuple):
     writer: bytes
     first: int
     last: int
-    count: int
     final: bool
     """True when no answer is asked for."""
 
@@ -104,7 +104,6 @@ class HeartbeatFrag(NamedTuple):
     writer: bytes
     number: int
     last_fragment: int
-    count: int
 
 
 class AckNack(NamedTuple):
@@ -114,7 +113,6 @@ class AckNack(NamedTuple):
     writer: bytes
     base: int
     missing: tuple[int, ...]
-    count: int
     final: bool
 
 
@@ -125,7 +123,6 @@ class NackFrag(NamedTuple):
     writer: bytes
     number: int
     missing: tuple[int, ...]
-    count: int
 
 
 class Gap(NamedTuple):
@@ -183,7 +180,6 @@ _HEARTBEAT_FRAG = _both("4s4siIIi")
 _SET_HEAD = _both("4s4siII")
 _GAP_HEAD = _both("4s4siIiII")
 _NACK_FRAG_HEAD = _both("4s4siIII")
-_COUNT = _both("i")
 _TIME = _both("II")
 _WORDS = tuple(_both(f"{words}I") for words in range(SET_BITS // 32 + 1))
 _SUB = struct.Struct("<BBH")
@@ -312,20 +308,19 @@ def _read_data_frag(datagram: bytes, flags: int, start: int, end: int) -> DataFr
 
 def _read_heartbeat(datagram: bytes, flags: int, start: int, end: int) -> Heartbeat:
     _need(start, end, 28, "HEARTBEAT is too short")
-    reader, writer, high, low, last_high, last_low, count = _HEARTBEAT[flags & 1].unpack_from(datagram, start)
+    reader, writer, high, low, last_high, last_low, _ = _HEARTBEAT[flags & 1].unpack_from(datagram, start)
     first = _number(high, low, "HEARTBEAT starts below 1")
     last = last_high << 32 | last_low
     if last < first - 1:
         raise Refused("HEARTBEAT ends before it starts")
-    return Heartbeat(reader, writer, first, last, count, bool(flags & 2))
+    return Heartbeat(reader, writer, first, last, bool(flags & 2))
 
 
 def _read_heartbeat_frag(datagram: bytes, flags: int, start: int, end: int) -> HeartbeatFrag:
     _need(start, end, 24, "HEARTBEAT_FRAG is too short")
-    reader, writer, high, low, last, count = _HEARTBEAT_FRAG[flags & 1].unpack_from(datagram, start)
-    return HeartbeatFrag(
-        reader, writer, _number(high, low, "HEARTBEAT_FRAG has a sequence number below 1"), last, count
-    )
+    reader, writer, high, low, last, _ = _HEARTBEAT_FRAG[flags & 1].unpack_from(datagram, start)
+    number = _number(high, low, "HEARTBEAT_FRAG has a sequence number below 1")
+    return HeartbeatFrag(reader, writer, number, last)
 
 
 def _read_acknack(datagram: bytes, flags: int, start: int, end: int) -> AckNack:
@@ -338,8 +333,7 @@ def _read_acknack(datagram: bytes, flags: int, start: int, end: int) -> AckNack:
         raise Refused("ACKNACK has a base below 1")
     missing, at = _members(datagram, little, start + 20, end, base, bits)
     _need(at, end, 4, "ACKNACK is too short")
-    (count,) = _COUNT[little].unpack_from(datagram, at)
-    return AckNack(reader, writer, base, missing, count, bool(flags & 2))
+    return AckNack(reader, writer, base, missing, bool(flags & 2))
 
 
 def _read_nack_frag(datagram: bytes, flags: int, start: int, end: int) -> NackFrag:
@@ -349,8 +343,7 @@ def _read_nack_frag(datagram: bytes, flags: int, start: int, end: int) -> NackFr
     number = _number(high, low, "NACK_FRAG has a sequence number below 1")
     missing, at = _members(datagram, little, start + 24, end, base, bits)
     _need(at, end, 4, "NACK_FRAG is too short")
-    (count,) = _COUNT[little].unpack_from(datagram, at)
-    return NackFrag(reader, writer, number, missing, count)
+    return NackFrag(reader, writer, number, missing)
 
 
 def _read_gap(datagram: bytes, flags: int, start: int, end: int) -> Gap:

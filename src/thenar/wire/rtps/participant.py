@@ -296,6 +296,10 @@ class Participant:
         """Call a user's function once the lock is free again, so that it may take locks of its own."""
         self._deliveries.append((callback, value))
 
+    def knows(self, prefix: bytes) -> bool:
+        """Whether a participant is there."""
+        return prefix in self._peers
+
     def refuse(self, reason: str) -> None:
         """Count something that was not accepted."""
         with self.lock:
@@ -319,6 +323,7 @@ class Participant:
                 # A mistake of ours: count it and go on, the others still talk to us.
                 logger.exception("RTPS participant on domain %d stumbled", self.domain)
                 self.refuse("internal error")
+                time.sleep(LONGEST_WAIT_S)
 
     def _keep_time(self) -> None:
         now_s = time.monotonic()

@@ -90,8 +90,10 @@ class Partial:
 
     def missing(self, last: int) -> list[int]:
         """Fragments up to the last one that have not come, as many as one question can name."""
-        absent = [n for n in range(1, min(last, self.fragments) + 1) if n not in self.parts]
-        return [n for n in absent if n < absent[0] + SET_BITS]
+        end = min(last, self.fragments) + 1
+        # A sample may claim millions of fragments: look no further than the question reaches.
+        first = next((n for n in range(1, end) if n not in self.parts), end)
+        return [n for n in range(first, min(first + SET_BITS, end)) if n not in self.parts]
 
 
 class Reader:

@@ -123,6 +123,8 @@ class Writer:
         """Keep and send a sample with everything that can be said about it."""
         with self._lock:
             self.written += 1
+            if to is not None and not self._participant.knows(to.prefix):
+                return self.written  # it left while its request was handled
             change = Change(self.written, payload, inline, time.time(), to, key_only)
             self._history[change.number] = change
             # Kept per recipient, so that one busy client cannot push out what another still waits for.
