@@ -5,12 +5,14 @@ compiler and the library are present. Their programs are in tests/peers.
 """
 
 import itertools
+import json
 import os
 import shutil
 import signal
 import statistics
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +42,9 @@ VENDORS = {
 }
 SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
 
+ENDLESS = 1_000_000
+"""So many calls that the test has to end the caller."""
+
 _domains = itertools.count(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4 * 25 + 1)
 
 
@@ -65,7 +70,7 @@ def compiled() -> Path:
 class Running:
     """A peer at work; what it prints is kept line by line."""
 
-    def __init__(self, name: str, mode: str, domain: int, count: int, limit_s: float):
+    def __init__(self, name: str, mode: str, domain: int, count: int, limit_s: float, within: tuple[str, ...] = ()):
         if name == "fast2":
             command = [str(compiled())]
         else:
@@ -73,8 +78,10 @@ class Running:
         env = {
             key: value for key, value in os.environ.items() if not key.startswith(("CYCLONEDDS", "ROS_", "FASTRTPS"))
         }
+        if count == ENDLESS:
+            env["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # a killed peer would leave its shared memory behind
         self.process = subprocess.Popen(
-            [*command, mode, str(domain), str(count), str(limit_s)],
+            [*within, *command, mode, str(domain), str(count), str(limit_s)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -120,8 +127,8 @@ def start(domain: int) -> Iterator[Callable[..., Running]]:
     """Starts peers, and ends those that still run after the test."""
     running: list[Running] = []
 
-    def run(name: str, mode: str, count: int, limit_s: float = 10.0) -> Running:
-        running.append(Running(name, mode, domain, count, limit_s))
+    def run(name: str, mode: str, count: int, limit_s: float = 10.0, within: tuple[str, ...] = ()) -> Running:
+        running.append(Running(name, mode, domain, count, limit_s, within))
         return running[-1]
 
     yield run
@@ -247,7 +254,7 @@ def test_calls_on_a_bad_line_are_each_answered_once(domain: int, start):
 def test_client_killed_between_calls_leaves_the_server_serving(name: str, domain: int, start):
     with Participant(domain) as participant:
         server = Server(participant)
-        victim = start(name, "call", 1_000_000)
+        victim = start(name, "call", ENDLESS)
         assert wait_for(lambda: len(server.handled) > 50)
         victim.kill()
         assert [line.split()[0] for line in start(name, "call", 20).wait(15)] == ["reply"] * 20
@@ -257,7 +264,7 @@ def test_client_killed_between_calls_leaves_the_server_serving(name: str, domain
 def test_server_that_restarts_is_found_again_by_a_client_at_work(name: str, domain: int, start):
     with Participant(domain) as participant:
         first = Server(participant)
-        client = start(name, "call", 1_000_000, 1.0)
+        client = start(name, "call", ENDLESS, 1.0)
         assert wait_for(lambda: len(first.handled) > 20)
     with Participant(domain) as participant:
         second = Server(participant)
@@ -270,9 +277,58 @@ def test_peer_that_is_killed_is_gone_after_its_lease(domain: int, start, monkeyp
     monkeypatch.setenv("PEER_LEASE_S", "2")
     with Participant(domain) as participant:
         Server(participant)
-        victim = start("cyclone", "call", 1_000_000)
+        victim = start("cyclone", "call", ENDLESS)
         assert wait_for(lambda: participant.health().peers)
         victim.kill()
         (peer,) = participant.health().peers
         assert (peer.vendor, peer.lease_s) == ("Cyclone DDS", 2.0)
         assert wait_for(lambda: participant.health().peers == (), 4)
+
+
+@pytest.fixture
+def cable() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Two machines of the poor: network namespaces with a cable in between; gives the commands to run in each."""
+    ip = shutil.which("ip")
+    if ip is None or os.geteuid() != 0:
+        pytest.skip("network namespaces need root and the ip command")
+    here, there = f"twin{os.getpid()}", f"peer{os.getpid()}"
+
+    def call(*arguments: str) -> None:
+        subprocess.run([ip, *arguments], check=True, capture_output=True)
+
+    try:
+        call("netns", "add", here)
+    except subprocess.CalledProcessError as why:
+        pytest.skip(f"network namespaces cannot be made here: {why.stderr.decode().strip()}")
+    try:
+        call("netns", "add", there)
+        call("link", "add", "veth0", "netns", here, "type", "veth", "peer", "name", "veth0", "netns", there)
+        for name, address in ((here, "198.51.100.1/24"), (there, "198.51.100.2/24")):
+            call("-n", name, "addr", "add", address, "dev", "veth0")
+            call("-n", name, "link", "set", "veth0", "up")
+            call("-n", name, "link", "set", "lo", "up")
+        time.sleep(1.5)  # Fast DDS does not see a card that is only just up
+        yield (ip, "netns", "exec", here), (ip, "netns", "exec", there)
+    finally:
+        subprocess.run([ip, "netns", "del", there], check=False, capture_output=True)
+        call("netns", "del", here)
+
+
+def test_peers_on_another_machine_are_found_by_multicast_and_served(cable, domain: int, start, monkeypatch):
+    here, there = cable
+    monkeypatch.setenv("PEER_INTERFACE", "veth0")
+    command = [sys.executable, str(PROGRAMS / "thenar_server.py"), "veth0", str(domain)]
+    with subprocess.Popen([*here, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        # One by one: on one machine Cyclone keeps Fast DDS from the multicast port, and Fast DDS 2 and 3 get into
+        # each other's shared memory.
+        for name in CALLERS:
+            lines = start(name, "call", 50, within=there).wait(15)
+            assert [line.split()[0] for line in lines] == ["reply"] * 50, name
+        server.stdin.close()
+        health = json.loads(server.stdout.readline())
+    assert health["interface_address"] == "198.51.100.1"
+    assert health["multicast"] == "on"
+    assert {peer["host"] for peer in health["peers"]} <= {"198.51.100.2"}

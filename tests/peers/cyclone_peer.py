@@ -11,12 +11,20 @@ from dataclasses import dataclass
 
 mode, domain, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 limit_s = float(sys.argv[4]) if len(sys.argv) > 4 else 10.0  # for one call
+lease_s = os.environ.get("PEER_LEASE_S", "10")
+if "PEER_INTERFACE" in os.environ:
+    general = f'<Interfaces><NetworkInterface name="{os.environ["PEER_INTERFACE"]}"/></Interfaces>'
+    peers = ""
+else:
+    general = """<AllowMulticast>false</AllowMulticast>
+      <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces>"""
+    peers = '<Peers><Peer address="127.0.0.1"/></Peers>'
 os.environ["CYCLONEDDS_URI"] = f"""<CycloneDDS><Domain Id="any">
-  <General><AllowMulticast>false</AllowMulticast>
-    <Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces></General>
-  <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>
-    <LeaseDuration>{os.environ.get("PEER_LEASE_S", "10")}s</LeaseDuration>
-    <Peers><Peer address="127.0.0.1"/></Peers></Discovery>
+  <General>{general}</General>
+  <Discovery>
+    <ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>
+    <LeaseDuration>{lease_s}s</LeaseDuration>{peers}
+  </Discovery>
 </Domain></CycloneDDS>"""
 
 import cyclonedds.idl.annotations as annotate  # noqa: E402

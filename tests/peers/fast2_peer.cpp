@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,7 @@
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 
 using namespace eprosima::fastdds::dds;
 using namespace eprosima::fastrtps::rtps;
@@ -76,18 +78,23 @@ int main(int given, char** arguments) {
   const std::string mode = arguments[1];
   const int count = std::stoi(arguments[3]);
   const std::chrono::duration<double> limit(given > 4 ? std::stod(arguments[4]) : 10.0);  // for one call
-  participant = DomainParticipantFactory::get_instance()->create_participant(std::stoi(arguments[2]),
-                                                                             PARTICIPANT_QOS_DEFAULT);
+  // Without shared memory, as the robots' own software runs it; its files would outlive a peer that is killed.
+  DomainParticipantQos qos;
+  qos.transport().use_builtin_transports = false;
+  qos.transport().user_transports.push_back(std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>());
+  participant = DomainParticipantFactory::get_instance()->create_participant(std::stoi(arguments[2]), qos);
   auto* publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
   auto* subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
   DataWriterQos write_qos;
   write_qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
   write_qos.durability().kind = VOLATILE_DURABILITY_QOS;
   write_qos.history().depth = 10;
+  write_qos.data_sharing().off();
   write_qos.publish_mode().kind = ASYNCHRONOUS_PUBLISH_MODE;  // as rmw_fastrtps has it; fragments need it
   DataReaderQos read_qos;
   read_qos.reliability().kind = RELIABLE_RELIABILITY_QOS;
   read_qos.history().depth = 10;
+  read_qos.data_sharing().off();
   const char* string_type = "std_msgs::msg::dds_::String_";
 
   if (mode == "listen") {

@@ -33,6 +33,7 @@ def make_writer(on_topic):
     qos.reliability().kind = fastdds.RELIABLE_RELIABILITY_QOS
     qos.durability().kind = fastdds.VOLATILE_DURABILITY_QOS
     qos.history().depth = 10
+    qos.data_sharing().off()  # its files would outlive a peer that is killed
     return publisher.create_datawriter(on_topic, qos)
 
 
@@ -54,6 +55,7 @@ def make_reader(on_topic, kind):
     qos = fastdds.DataReaderQos()
     qos.reliability().kind = fastdds.RELIABLE_RELIABILITY_QOS
     qos.history().depth = 10
+    qos.data_sharing().off()
     got = queue.Queue()
     keep.append(listener := Listener(kind, got))
     return subscriber.create_datareader(on_topic, qos, listener), got

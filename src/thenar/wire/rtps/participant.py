@@ -31,6 +31,8 @@ MAX_PEERS = 128
 MAX_ENDPOINTS_PER_PEER = 2048
 PROBED_INDICES = 16
 """Participants per machine that are looked for where there is no multicast."""
+DEPARTED_S = 10.0
+"""How long announcements of a participant that took leave are ignored [s]."""
 LONGEST_WAIT_S = 0.05
 """How long the thread sleeps at most, so that heartbeats armed by other threads are not late [s]."""
 
@@ -113,6 +115,8 @@ class Participant:
         """When the datagram at hand came, on the clock of `time.monotonic`."""
         self._counts = Counts()
         self._peers: dict[bytes, Peer] = {}
+        self._departed: dict[bytes, float] = {}
+        """When participants took leave: what they announced before may still be on its way."""
         self._writers: dict[bytes, Writer] = {}
         self._readers: dict[bytes, Reader] = {}
         self._announced: dict[bytes, int] = {}
@@ -333,6 +337,7 @@ class Participant:
                 self._announce()
                 for peer in [p for p in self._peers.values() if now_s - p.heard_s > p.info.lease_s]:
                     self._remove_peer(peer, "was silent for longer than its lease")
+                self._departed = {p: left_s for p, left_s in self._departed.items() if now_s - left_s < DEPARTED_S}
                 for reader in self._readers.values():
                     reader.tick()
             if now_s >= self._liveliness_due_s:
@@ -475,6 +480,9 @@ class Participant:
             # Nobody may send another one away.
             if peer and peer.info.prefix == prefix:
                 self._remove_peer(peer, "took leave")
+                self._departed[prefix] = self.now_s
+            return
+        if prefix in self._departed:
             return
         if data.payload is None:
             raise Refused("announcement has no content")
