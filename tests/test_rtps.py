@@ -260,7 +260,7 @@ def test_participant_and_endpoint_read_back():
     )
     assert discovery.decode_participant(discovery.encode_participant(participant), b"??") == participant
     endpoint = EndpointInfo(
-        guid=PREFIX + WRITER, topic="rt/a", type_name="b::c_", qos=Qos(depth=0), user_data=b"typehash=x;"
+        guid=PREFIX + WRITER, topic="rt/a", type_name="b::c_", qos=Qos(depth=1), user_data=b"typehash=x;"
     )
     assert discovery.decode_endpoint(discovery.encode_endpoint(endpoint), is_writer=True) == endpoint
     with pytest.raises(Refused, match="announced as what it is not"):
@@ -280,6 +280,11 @@ def test_body_comes_out_of_its_encapsulation_without_padding(body: bytes):
 def test_payload_that_is_not_plain_little_endian_cdr_is_refused(payload: bytes):
     with pytest.raises(Refused):
         unwrap(payload)
+
+
+def test_writer_keeps_at_least_one_sample():
+    with pytest.raises(BadValue, match="1 or more samples"):
+        Qos(depth=0)
 
 
 @pytest.mark.parametrize(
@@ -530,6 +535,20 @@ def test_callback_may_write_and_may_wait_for_a_thread_that_writes(pair: tuple[Pa
         with lock:
             back.write(b"from another thread")
     assert wait_for(lambda: sum(body != b"from another thread" for body in answers) == 50)
+
+
+def test_many_large_samples_at_once_arrive_over_a_bad_line(domain: int):
+    got: list[bytes] = []
+    with Participant(domain) as a, Participant(domain, network=LossyNetwork(domain, seed=4)) as b:
+        writer = a.advertise("topic", "type", qos=Qos(depth=100))
+        reader = b.subscribe("topic", "type", lambda sample: got.append(sample.body))
+        assert writer.wait_for_readers(5)
+        assert reader.wait_for_writers(5)
+        sent = [struct.pack("<I", number) + bytes(60_000) for number in range(40)]
+        for body in sent:
+            writer.write(body)
+        assert wait_for(lambda: len(got) == 40, 10)
+        assert got == sent
 
 
 def test_what_a_writer_no_longer_keeps_is_given_up(domain: int):

@@ -271,6 +271,8 @@ def test_server_that_restarts_is_found_again_by_a_client_at_work(name: str, doma
         # The call that was on its way when the first server left is lost: the client gives it a second.
         assert wait_for(lambda: len(second.handled) > 20)
         client.kill()
+        # Old requests are not played to the new server.
+        assert not set(first.handled) & set(second.handled)
 
 
 def test_peer_that_is_killed_is_gone_after_its_lease(domain: int, start, monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ import math
 import socket
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from thenar.wire.rtps.messages import OUR_VENDOR, VERSION, Refused, parameter_list, read_parameters
@@ -248,7 +248,7 @@ def decode_endpoint(payload: bytes, *, is_writer: bool) -> EndpointInfo:
             # Silence means the default, which differs: writers are reliable, readers are not.
             reliable=reliability[0] == 2 if reliability else is_writer,
             durability=durability,
-            depth=0,
+            depth=1,  # what it keeps is its own business
             exclusive=(values.unpack(PID_OWNERSHIP, "I") or (0,))[0] == 1,
             partitions=values.partitions(),
             representations=values.representations(),
@@ -388,8 +388,3 @@ def reachable(
     # With several cards, the one its datagram came from is known to be reachable.
     same = [address for address in usable if address[0] == source]
     return tuple(dict.fromkeys(same or usable))
-
-
-def with_addresses(info: EndpointInfo, addresses: tuple[Address, ...]) -> EndpointInfo:
-    """The endpoint with the addresses it is really reached at."""
-    return replace(info, addresses=addresses)

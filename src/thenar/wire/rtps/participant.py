@@ -590,7 +590,7 @@ class Participant:
         found = discovery.reachable(
             theirs.addresses, source=peer.source, own=self._network.own, fallback=peer.info.user or peer.info.meta
         )
-        theirs = discovery.with_addresses(theirs, found or peer.user)
+        theirs = replace(theirs, addresses=found or peer.user)
         peer.endpoints[theirs.guid] = theirs
         if theirs.is_writer:
             for reader in list(self._readers.values()):

@@ -4,6 +4,8 @@ import fnmatch
 import math
 from dataclasses import dataclass
 
+from thenar.errors import BadValue
+
 DURABILITY_NAMES = ("VOLATILE", "TRANSIENT_LOCAL", "TRANSIENT", "PERSISTENT")
 LIVELINESS_NAMES = ("AUTOMATIC", "MANUAL_BY_PARTICIPANT", "MANUAL_BY_TOPIC")
 VOLATILE, TRANSIENT_LOCAL = 0, 1
@@ -36,6 +38,10 @@ class Qos:
     """How a writer shows that it lives."""
     liveliness_lease_s: float = math.inf
     """Longest time between signs of life [s]."""
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise BadValue("depth", self.depth, "1 or more samples")
 
 
 SENSOR_DATA = Qos(reliable=False, depth=5)

@@ -179,10 +179,14 @@ class Reader:
             return
         partial = writer.partials.get(frag.number)
         if partial is None:
-            if len(writer.partials) >= MAX_PARTIALS:
-                # The oldest gives way: an unreliable writer will not finish it, a reliable one sends it again.
-                del writer.partials[min(writer.partials)]
             partial = writer.partials[frag.number] = Partial(frag)
+            if len(writer.partials) > MAX_PARTIALS:
+                # A reliable writer sends again what is dropped here, and the oldest is needed first; from an
+                # unreliable one only the newest still has a chance.
+                dropped = (max if writer.reliable else min)(writer.partials)
+                del writer.partials[dropped]
+                if dropped == frag.number:
+                    return
         payload = partial.add(frag)
         if payload is not None:
             del writer.partials[frag.number]

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from thenar.errors import BadValue
+from thenar.wire.rtps.discovery import PARTICIPANT
 from thenar.wire.rtps.participant import Participant
 from thenar.wire.rtps.qos import LATCHED
 from thenar.wire.rtps.reader import Reader
@@ -93,7 +94,7 @@ class Node:
                 writers.append(writer)
             else:
                 (writers if isinstance(endpoint, Writer) else readers).append(endpoint.info.guid)
-        guid = self._participant.prefix + b"\x00\x00\x01\xc1"
+        guid = self._participant.prefix + PARTICIPANT
         self._writer.write(
             encode_node(guid, self.namespace, self.name, readers, writers, gid_bytes=GID_BYTES[self.layout])
         )
