@@ -211,6 +211,28 @@ def test_ros_tools_see_topics_and_services(domain: int, start):
         assert 'name="/set_forceReply", type_name="thenar_test/srv/SetForce_Response"' in services
 
 
+@pytest.mark.parametrize("layout", ["humble", "jazzy"])
+def test_nodes_and_user_data_are_told_as_ros_reads_them(layout: ros.Layout, domain: int, start):
+    with Participant(domain, user_data=ros.ENCLAVE) as participant:
+        server = Server(participant)
+        writer = participant.advertise(
+            ros.topic_name("/hand/state"),
+            ros.message_type("sensor_msgs/msg/JointState"),
+            user_data=ros.type_hash_data("RIHS01_00ff"),
+        )
+        node = ros.Node(participant, "hand", namespace="/left", layout=layout)
+        node.show([writer, server.service])
+        printed = start("cyclone", "nodes", ros.GID_BYTES[layout]).wait(10)
+    told = json.loads(printed[0])
+    request, reply = server.service.guids
+    assert (told["namespace"], told["name"]) == ("/left", "hand")
+    assert told["participant"][:24] == participant.prefix.hex()
+    assert [gid[:32] for gid in told["readers"]] == [request.hex()]
+    assert [gid[:32] for gid in told["writers"]] == [writer.info.guid.hex(), reply.hex()]
+    assert {len(gid) for gid in told["writers"]} == {2 * ros.GID_BYTES[layout]}
+    assert told["user_data"] == {"participant": "enclave=/;", "rt/hand/state": "typehash=RIHS01_00ff;"}
+
+
 @pytest.mark.parametrize(("name", "mode"), [*((name, "call") for name in CALLERS), ("fast", "call_plain")])
 def test_calls_are_answered(name: str, mode: str, domain: int, start):
     with Participant(domain) as participant:
@@ -221,6 +243,7 @@ def test_calls_are_answered(name: str, mode: str, domain: int, start):
         assert server.service.refused == 0
 
 
+@pytest.mark.timing
 def test_ten_thousand_calls_of_three_vendors_at_once_are_each_answered_once(domain: int, start):
     calls = 3334
     with Participant(domain) as participant:
@@ -316,10 +339,13 @@ def cable() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         call("netns", "del", here)
 
 
-def test_peers_on_another_machine_are_found_by_multicast_and_served(cable, domain: int, start, monkeypatch):
+@pytest.mark.parametrize(("peers", "multicast"), [((), "on"), (("198.51.100.2",), "switched off")])
+def test_peers_on_another_machine_are_found_and_served(
+    cable, peers: tuple[str, ...], multicast: str, domain: int, start, monkeypatch: pytest.MonkeyPatch
+):
     here, there = cable
     monkeypatch.setenv("PEER_INTERFACE", "veth0")
-    command = [sys.executable, str(PROGRAMS / "thenar_server.py"), "veth0", str(domain)]
+    command = [sys.executable, str(PROGRAMS / "thenar_server.py"), "veth0", str(domain), *peers]
     with subprocess.Popen([*here, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -332,5 +358,5 @@ def test_peers_on_another_machine_are_found_by_multicast_and_served(cable, domai
         server.stdin.close()
         health = json.loads(server.stdout.readline())
     assert health["interface_address"] == "198.51.100.1"
-    assert health["multicast"] == "on"
+    assert health["multicast"] == multicast
     assert {peer["host"] for peer in health["peers"]} <= {"198.51.100.2"}

@@ -1,8 +1,10 @@
 """A Cyclone DDS peer: topics, and service calls in the flavour of rmw_cyclonedds.
 
 python cyclone_peer.py (listen | talk | call | latched) DOMAIN COUNT [LIMIT_S]
+python cyclone_peer.py nodes DOMAIN GID_BYTES
 """
 
+import json
 import os
 import random
 import sys
@@ -28,10 +30,15 @@ os.environ["CYCLONEDDS_URI"] = f"""<CycloneDDS><Domain Id="any">
 </Domain></CycloneDDS>"""
 
 import cyclonedds.idl.annotations as annotate  # noqa: E402
+from cyclonedds.builtin import (  # noqa: E402
+    BuiltinDataReader,
+    BuiltinTopicDcpsParticipant,
+    BuiltinTopicDcpsPublication,
+)
 from cyclonedds.core import InstanceState, Policy, Qos, ReadCondition, SampleState, ViewState, WaitSet  # noqa: E402
 from cyclonedds.domain import DomainParticipant  # noqa: E402
 from cyclonedds.idl import IdlStruct  # noqa: E402
-from cyclonedds.idl.types import float32, int64, uint64  # noqa: E402
+from cyclonedds.idl.types import array, float32, int64, sequence, uint8, uint64  # noqa: E402
 from cyclonedds.pub import DataWriter  # noqa: E402
 from cyclonedds.sub import DataReader  # noqa: E402
 from cyclonedds.topic import Topic  # noqa: E402
@@ -66,6 +73,39 @@ class Reply(IdlStruct, typename="thenar_test::srv::dds_::SetForce_Response_"):
     echo: float32  # pyright: ignore[reportInvalidTypeForm]
 
 
+GID_BYTES = count
+
+
+@dataclass
+@annotate.final
+class Gid(IdlStruct, typename="rmw_dds_common::msg::dds_::Gid_"):
+    data: array[uint8, GID_BYTES]  # pyright: ignore[reportInvalidTypeForm]
+
+
+@dataclass
+@annotate.final
+class NodeInfo(IdlStruct, typename="rmw_dds_common::msg::dds_::NodeEntitiesInfo_"):
+    namespace: str
+    name: str
+    readers: sequence[Gid]
+    writers: sequence[Gid]
+
+
+@dataclass
+@annotate.final
+class NodeList(IdlStruct, typename="rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_"):
+    gid: Gid
+    nodes: sequence[NodeInfo]
+
+
+def in_hex(gid: Gid) -> str:
+    return bytes(list(gid.data)).hex()  # pyright: ignore[reportArgumentType]
+
+
+def user_data(qos) -> str:
+    return next((bytes(policy.data).decode() for policy in qos if isinstance(policy, Policy.Userdata)), "")
+
+
 def wait_for(condition):
     end_s = time.monotonic() + 10.0
     while not condition() and time.monotonic() < end_s:
@@ -86,6 +126,24 @@ if mode in ("listen", "latched"):
                 print("got", len(sample.data), sample.data[:20], flush=True)
                 got += 1
         time.sleep(0.002)
+elif mode == "nodes":
+    reader = DataReader(participant, Topic(participant, "ros_discovery_info", NodeList), latched)
+    participants = BuiltinDataReader(participant, BuiltinTopicDcpsParticipant)
+    endpoints = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
+    wait_for(lambda: reader.read(1))
+    (told,) = reader.take(1)
+    (node,) = told.nodes  # pyright: ignore[reportGeneralTypeIssues]
+    found = {"participant": "".join(user_data(sample.qos) for sample in participants.take(10))}
+    found |= {sample.topic_name: user_data(sample.qos) for sample in endpoints.take(20) if user_data(sample.qos)}
+    answer = {
+        "participant": in_hex(told.gid),
+        "namespace": node.namespace,
+        "name": node.name,
+        "readers": [in_hex(gid) for gid in node.readers],
+        "writers": [in_hex(gid) for gid in node.writers],
+        "user_data": found,
+    }
+    print(json.dumps(answer))
 elif mode == "talk":
     writer = DataWriter(participant, Topic(participant, "rt/to_thenar", String), reliable)
     wait_for(lambda: writer.get_matched_subscriptions())

@@ -1,8 +1,8 @@
 """Our own participant as a process, for where a test cannot be: another network namespace.
 
-python thenar_server.py INTERFACE DOMAIN
+python thenar_server.py INTERFACE DOMAIN [PEER]
 
-It serves until its input ends, and then tells how it is.
+With the address of a peer it does without multicast. It serves until its input ends, and then tells how it is.
 """
 
 import json
@@ -19,7 +19,8 @@ def handle(body: bytes) -> bytes:
     return struct.pack("<?3xf", True, struct.unpack("<6f", body)[0])
 
 
-with Participant(domain, interface=interface) as participant:
+peers = sys.argv[3:] or ["127.0.0.1"]
+with Participant(domain, interface=interface, peers=peers, multicast=len(sys.argv) == 3) as participant:
     participant.serve(ros.service_names("/set_force", "thenar_test/srv/SetForce"), handle, body_bytes=24)
     print("ready", flush=True)
     sys.stdin.read()
