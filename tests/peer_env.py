@@ -1,9 +1,6 @@
-"""Programs of other people to test against, each in an environment of its own, made once and kept."""
-
-from __future__ import annotations
+"""Environments for the programs the tests talk to: each gets its own, made once and kept under .cache/peers."""
 
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -12,28 +9,35 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".cache" / "peers"
 PEERS = Path(__file__).parent / "peers"
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "peers"
 
 
 def peer_python(name: str, *requirements: str) -> Path:
-    """The interpreter of an environment with these packages; skips the test where they cannot be had."""
-    key = hashlib.sha256(" ".join((sys.version, *requirements)).encode()).hexdigest()[:12]
-    home = CACHE / f"{name}-{key}"
-    python = home / "bin" / "python"
+    """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
+
+    The test is skipped, with the reason, where the packages cannot be installed.
+
+    Args:
+        name: Name of the environment.
+        requirements: What pip shall install, with versions pinned.
+    """
+    folder = CACHE / name
+    python = folder / "bin" / "python"
+    ready = folder / "ready"
+    wanted = "\n".join([sys.version, *requirements])
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{name}.lock").open("w") as lock:  # one process makes it, the others wait
+    # Test processes may run side by side; the first one builds, the others wait.
+    with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (home / ".ready").exists():
-            shutil.rmtree(home, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
             install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-            done = subprocess.run(install, capture_output=True, text=True)
+            done = subprocess.run(install, capture_output=True, text=True, check=False)
             if done.returncode:
-                shutil.rmtree(home, ignore_errors=True)
-                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {done.stderr.strip()[-300:]}")
-            (home / ".ready").touch()
+                why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {why}")
+            ready.write_text(wanted, encoding="utf-8")
     return python
 
 
