@@ -1,7 +1,7 @@
 """The ROS 2 messages of Tienkung's Inspire hands as bytes, both ways: ``sensor_msgs/JointState`` and ``bodyctrl_msgs``.
 
-Fingers are called '1' (little) to '6' (thumb rotation). Every number is a ratio: position 1 is open and 0 closed, force 1 is
-1000 g, speed 1 is the full stroke in 0.8 s, current 1 is 1000 mA. Bodies are plain CDR without the four-byte header.
+Fingers are called '1' (little) to '6' (thumb rotation). Every number is a ratio: position 1 is open and 0 closed, force
+1 is 1000 g, speed 1 is the full stroke in 0.8 s, current 1 is 1000 mA. Bodies are plain CDR without a header.
 """
 
 from __future__ import annotations

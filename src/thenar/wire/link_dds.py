@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thenar.errors import BadValue, MissingExtra, ThenarError
-from thenar.wire import idl
+from thenar.wire import cdr, codec_status, idl
 from thenar.wire.dds_log import DdsLog
 from thenar.wire.inbox import LinkHealth, PeerHealth
 from thenar.wire.interface import ip_address, keep_on_interface, open_sockets
@@ -44,9 +44,6 @@ except ImportError as error:
     raise MissingExtra("DDS", "cyclonedds", "dds") from error
 
 CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
-
-TWIN_NAME = "thenar twin"
-"""How twins are called in the lists of others."""
 
 MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
 ANY = SampleState.Any | ViewState.Any | InstanceState.Any
@@ -165,6 +162,7 @@ class DdsNode:
             ) from error
         keep_on_interface(open_sockets() - before, interface)
         self.outgoing: list[Outgoing] = []
+        self._status: Outgoing | None = None
         self.incoming: list[Incoming] = []
         self._participants = BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant)
         self._names: dict[uuid.UUID, str] = {}
@@ -210,6 +208,12 @@ class DdsNode:
         self._waitset.attach(ReadCondition(reader, ANY))
         self.incoming = [*self.incoming, incoming]
         return incoming
+
+    def tell_status(self, health: Any) -> None:
+        """Publish how a twin is doing, for `thenar inspect`; latecomers get the newest."""
+        if self._status is None:
+            self._status = self.writer(codec_status.TOPIC, idl.TwinStatus, LATCHED)
+        self._status.write(cdr.HEADER + codec_status.encode_status(health))
 
     def participant_name(self, key: uuid.UUID) -> str:
         """A participant in words: program, process number and host."""

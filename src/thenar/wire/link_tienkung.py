@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
-from thenar.wire import codec_tienkung, counts
+from thenar.wire import codec_status, codec_tienkung, counts
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_tienkung import JOINT_STATE, JOINT_STATE_HASH, SERVICES, ServiceType
 from thenar.wire.counts import Readings, Scale
-from thenar.wire.inbox import Inbox, LinkHealth, PeerHealth
-from thenar.wire.rtps import SENSOR_DATA, Participant, Sample, ros
+from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, PeerHealth
+from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Sample, Service, Writer, ros
 
 NODE = "inspire_hand"
 STATE_HZ = 25.0
@@ -48,12 +49,14 @@ class TienkungNode:
             layout: Which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
         """
         self._inbox = Inbox()
+        self._status: Writer | None = None
+        self._names: dict[bytes, str] = {}
         self._scales = counts.sides([Scale.of(spec) for spec in hands])
         self._readings: dict[str, Readings] = {}
         self._period_s = 1.0 / state_hz
         self._due_s = -np.inf
         self._participant = Participant(
-            domain, interface=interface, peers=peers or ("127.0.0.1",), name=NODE, user_data=ros.ENCLAVE
+            domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME, user_data=ros.ENCLAVE
         )
         kind, hashed = ros.message_type(JOINT_STATE), ros.type_hash_data(JOINT_STATE_HASH)
         self._states = {
@@ -118,6 +121,12 @@ class TienkungNode:
             refused=dict(self._inbox.refused) | health.refusals,
         )
 
+    def tell_status(self, health: Any) -> None:
+        """Publish how a twin is doing, for `thenar inspect`; latecomers get the newest."""
+        if self._status is None:
+            self._status = self._participant.advertise(codec_status.TOPIC, codec_status.TYPE, qos=LATCHED)
+        self._status.write(codec_status.encode_status(health))
+
     def close(self) -> None:
         """Leave the domain."""
         self._participant.close()
@@ -134,20 +143,36 @@ class TienkungNode:
         if outside:
             self._inbox.refuse("ratios outside 0 to 1", outside)
         if command is not None:
-            self._put(scale, command=command)
+            self._put(scale, sender=self._name_of(sample.identity.guid[:12]), command=command)
 
-    def _put(self, scale: Scale, *, command: HandCommand | None = None, clear_errors: bool = False) -> None:
+    def _name_of(self, prefix: bytes) -> str:
+        """Who a participant is, in words."""
+        if prefix not in self._names:
+            self._names = {
+                bytes.fromhex(peer.guid_prefix): f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}"
+                for peer in self._participant.health().peers
+            }
+        return self._names.get(prefix, "a ROS 2 program")
+
+    def _put(
+        self,
+        scale: Scale,
+        *,
+        sender: str = "a ROS 2 service call",
+        command: HandCommand | None = None,
+        clear_errors: bool = False,
+    ) -> None:
         self._inbox.put(
             Request(
                 hand=scale.hand,
-                sender="a ROS 2 program",
+                sender=sender,
                 arrived_s=time.perf_counter(),
                 command=command,
                 clear_errors=clear_errors,
             )
         )
 
-    def _serve(self, service: ServiceType, scale: Scale):
+    def _serve(self, service: ServiceType, scale: Scale) -> Service:
         flexible = service.request_bytes is None
         return self._participant.serve(
             ros.service_names(codec_tienkung.service_path(service.name, scale.side), service.type_name),
