@@ -4,7 +4,6 @@ Real peers of other vendors are in test_rtps_peers.py.
 """
 
 import contextlib
-import itertools
 import math
 import os
 import random
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from lossy_network import LossyNetwork
+from patience import domains, wait_for
 from raw_rtps_peer import READER, WRITER, RawPeer, forces
 
 from thenar.errors import BadValue
@@ -52,22 +52,13 @@ CAPTURES = {
 PREFIX = bytes(range(12))
 SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
 
-_domains = itertools.count(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4 * 30 + 110)
+_domains = domains(110, 30)
 
 
 @pytest.fixture
 def domain() -> int:
     """A domain of one's own, so that tests do not hear each other."""
     return next(_domains)
-
-
-def wait_for(condition: Callable[[], object], limit_s: float = 5.0) -> bool:
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def read_one(submessage: bytes) -> messages.Submessage:
@@ -837,7 +828,18 @@ def test_service_needs_a_way_to_tell_requests_apart(domain: int):
 
 def mutations(luck: random.Random, ours: bytes, theirs: bytes) -> Iterator[bytes]:
     """Captured datagrams, readdressed so that they are taken seriously, with a few bytes wrong; and plain noise."""
-    captures = list(CAPTURES.values())
+    seen = messages.header(PREFIX) + messages.info_dst(ours)
+    announced = ParticipantInfo(prefix=PREFIX, meta=(("127.0.0.1", 9),), builtins=discovery.OUR_BUILTINS)
+    body = encapsulate(os.urandom(300))
+    # Kinds that no capture has.
+    rare = [
+        messages.gap(bytes(4), WRITER, 3, 9),
+        messages.nack_frag(READER, b"\x00\x00\x01\x03", 1, [1, 2], 1),
+        messages.heartbeat_frag(bytes(4), WRITER, 4, 2, 1),
+        messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 1, discovery.encode_participant(announced)),
+        *(messages.data_frag(bytes(4), WRITER, 4, fragment, 100, body) for fragment in (1, 2, 3, 4)),
+    ]
+    captures = [*CAPTURES.values(), *(seen + submessage for submessage in rare)]
     while True:
         if luck.random() < 0.1:
             yield luck.choice([b"", b"RTPS\x02\x03"]) + luck.randbytes(luck.randrange(200))
