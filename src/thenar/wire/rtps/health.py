@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from thenar.wire.rtps.peer import Peer
 from thenar.wire.rtps.qos import TRANSIENT_LOCAL
 from thenar.wire.rtps.reader import Reader
+from thenar.wire.rtps.services import Service
 from thenar.wire.rtps.writer import Writer
 
 MAX_REASONS = 64
@@ -76,6 +77,19 @@ class EndpointHealth:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceHealth:
+    """A service of ours."""
+
+    request_topic: str
+    request_type: str
+    clients: tuple[str, ...]
+    """The clients that are connected, as vendor@host."""
+    answered: int
+    refused: int
+    """Requests that could not be one; the reasons are among the participant's refusals."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RemoteTopic:
     """A topic that peers announced, whether we use it or not."""
 
@@ -97,6 +111,7 @@ class Health:
     """``on``, or why it is not."""
     peers: tuple[PeerHealth, ...]
     endpoints: tuple[EndpointHealth, ...]
+    services: tuple[ServiceHealth, ...]
     topics: tuple[RemoteTopic, ...]
     datagrams_in: int
     datagrams_out: int
@@ -141,6 +156,17 @@ def endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str], now_s: f
         lost=0 if is_writer else endpoint.lost,
         duplicates=0 if is_writer else endpoint.duplicates,
         silent_s=None if last_s is None else now_s - last_s,
+    )
+
+
+def service_health(service: Service, hosts: dict[bytes, str]) -> ServiceHealth:
+    """How a service of ours does; hosts names the peers by their prefix."""
+    return ServiceHealth(
+        request_topic=service.names.request_topic,
+        request_type=service.names.request_type,
+        clients=tuple(hosts.get(guid[:12], guid[:12].hex()) for guid in service.clients),
+        answered=service.answered,
+        refused=service.refused,
     )
 
 

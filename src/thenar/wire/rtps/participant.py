@@ -17,7 +17,7 @@ from typing import Any
 from thenar.errors import BadValue
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo, SampleIdentity
-from thenar.wire.rtps.health import Counts, Health, endpoint_health, peer_health, remote_topics
+from thenar.wire.rtps.health import Counts, Health, endpoint_health, peer_health, remote_topics, service_health
 from thenar.wire.rtps.messages import UNKNOWN_ENTITY, UNKNOWN_PREFIX, Data, Message, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network
 from thenar.wire.rtps.peer import Peer, probe_addresses
@@ -98,6 +98,7 @@ class Participant:
         """When participants took leave: what they announced before may still be on its way."""
         self._writers: dict[bytes, Writer] = {}
         self._readers: dict[bytes, Reader] = {}
+        self._services: list[Service] = []
         self._announced: dict[bytes, int] = {}
         self._heard_by: dict[bytes, tuple[Reader, ...]] = {}
         self._awaiting: set[Writer] = set()
@@ -191,15 +192,18 @@ class Participant:
         """
         if body_bytes is None and check is None:
             raise BadValue("body_bytes and check", None, "one of them: the other flavour's requests must be told apart")
-        return Service(
-            self,
-            names,
-            handler,
-            body_bytes=body_bytes,
-            check=check,
-            request_user_data=request_user_data,
-            reply_user_data=reply_user_data,
-        )
+        with self.lock:
+            service = Service(
+                self,
+                names,
+                handler,
+                body_bytes=body_bytes,
+                check=check,
+                request_user_data=request_user_data,
+                reply_user_data=reply_user_data,
+            )
+            self._services.append(service)
+            return service
 
     def withdraw(self, endpoint: Reader | Writer) -> None:
         """Tell everyone that a reader or writer is gone."""
@@ -257,6 +261,7 @@ class Participant:
                     for endpoint in [*self._writers.values(), *self._readers.values()]
                     if endpoint.entity[3] < 0xC0
                 ),
+                services=tuple(service_health(service, hosts) for service in self._services),
                 topics=remote_topics(self._peers.values()),
                 datagrams_in=self._counts.datagrams_in,
                 datagrams_out=self._counts.datagrams_out,
@@ -266,6 +271,11 @@ class Participant:
             )
 
     # What endpoints call, under the lock.
+
+    def retire(self, service: Service) -> None:
+        """Leave a service out from now on."""
+        with self.lock:
+            self._services = [other for other in self._services if other is not service]
 
     def send(self, datagram: bytes, address: Address) -> None:
         """Send one datagram."""
