@@ -9,6 +9,9 @@ import pytest
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "peers"
 
+_unavailable: dict[str, str] = {}
+"""Why an environment could not be made; without a network every try would take its time."""
+
 
 def peer_python(name: str, *requirements: str) -> Path:
     """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
@@ -19,6 +22,8 @@ def peer_python(name: str, *requirements: str) -> Path:
         name: Name of the environment.
         requirements: What pip shall install, with versions pinned.
     """
+    if name in _unavailable:
+        pytest.skip(_unavailable[name])
     folder = CACHE / name
     python = folder / "bin" / "python"
     ready = folder / "ready"
@@ -33,6 +38,7 @@ def peer_python(name: str, *requirements: str) -> Path:
             done = subprocess.run(install, capture_output=True, text=True, check=False)
             if done.returncode:
                 why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {why}")
+                _unavailable[name] = f"{', '.join(requirements)} cannot be installed here: {why}"
+                pytest.skip(_unavailable[name])
             ready.write_text(wanted, encoding="utf-8")
     return python
