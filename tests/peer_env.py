@@ -12,6 +12,9 @@ import pytest
 PEERS = Path(__file__).parent / "peers"
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "peers"
 
+_unavailable: dict[str, str] = {}
+"""Why an environment could not be made; without a network every try would take its time."""
+
 
 def peer_python(name: str, *requirements: str) -> Path:
     """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
@@ -22,6 +25,8 @@ def peer_python(name: str, *requirements: str) -> Path:
         name: Name of the environment.
         requirements: What pip shall install, with versions pinned.
     """
+    if name in _unavailable:
+        pytest.skip(_unavailable[name])
     folder = CACHE / name
     python = folder / "bin" / "python"
     ready = folder / "ready"
@@ -36,7 +41,8 @@ def peer_python(name: str, *requirements: str) -> Path:
             done = subprocess.run(install, capture_output=True, text=True, check=False)
             if done.returncode:
                 why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {why}")
+                _unavailable[name] = f"{', '.join(requirements)} cannot be installed here: {why}"
+                pytest.skip(_unavailable[name])
             ready.write_text(wanted, encoding="utf-8")
     return python
 

@@ -4,7 +4,6 @@ cyclonedds, rosless and dora-rs (RustDDS), Fast DDS 3 (inside fourier-aurora-cli
 compiler and the library are present. Their programs are in tests/peers.
 """
 
-import itertools
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from lossy_network import LossyNetwork
+from patience import domains, wait_for
 from peer_env import CACHE, peer_python
 
 from thenar.wire.rtps import LATCHED, Participant, Qos, ros
@@ -45,7 +45,7 @@ SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
 ENDLESS = 1_000_000
 """So many calls that the test has to end the caller."""
 
-_domains = itertools.count(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4 * 25 + 1)
+_domains = domains(1, 25)
 
 
 def compiled() -> Path:
@@ -135,15 +135,6 @@ def start(domain: int) -> Iterator[Callable[..., Running]]:
     for peer in running:
         if peer.process.poll() is None:
             peer.kill()
-
-
-def wait_for(condition: Callable[[], object], limit_s: float = 10.0) -> bool:
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def text(value: str) -> bytes:

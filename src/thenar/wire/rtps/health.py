@@ -1,7 +1,14 @@
 """What a participant can tell about itself: who is there, who talks to whom, what was refused and why."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from thenar.wire.rtps.peer import Peer
+from thenar.wire.rtps.qos import TRANSIENT_LOCAL
+from thenar.wire.rtps.reader import Reader
+from thenar.wire.rtps.services import Service
+from thenar.wire.rtps.writer import Writer
 
 MAX_REASONS = 64
 """Different reasons kept apart; reasons made up on the way must not grow without end."""
@@ -70,6 +77,19 @@ class EndpointHealth:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceHealth:
+    """A service of ours."""
+
+    request_topic: str
+    request_type: str
+    clients: tuple[str, ...]
+    """The clients that are connected, as vendor@host."""
+    answered: int
+    refused: int
+    """Requests that could not be one; the reasons are among the participant's refusals."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RemoteTopic:
     """A topic that peers announced, whether we use it or not."""
 
@@ -91,6 +111,7 @@ class Health:
     """``on``, or why it is not."""
     peers: tuple[PeerHealth, ...]
     endpoints: tuple[EndpointHealth, ...]
+    services: tuple[ServiceHealth, ...]
     topics: tuple[RemoteTopic, ...]
     datagrams_in: int
     datagrams_out: int
@@ -98,3 +119,64 @@ class Health:
     bytes_out: int
     refusals: dict[str, int]
     """What was not accepted, by reason."""
+
+
+def peer_health(peer: Peer, now_s: float) -> PeerHealth:
+    """What is known of a peer."""
+    return PeerHealth(
+        guid_prefix=peer.info.prefix.hex(),
+        name=peer.info.name,
+        vendor=peer.vendor_name,
+        host=peer.source,
+        addresses=tuple(f"{host}:{port}" for host, port in peer.user),
+        known_s=now_s - peer.known_s,
+        silent_s=now_s - peer.heard_s,
+        lease_s=peer.info.lease_s,
+        endpoints=len(peer.endpoints),
+    )
+
+
+def endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str], now_s: float) -> EndpointHealth:
+    """How an endpoint of ours does; hosts names the peers by their prefix."""
+    is_writer = isinstance(endpoint, Writer)
+    others = endpoint.readers if is_writer else endpoint.writers
+    last_s = None if is_writer else endpoint.last_s
+    return EndpointHealth(
+        kind="writer" if is_writer else "reader",
+        topic=endpoint.info.topic,
+        type_name=endpoint.info.type_name,
+        reliable=endpoint.qos.reliable,
+        transient_local=endpoint.qos.durability == TRANSIENT_LOCAL,
+        matched=tuple(hosts.get(guid[:12], guid[:12].hex()) for guid in others),
+        mismatches=tuple(
+            f"{hosts.get(guid[:12], guid[:12].hex())}: {why}" for guid, why in endpoint.mismatches.items()
+        ),
+        samples=endpoint.written if is_writer else endpoint.received,
+        sent_again=endpoint.sent_again if is_writer else 0,
+        lost=0 if is_writer else endpoint.lost,
+        duplicates=0 if is_writer else endpoint.duplicates,
+        silent_s=None if last_s is None else now_s - last_s,
+    )
+
+
+def service_health(service: Service, hosts: dict[bytes, str]) -> ServiceHealth:
+    """How a service of ours does; hosts names the peers by their prefix."""
+    return ServiceHealth(
+        request_topic=service.names.request_topic,
+        request_type=service.names.request_type,
+        clients=tuple(hosts.get(guid[:12], guid[:12].hex()) for guid in service.clients),
+        answered=service.answered,
+        refused=service.refused,
+    )
+
+
+def remote_topics(peers: Iterable[Peer]) -> tuple[RemoteTopic, ...]:
+    """All topics of some peers, by name."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for peer in peers:
+        for endpoint in peer.endpoints.values():
+            counts.setdefault((endpoint.topic, endpoint.type_name), [0, 0])[endpoint.is_writer] += 1
+    return tuple(
+        RemoteTopic(topic=topic, type_name=type_name, writers=writers, readers=readers)
+        for (topic, type_name), (readers, writers) in sorted(counts.items())
+    )

@@ -17,9 +17,10 @@ from typing import Any
 from thenar.errors import BadValue
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo, SampleIdentity
-from thenar.wire.rtps.health import Counts, EndpointHealth, Health, PeerHealth, RemoteTopic
+from thenar.wire.rtps.health import Counts, Health, endpoint_health, peer_health, remote_topics, service_health
 from thenar.wire.rtps.messages import UNKNOWN_ENTITY, UNKNOWN_PREFIX, Data, Message, Refused
-from thenar.wire.rtps.network import LOOPBACK, Network, unicast_ports
+from thenar.wire.rtps.network import LOOPBACK, Network
+from thenar.wire.rtps.peer import Peer, probe_addresses
 from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
 from thenar.wire.rtps.reader import MatchedWriter, Reader, Sample
 from thenar.wire.rtps.services import Service, ServiceNames
@@ -29,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 MAX_PEERS = 128
 MAX_ENDPOINTS_PER_PEER = 2048
-PROBED_INDICES = 16
-"""Participants per machine that are looked for where there is no multicast."""
 DEPARTED_S = 10.0
 """How long announcements of a participant that took leave are ignored [s]."""
 LONGEST_WAIT_S = 0.05
@@ -42,26 +41,6 @@ _BUILTIN_PAIRS = (
     (discovery.SUBSCRIPTIONS_WRITER, discovery.SUBSCRIPTIONS_READER),
     (discovery.LIVELINESS_WRITER, discovery.LIVELINESS_READER),
 )
-
-
-class Peer:
-    """Another participant, as far as we know it."""
-
-    __slots__ = ("endpoints", "heard_s", "info", "known_s", "meta", "source", "user")
-
-    def __init__(self, info: ParticipantInfo, source: str, own: tuple[str, ...], now_s: float):
-        self.info = info
-        self.source = source
-        self.known_s = now_s
-        self.heard_s = now_s
-        self.meta = discovery.reachable(info.meta, source=source, own=own)
-        self.user = discovery.reachable(info.user, source=source, own=own, fallback=info.meta)
-        self.endpoints: dict[bytes, EndpointInfo] = {}
-
-    @property
-    def vendor_name(self) -> str:
-        """Who made it, in words."""
-        return messages.VENDOR_NAMES.get(self.info.vendor, f"vendor {self.info.vendor.hex()}")
 
 
 class Participant:
@@ -92,7 +71,7 @@ class Participant:
         multicast: bool = True,
         network: Network | None = None,
     ):
-        self._probes = [address for peer in peers for address in _probe_addresses(peer, domain)]
+        self._probes = [address for peer in peers for address in probe_addresses(peer, domain)]
         self._network = network or Network(domain, interface, multicast=multicast)
         self.domain = domain
         # The first two bytes name the vendor, as other implementations have it; the rest is chance.
@@ -119,6 +98,7 @@ class Participant:
         """When participants took leave: what they announced before may still be on its way."""
         self._writers: dict[bytes, Writer] = {}
         self._readers: dict[bytes, Reader] = {}
+        self._services: list[Service] = []
         self._announced: dict[bytes, int] = {}
         self._heard_by: dict[bytes, tuple[Reader, ...]] = {}
         self._awaiting: set[Writer] = set()
@@ -212,15 +192,18 @@ class Participant:
         """
         if body_bytes is None and check is None:
             raise BadValue("body_bytes and check", None, "one of them: the other flavour's requests must be told apart")
-        return Service(
-            self,
-            names,
-            handler,
-            body_bytes=body_bytes,
-            check=check,
-            request_user_data=request_user_data,
-            reply_user_data=reply_user_data,
-        )
+        with self.lock:
+            service = Service(
+                self,
+                names,
+                handler,
+                body_bytes=body_bytes,
+                check=check,
+                request_user_data=request_user_data,
+                reply_user_data=reply_user_data,
+            )
+            self._services.append(service)
+            return service
 
     def withdraw(self, endpoint: Reader | Writer) -> None:
         """Tell everyone that a reader or writer is gone."""
@@ -272,13 +255,14 @@ class Participant:
                 interface_address=self._network.own[0],
                 ports=(self._network.meta[1], self._network.user[1]),
                 multicast="on" if self._network.group else self._network.no_multicast,
-                peers=tuple(_peer_health(peer, now_s) for peer in self._peers.values()),
+                peers=tuple(peer_health(peer, now_s) for peer in self._peers.values()),
                 endpoints=tuple(
-                    _endpoint_health(endpoint, hosts, now_s)
+                    endpoint_health(endpoint, hosts, now_s)
                     for endpoint in [*self._writers.values(), *self._readers.values()]
                     if endpoint.entity[3] < 0xC0
                 ),
-                topics=_remote_topics(self._peers.values()),
+                services=tuple(service_health(service, hosts) for service in self._services),
+                topics=remote_topics(self._peers.values()),
                 datagrams_in=self._counts.datagrams_in,
                 datagrams_out=self._counts.datagrams_out,
                 bytes_in=self._counts.bytes_in,
@@ -287,6 +271,11 @@ class Participant:
             )
 
     # What endpoints call, under the lock.
+
+    def retire(self, service: Service) -> None:
+        """Leave a service out from now on."""
+        with self.lock:
+            self._services = [other for other in self._services if other is not service]
 
     def send(self, datagram: bytes, address: Address) -> None:
         """Send one datagram."""
@@ -332,6 +321,8 @@ class Participant:
     def _keep_time(self) -> None:
         now_s = time.monotonic()
         with self.lock:
+            if not self._running:
+                return  # nothing is said after the farewell
             if now_s >= self._announce_due_s:
                 self._announce_due_s = now_s + self._announce_s
                 self._announce()
@@ -350,6 +341,8 @@ class Participant:
 
     def _on_datagram(self, datagram: bytes, source: str) -> None:
         with self.lock:
+            if not self._running:
+                return
             self.now_s = time.monotonic()
             self._counts.datagrams_in += 1
             self._counts.bytes_in += len(datagram)
@@ -627,16 +620,6 @@ class Participant:
         self.matching.notify_all()
 
 
-def _probe_addresses(peer: str, domain: int) -> list[Address]:
-    host, _, port = peer.partition(":")
-    try:
-        if port:
-            return [(host, int(port))]
-    except ValueError:
-        raise BadValue("peer", peer, "an IPv4 address, or address:port") from None
-    return [(host, unicast_ports(domain, index)[0]) for index in range(PROBED_INDICES)]
-
-
 def _builtin_endpoint(guid: bytes, addresses: tuple[Address, ...]) -> EndpointInfo:
     return EndpointInfo(guid=guid, topic="", type_name="", qos=_BUILTIN_QOS, addresses=addresses)
 
@@ -645,50 +628,3 @@ def _type_mismatch(ours: EndpointInfo, theirs: EndpointInfo) -> str | None:
     if ours.type_name == theirs.type_name:
         return None
     return f"the type is {ours.type_name} here and {theirs.type_name} there"
-
-
-def _peer_health(peer: Peer, now_s: float) -> PeerHealth:
-    return PeerHealth(
-        guid_prefix=peer.info.prefix.hex(),
-        name=peer.info.name,
-        vendor=peer.vendor_name,
-        host=peer.source,
-        addresses=tuple(f"{host}:{port}" for host, port in peer.user),
-        known_s=now_s - peer.known_s,
-        silent_s=now_s - peer.heard_s,
-        lease_s=peer.info.lease_s,
-        endpoints=len(peer.endpoints),
-    )
-
-
-def _endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str], now_s: float) -> EndpointHealth:
-    is_writer = isinstance(endpoint, Writer)
-    others = endpoint.readers if is_writer else endpoint.writers
-    last_s = None if is_writer else endpoint.last_s
-    return EndpointHealth(
-        kind="writer" if is_writer else "reader",
-        topic=endpoint.info.topic,
-        type_name=endpoint.info.type_name,
-        reliable=endpoint.qos.reliable,
-        transient_local=endpoint.qos.durability == TRANSIENT_LOCAL,
-        matched=tuple(hosts.get(guid[:12], guid[:12].hex()) for guid in others),
-        mismatches=tuple(
-            f"{hosts.get(guid[:12], guid[:12].hex())}: {why}" for guid, why in endpoint.mismatches.items()
-        ),
-        samples=endpoint.written if is_writer else endpoint.received,
-        sent_again=endpoint.sent_again if is_writer else 0,
-        lost=0 if is_writer else endpoint.lost,
-        duplicates=0 if is_writer else endpoint.duplicates,
-        silent_s=None if last_s is None else now_s - last_s,
-    )
-
-
-def _remote_topics(peers: Iterable[Peer]) -> tuple[RemoteTopic, ...]:
-    counts: dict[tuple[str, str], list[int]] = {}
-    for peer in peers:
-        for endpoint in peer.endpoints.values():
-            counts.setdefault((endpoint.topic, endpoint.type_name), [0, 0])[endpoint.is_writer] += 1
-    return tuple(
-        RemoteTopic(topic=topic, type_name=type_name, writers=writers, readers=readers)
-        for (topic, type_name), (readers, writers) in sorted(counts.items())
-    )

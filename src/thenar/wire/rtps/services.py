@@ -78,9 +78,9 @@ class Service:
         return f"<Service {self.names.request_topic}: {self.answered} answered, {self.refused} refused>"
 
     @property
-    def clients(self) -> int:
-        """How many clients are connected."""
-        return len(self._reader.writers)
+    def clients(self) -> tuple[bytes, ...]:
+        """GUIDs of the request writers that are connected."""
+        return tuple(self._reader.writers)
 
     @property
     def guids(self) -> tuple[bytes, bytes]:
@@ -89,6 +89,7 @@ class Service:
 
     def close(self) -> None:
         """Stop answering."""
+        self._participant.retire(self)
         self._reader.close()
         self._writer.close()
 
