@@ -65,3 +65,22 @@ def compiled_peer(name: str, idl: str, tmp: Path) -> Path:
 def quiet_environment() -> dict[str, str]:
     """The environment without what would lead another interpreter to our packages."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+
+
+def fast2_program() -> Path:
+    """The Fast DDS 2 peer, compiled once."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ for the Fast DDS 2 peer")
+    if not Path("/usr/include/fastdds/dds/domain/DomainParticipant.hpp").exists():
+        pytest.skip("no Fast DDS 2 library: on Debian or Ubuntu run: sudo apt-get install libfastrtps-dev")
+    source, program = PEERS / "fast2_peer.cpp", CACHE / "fast2_peer"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        made = CACHE / f"fast2_peer.{os.getpid()}"
+        command = [compiler, "-std=c++17", str(source), "-o", str(made), "-lfastrtps", "-lfastcdr"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"the Fast DDS 2 peer does not compile here: {done.stderr.strip().splitlines()[0]}")
+        made.rename(program)
+    return program

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from lossy_network import LossyNetwork
 from patience import domains, wait_for
-from peer_env import CACHE, peer_python
+from peer_env import fast2_program, peer_python
 
 from thenar.wire.rtps import LATCHED, Participant, Qos, ros
 
@@ -48,31 +48,12 @@ ENDLESS = 1_000_000
 _domains = domains(1, 25)
 
 
-def compiled() -> Path:
-    """The Fast DDS 2 peer, compiled once."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ for the Fast DDS 2 peer")
-    if not Path("/usr/include/fastdds/dds/domain/DomainParticipant.hpp").exists():
-        pytest.skip("no Fast DDS 2 library: on Debian or Ubuntu run: sudo apt-get install libfastrtps-dev")
-    source, program = PROGRAMS / "fast2_peer.cpp", CACHE / "fast2_peer"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        CACHE.mkdir(parents=True, exist_ok=True)
-        made = CACHE / f"fast2_peer.{os.getpid()}"
-        command = [compiler, "-std=c++17", str(source), "-o", str(made), "-lfastrtps", "-lfastcdr"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"the Fast DDS 2 peer does not compile here: {done.stderr.strip().splitlines()[0]}")
-        made.rename(program)
-    return program
-
-
 class Running:
     """A peer at work; what it prints is kept line by line."""
 
     def __init__(self, name: str, mode: str, domain: int, count: int, limit_s: float, within: tuple[str, ...] = ()):
         if name == "fast2":
-            command = [str(compiled())]
+            command = [str(fast2_program())]
         else:
             command = [str(peer_python(name, *NEEDS[name])), str(PROGRAMS / f"{name}_peer.py")]
         env = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from peer_env import PEERS, peer_python, quiet_environment
+from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 from thenar import hands
 from thenar.signals import HandCommand
@@ -167,6 +167,59 @@ def check_state(state: dict, side: str) -> None:
     assert max(map(abs, state["velocity"])) < 0.1
 
 
+def six(*ratios: float) -> str:
+    return struct.pack("<6f", *ratios).hex()
+
+
+def test_fast_dds_2_uses_every_service_and_both_topics(domain: int):
+    program = fast2_program()
+    kinds = {s.name: s.type_name.replace("/srv/", "::srv::dds_::") for s in codec_tienkung.SERVICES}
+
+    def call(service: str, body: str = "00") -> str:
+        return f"call {codec_tienkung.service_path(service, 'left')} {kinds[service]} {body}"
+
+    joint_state = ros.message_type(codec_tienkung.JOINT_STATE)
+    control = codec_tienkung.encode_joint_state(JointState(name=("6", "2"), position=[0.3, 0.4])).hex()
+    flexible = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5]).hex()
+    with serve("inspire_left", wires=("tienkung",), scene="empty", domain=domain) as twin:
+        peer = subprocess.Popen(
+            [str(program), "script", str(domain), "0", "5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        into, out = peer.stdin, peer.stdout
+        assert into is not None
+        assert out is not None
+
+        def tell(line: str) -> list[str]:
+            into.write(line + "\n")
+            into.flush()
+            return out.readline().split()
+
+        accepted, refused = ["reply", "01000000"], ["reply", "00000000"]
+        assert tell(call("set_speed", six(*[1.0] * 6))) == accepted
+        assert tell(call("set_force", six(*[0.5] * 6))) == accepted
+        assert tell(call("set_force", six(0.5, 0.5, 7.0, 0.5, 0.5, 0.5))) == refused
+        assert tell(call("set_angle_flexible", flexible)) == accepted
+        time.sleep(1.3)
+        angles = np.frombuffer(bytes.fromhex(tell(call("get_angle_act"))[1]), "<f4")
+        np.testing.assert_allclose(angles, [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
+        assert np.abs(np.frombuffer(bytes.fromhex(tell(call("get_force_act"))[1]), "<f4")).max() < 0.2
+        assert tell(call("get_error")) == ["reply", "00000000" * 6]
+        assert tell(call("get_status")) == ["reply", "02000000" * 6]
+        assert tell(call("set_clear_error")) == accepted
+        assert tell(call("set_angle", six(*[0.9] * 6))) == accepted
+        assert tell(f"say rt/inspire_hand/ctrl/left_hand {joint_state} {control} 120") == ["said"]
+        heard = codec_tienkung.decode_joint_state(
+            bytes.fromhex(tell(f"hear rt/inspire_hand/state/left_hand {joint_state}")[1])
+        )
+        assert heard.frame_id == "hand_left_link"
+        assert np.asarray(heard.position)[1] == pytest.approx(0.4, abs=0.03)
+        np.testing.assert_allclose(
+            twin.ask(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N
+        )
+        into.close()
+        peer.wait(timeout=10)
+
+
 def test_programs_of_every_middleware_use_one_twin(domain: int):
     for peer, needs in NEEDS.items():
         peer_python(peer, *needs)  # made before the clock runs
@@ -193,7 +246,6 @@ def test_programs_of_every_middleware_use_one_twin(domain: int):
         }
         assert sum("left_handRequest" in service for service in heard["services"]) == 9
         heard = answer_of(start("fast", domain, "right"))
-        assert heard["set_force"] == 1
         assert heard["frame_id"] == "hand_right_link"
         assert twin.ask(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
             250 * GRAM_FORCE_N, rel=1e-3

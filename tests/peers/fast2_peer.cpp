@@ -1,13 +1,20 @@
 // A Fast DDS 2 peer (what ROS 2 Humble uses), calling services as rmw_fastrtps does. Bodies are raw bytes.
 //
 // fast2_peer (listen | talk | call) DOMAIN COUNT [LIMIT_S]
+// fast2_peer script DOMAIN 0: does what the lines on its standard input say, bodies in hex:
+//   call SERVICE TYPE BODY     calls a ROS 2 service, prints "reply BODY" or "none"
+//   hear TOPIC TYPE            prints "heard BODY" of the next message
+//   say TOPIC TYPE BODY TIMES  publishes, 100 a second
 //
 // g++ -std=c++17 fast2_peer.cpp -o fast2_peer -lfastrtps -lfastcdr
 
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,9 +65,11 @@ class RawType : public TopicDataType {
 static DomainParticipant* participant;
 
 static Topic* topic(const char* name, const char* type_name) {
+  static std::map<std::string, Topic*> made;
+  if (made.count(name)) return made[name];
   TypeSupport type(new RawType(type_name));
   type.register_type(participant);
-  return participant->create_topic(name, type_name, TOPIC_QOS_DEFAULT);
+  return made[name] = participant->create_topic(name, type_name, TOPIC_QOS_DEFAULT);
 }
 
 static Bytes text(const std::string& value) {
@@ -70,6 +79,19 @@ static Bytes text(const std::string& value) {
   out.insert(out.end(), value.begin(), value.end());
   out.push_back(0);
   return out;
+}
+
+static Bytes from_hex(const std::string& text) {
+  Bytes out = {0, 1, 0, 0};
+  for (size_t i = 0; i + 1 < text.size(); i += 2) out.push_back(std::stoi(text.substr(i, 2), nullptr, 16));
+  return out;
+}
+
+static void print_hex(const char* word, const Bytes& bytes) {
+  std::printf("%s ", word);
+  for (size_t i = 4; i < bytes.size(); i++) std::printf("%02x", bytes[i]);
+  std::printf("\n");
+  std::fflush(stdout);
 }
 
 static void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
@@ -126,6 +148,72 @@ int main(int given, char** arguments) {
       nap(2);
     }
     nap(1000);
+  } else if (mode == "script") {
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      std::istringstream words(line);
+      std::string verb, name, type, body;
+      words >> verb >> name >> type >> body;
+      if (verb == "hear") {
+        auto* reader = subscriber->create_datareader(topic(name.c_str(), type.c_str()), read_qos);
+        const auto start = Clock::now();
+        Bytes value;
+        SampleInfo info;
+        bool got = false;
+        while (!got && Clock::now() - start < limit) {
+          got = reader->take_next_sample(&value, &info) == ReturnCode_t::RETCODE_OK && info.valid_data;
+          if (!got) nap(1);
+        }
+        print_hex("heard", got ? value : Bytes(4));
+        continue;
+      }
+      const bool call = verb == "call";
+      const std::string request_topic = call ? "rq" + name + "Request" : name;
+      const std::string request_type = call ? type + "_Request_" : type;
+      auto* writer =
+          publisher->create_datawriter(topic(request_topic.c_str(), request_type.c_str()), write_qos);
+      DataReader* reader = nullptr;
+      if (call) {
+        const std::string reply_topic = "rr" + name + "Reply", reply_type = type + "_Response_";
+        reader = subscriber->create_datareader(topic(reply_topic.c_str(), reply_type.c_str()), read_qos);
+      }
+      PublicationMatchedStatus readers;
+      SubscriptionMatchedStatus writers;
+      for (int i = 0; i < 2000 && !(readers.current_count && (!call || writers.current_count)); i++) {
+        nap(5);
+        writer->get_publication_matched_status(readers);
+        if (call) reader->get_subscription_matched_status(writers);
+      }
+      Bytes request = from_hex(body == "-" ? "" : body);
+      if (!call) {
+        int times = 1;
+        words >> times;
+        for (int i = 0; i < times; i++) {
+          writer->write(&request);
+          nap(10);
+        }
+        print_hex("said", Bytes(4));
+        continue;
+      }
+      WriteParams params;
+      params.related_sample_identity().writer_guid() = reader->guid();
+      writer->write(&request, params);
+      const auto start = Clock::now();
+      Bytes reply;
+      SampleInfo info;
+      bool got = false;
+      while (!got && Clock::now() - start < limit) {
+        reader->wait_for_unread_message({0, 50000000});
+        got = reader->take_next_sample(&reply, &info) == ReturnCode_t::RETCODE_OK && info.valid_data;
+      }
+      subscriber->delete_datareader(reader);  // the next call makes its own
+      publisher->delete_datawriter(writer);
+      if (got) {
+        print_hex("reply", reply);
+      } else {
+        print_hex("none", Bytes(4));
+      }
+    }
   } else {
     auto* writer = publisher->create_datawriter(
         topic("rq/set_forceRequest", "thenar_test::srv::dds_::SetForce_Request_"), write_qos);

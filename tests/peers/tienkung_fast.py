@@ -1,7 +1,8 @@
 """A Fast DDS 3 program (the ``fastdds`` module of fourier-aurora-client) for Tienkung's hands. No thenar here.
 
 The wheel has no types of bodyctrl_msgs, so types of the same size stand in: a PolicyChange request with a frame_id of
-nine letters is as long as six floats; a Header is how every JointState begins.
+nine letters is as long as six floats; a Header is how every JointState begins. It cannot read the short reply: replies
+to Fast DDS 3 are tested in test_rtps_peers, and every service with Fast DDS 2.9.
 
 python tienkung_fast.py DOMAIN SIDE. Prints one line of JSON.
 """
@@ -54,7 +55,6 @@ def make_reader(on_topic, kind):
 
 base, path = "bodyctrl_msgs::srv::dds_::SetForce", f"/inspire_hand/set_force/{side}_hand"
 ask = topic(f"rq{path}Request", f"{base}_Request_", types.PolicyChange_RequestPubSubType())
-hear = topic(f"rr{path}Reply", f"{base}_Response_", types.PolicyChange_ResponsePubSubType())
 states = topic(f"rt/inspire_hand/state/{side}_hand", "sensor_msgs::msg::dds_::JointState_", types.HeaderPubSubType())
 _, state_got = make_reader(states, types.Header)
 qos = fastdds.DataWriterQos()
@@ -62,31 +62,21 @@ qos.reliability().kind = fastdds.RELIABLE_RELIABILITY_QOS
 qos.durability().kind = fastdds.VOLATILE_DURABILITY_QOS
 qos.data_sharing().off()
 writer = publisher.create_datawriter(ask, qos)
-reader, got = make_reader(hear, types.PolicyChange_Response)
 until = time.monotonic() + 10
 while time.monotonic() < until:
-    readers, writers = fastdds.PublicationMatchedStatus(), fastdds.SubscriptionMatchedStatus()
+    readers = fastdds.PublicationMatchedStatus()
     writer.get_publication_matched_status(readers)
-    reader.get_subscription_matched_status(writers)
-    if readers.current_count and writers.current_count:
+    if readers.current_count:
         break
     time.sleep(0.005)
-# The floats: force0 = 0.25; what the length and letters of frame_id come to is tiny or within 0 and 1.
+# Six floats: 0.25 twice, the length of frame_id (next to nothing), its letters (0.2495 twice, next to nothing).
 request = types.PolicyChange_Request()
 request.header().stamp().sec(struct.unpack("<i", struct.pack("<f", 0.25))[0])
 request.header().stamp().nanosec(struct.unpack("<I", struct.pack("<f", 0.25))[0])
-request.header().frame_id("\x01\x01\x80\x3e\x01\x01\x80\x3e\x01".encode("latin-1").decode("latin-1"))
-params = fastdds.WriteParams()
-params.related_sample_identity().writer_guid(reader.guid())
-writer.write(request, params)
-heard = {}
-try:
-    value, info = got.get(timeout=5)
-    heard["set_force"] = value.result()
-except queue.Empty:
-    heard["set_force"] = "no reply"
+request.header().frame_id("\x7f\x7f\x7f\x3e\x7f\x7f\x7f\x3e\x01")
+writer.write(request)
 header, _ = state_got.get(timeout=5)
-heard["frame_id"] = header.frame_id()
-print(json.dumps(heard), flush=True)
+print(json.dumps({"frame_id": header.frame_id()}), flush=True)
+time.sleep(0.5)
 participant.delete_contained_entities()
 factory.delete_participant(participant)

@@ -4,6 +4,7 @@ python tienkung_rosless.py DOMAIN SIDE. Prints one line of JSON.
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -48,3 +49,4 @@ print(
     ),
     flush=True,
 )
+os._exit(0)  # its own threads do not survive the end of the interpreter
