@@ -909,18 +909,11 @@ def bombard(domain: int, duration_s: float) -> tuple[int, Health]:
         return sent, participant.health()
 
 
-def test_garbage_is_counted_and_harms_nothing(domain: int):
-    sent, health = bombard(domain, 6.0)
+def test_a_minute_of_garbage_is_counted_and_harms_nothing(domain: int):
+    sent, health = bombard(domain, 60.0)
     assert sent > 2000
     assert sum(health.refusals.values()) > sent / 10
     assert len(health.refusals) > 10
-    assert "internal error" not in health.refusals
-    assert "a callback failed" not in health.refusals
-
-
-@pytest.mark.soak
-def test_a_minute_of_garbage_is_counted_and_harms_nothing(domain: int):
-    _, health = bombard(domain, 60.0)
     assert "internal error" not in health.refusals
     assert "a callback failed" not in health.refusals
 
