@@ -33,7 +33,8 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # Where each third-party package may be imported. A package that is not here may be imported nowhere.
 LIVES_IN = {
     "numpy": set(FLOOR_OF),
-    "mujoco": {"hands", "sim", "batch"},
+    # A body is built by its own room, as hands are by theirs, so that one spec makes both of its models.
+    "mujoco": {"hands", "sim", "batch", "humanoid"},
     "numba": {"retarget", "touch", "sim"},
     "pinocchio": {"humanoid"},
     "cyclonedds": {"wire"},

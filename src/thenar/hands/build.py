@@ -43,7 +43,7 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
         )
         bodies[joint.child] = body
     for link in hand.links:
-        _add_link(spec, bodies[link.name], link, hand.palette)
+        add_link(spec, bodies[link.name], link, hand.palette)
     for joint in hand.joints:
         _add_joint(bodies[joint.child], joint)
     _add_drive(spec, hand)
@@ -154,7 +154,8 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     )
 
 
-def _add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Palette) -> None:
+def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Palette) -> None:
+    """Give a body the mass, the colliding shapes and the looks of a link."""
     solids = (*((link.skin,) if link.skin else ()), *link.solids)
     total = sum(_volume_m3(shape) for shape in solids)
     inertial = link.inertia_kgm2 is not None or not solids

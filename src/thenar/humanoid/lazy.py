@@ -1,0 +1,34 @@
+"""Attributes that are worked out when they are first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):  # noqa: N801 - reads as a word before a method
+    """A method read as an attribute: the first reading works the value out, the others find it in the instance.
+
+    `functools.cached_property` does the same, but in Python 3.11 under a lock that all instances share.
+    """
+
+    def __init__(self, work: Callable[[Any], T]):
+        self.work = work
+        self.__doc__ = work.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name] = self.work(instance)
+        return value

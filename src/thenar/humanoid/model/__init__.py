@@ -1,0 +1,1 @@
+"""Bodies as plain data, and the two models built from them."""

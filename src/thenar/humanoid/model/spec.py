@@ -1,0 +1,164 @@
+"""What a robot's body is, as plain data: links, joints, groups, the parts with a role.
+
+A `BodySpec` knows nothing of a physics engine or of Pinocchio; both models are built from it. Lengths are metres,
+angles radians, poses are the child in its parent with URDF's roll-pitch-yaw (``R = Rz Ry Rx``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import UnknownName
+from thenar.hands.shapes import Vec3
+from thenar.hands.spec import Link, Palette
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hinge:
+    """A driven joint."""
+
+    name: str
+    parent: str
+    child: str
+    pos_m: Vec3
+    """Origin of the child in the parent [m]."""
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+    """Orientation of the child in the parent at zero angle [rad]."""
+    axis: Vec3
+    """Axis in the child frame."""
+    lower_rad: float
+    upper_rad: float
+    effort_nm: float
+    """Largest torque [N m]."""
+    speed_rad_s: float
+    """Largest speed [rad/s]."""
+    armature_kgm2: float
+    """Inertia of the motor's rotor as the joint feels it [kg m^2]."""
+    damping_nms_rad: float
+    """Viscous damping [N m s/rad]."""
+    friction_nm: float
+    """Dry friction [N m]."""
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixed:
+    """A link that does not move in its parent."""
+
+    name: str
+    parent: str
+    child: str
+    pos_m: Vec3
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gains:
+    """Gains of the joints' position servos, in the order of the joints."""
+
+    kp_nm_rad: tuple[float, ...]
+    kd_nms_rad: tuple[float, ...]
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Which links the parts of `KindynData` are; pairs are left and right."""
+
+    feet: tuple[str, str]
+    hips: tuple[str, str]
+    hands: tuple[str, str]
+    base: str
+    head: str
+    torso: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodySpec:
+    """A whole body. Hinges stand in the order of the robot's joint sequence."""
+
+    name: str
+    maker: str
+    root: str
+    """The link that is the floating base."""
+    links: tuple[Link, ...]
+    """Links with a mass; the others are frames."""
+    joints: tuple[Hinge | Fixed, ...]
+    """Parents come before children."""
+    groups: Mapping[str, tuple[str, ...]]
+    """Joint names of each control group, in order."""
+    roles: Roles
+    default_rad: Mapping[str, float]
+    """Joint angles of the default standing pose [rad]; joints that are not named stand at 0."""
+    sole_m: float
+    """Height of the soles in the frame of the feet [m]; negative is below."""
+    gains: Mapping[str, Gains]
+    """Published sets of gains, by use."""
+    palette: Palette
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def hinges(self) -> tuple[Hinge, ...]:
+        """The driven joints, in the robot's sequence."""
+        return tuple(joint for joint in self.joints if isinstance(joint, Hinge))
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the driven joints, in the robot's sequence."""
+        return tuple(hinge.name for hinge in self.hinges)
+
+    @cached_property
+    def joint_index(self) -> dict[str, int]:
+        """Place of each driven joint in the sequence."""
+        return {name: index for index, name in enumerate(self.joint_names)}
+
+    @cached_property
+    def group_slices(self) -> dict[str, slice]:
+        """Place of each control group in the joint sequence; ``whole_body`` is all of it."""
+        slices = {"whole_body": slice(0, len(self.hinges))}
+        for group, names in self.groups.items():
+            first = self.joint_index[names[0]]
+            slices[group] = slice(first, first + len(names))
+        return slices
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom: the floating base's six and the joints."""
+        return 6 + len(self.hinges)
+
+    @property
+    def mass_kg(self) -> float:
+        """Mass of all links [kg]."""
+        return sum(link.mass_kg for link in self.links)
+
+    @property
+    def default_q_rad(self) -> FloatArray:
+        """The default standing pose, in the joint sequence [rad]."""
+        return np.array([self.default_rad.get(name, 0.0) for name in self.joint_names])
+
+    def per_joint(self, field_name: str) -> FloatArray:
+        """One number of every driven joint, such as ``effort_nm``, in the joint sequence."""
+        return np.array([getattr(hinge, field_name) for hinge in self.hinges])
+
+    def group_slice(self, group: str) -> slice:
+        """Place of a control group in the joint sequence."""
+        if group not in self.group_slices:
+            raise UnknownName("control group", group, self.group_slices)
+        return self.group_slices[group]
+
+    def index_of(self, joint: str) -> int:
+        """Place of a joint in the sequence."""
+        if joint not in self.joint_index:
+            raise UnknownName("joint", joint, self.joint_names)
+        return self.joint_index[joint]
+
+    def indices_of(self, joints: Iterable[str]) -> NDArray[np.int64]:
+        """Places of several joints."""
+        return np.array([self.index_of(joint) for joint in joints], dtype=np.int64)
