@@ -65,7 +65,7 @@ class HandCommandPvc:
 class CommandBoard:
     """The newest command of every joint and hand, who may write it, and who did."""
 
-    def __init__(self, body: BodySpec, hands: Mapping[str, HandPort] = {}):  # noqa: B006 - never changed
+    def __init__(self, body: BodySpec, hands: Mapping[str, HandPort] = {}):
         self.body = body
         self.hands = dict(hands)
         self.now_s = 0.0
@@ -142,7 +142,9 @@ class CommandBoard:
         with self._lock:
             return self._kp[place].copy(), self._kd[place].copy()
 
-    def command_hand(self, source: str, hand: str, position: ArrayLike, velocity: ArrayLike, current: ArrayLike) -> None:
+    def command_hand(
+        self, source: str, hand: str, position: ArrayLike, velocity: ArrayLike, current: ArrayLike
+    ) -> None:
         """Write a hand's command; an empty velocity or current leaves it as it is."""
         with self._lock, self._refusals():
             port = self._port(hand)
@@ -260,9 +262,7 @@ class FourierHardwareData:
         """Names of the hands that are there."""
         return list(self.board.hands)
 
-    def set_hand_pvc(
-        self, hand_name: str, pos_cmd: ArrayLike, vel_cmd: ArrayLike = (), cur_cmd: ArrayLike = ()
-    ) -> int:
+    def set_hand_pvc(self, hand_name: str, pos_cmd: ArrayLike, vel_cmd: ArrayLike = (), cur_cmd: ArrayLike = ()) -> int:
         """Command a hand: positions [rad] in the vendor's range, velocities [rad/s], currents [A]; 0 is success."""
         self.board.command_hand(self.source, hand_name, pos_cmd, vel_cmd, cur_cmd)
         return 0

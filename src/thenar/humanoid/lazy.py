@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class lazy(Generic[T]):  # noqa: N801 - reads as a word before a method
+class lazy(Generic[T]):
     """A method read as an attribute: the first reading works the value out, the others find it in the instance.
 
     `functools.cached_property` does the same, but in Python 3.11 under a lock that all instances share.

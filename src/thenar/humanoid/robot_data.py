@@ -158,9 +158,7 @@ class RobotData:
     def hardware_data(self) -> FourierHardwareData:
         """Joints, commands and hands (reference: ``hardwareData``)."""
         now = self._shared.now
-        return FourierHardwareData(
-            board=self.board, state=now.robot_state, hand_pvc=now.hand_pvc, source=self.source
-        )
+        return FourierHardwareData(board=self.board, state=now.robot_state, hand_pvc=now.hand_pvc, source=self.source)
 
     @property
     def gener_state(self) -> GeneralizedState:

@@ -24,6 +24,26 @@ MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves
 
 
 @dataclass(frozen=True, kw_only=True)
+class Flange:
+    """Where a hand's root link sits on a carrier."""
+
+    body: str
+    pos_m: tuple[float, float, float]
+    quat_wxyz: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Carrier:
+    """A machine that holds hands, such as a humanoid; its motors are commanded through the engine's own fields."""
+
+    spec: mujoco.MjSpec
+    flanges: Mapping[str, Flange]
+    """Where each hand of the world sits, by hand name."""
+    rest_rad: Mapping[str, float]
+    """Angles of its joints at time 0, by joint name [rad]; the others start at 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a world is made of."""
 
@@ -32,6 +52,7 @@ class Plan:
     props: tuple[Prop, ...]
     scene: Scene
     timestep_s: float
+    carrier: Carrier | None = None
 
 
 def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -62,7 +83,7 @@ def name_props(props: Sequence[Prop]) -> tuple[Prop, ...]:
 
 def compile_model(plan: Plan) -> mujoco.MjModel:
     """The whole world as one model. Bodies of a hand are called ``hand/link``."""
-    spec = mujoco.MjSpec()
+    spec = mujoco.MjSpec() if plan.carrier is None else plan.carrier.spec.copy()
     spec.compiler.degree = False
     spec.modelname = "thenar"
     spec.option.timestep = plan.timestep_s
@@ -79,7 +100,10 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
     for prop in plan.props:
         _add_prop(spec, prop)
     for hand in plan.hands:
-        _add_hand(spec, hand, plan.mounts[hand.name])
+        if plan.carrier is not None:
+            _seat_hand(spec, hand, plan.carrier.flanges[hand.name])
+        else:
+            _add_hand(spec, hand, plan.mounts[hand.name])
     return spec.compile()
 
 
@@ -216,3 +240,15 @@ def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:
     body.mass = MOUNT_MASS_KG
     body.inertia = [2e-5] * 3
     spec.attach(child, prefix=f"{hand.name}/", frame=body.add_frame())
+
+
+def _seat_hand(spec: mujoco.MjSpec, hand: HandSpec, flange: Flange) -> None:
+    frame = spec.body(flange.body).add_frame(pos=list(flange.pos_m), quat=list(flange.quat_wxyz))
+    spec.attach(build_spec(hand), prefix=f"{hand.name}/", frame=frame)
+    # The arm's end reaches into the hand's root, and that into the wrist.
+    holder = spec.body(flange.body)
+    while holder.name:
+        spec.add_exclude(bodyname1=holder.name, bodyname2=f"{hand.name}/{hand.root}")
+        if holder.joints:
+            break
+        holder = holder.parent

@@ -17,7 +17,7 @@ from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, MotorError
 from thenar.sim import actuation, scenes, wrist
-from thenar.sim.building import Plan, compile_model, name_props, root_pose
+from thenar.sim.building import Carrier, Plan, compile_model, name_props, root_pose
 from thenar.sim.contacts import read_contacts
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Mount, Scene
@@ -86,6 +86,7 @@ class World:
         timestep_s: float = 0.002,
         seed: int = 0,
         profile: Profile = "measured",
+        carrier: Carrier | None = None,
     ):
         """Build and settle nothing: time is 0 and every hand is open.
 
@@ -97,6 +98,7 @@ class World:
             timestep_s: Step of the physics [s].
             seed: Of every random number.
             profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
+            carrier: A machine that holds the hands; without one they are on mounts of their own.
         """
         if not (isinstance(timestep_s, (int, float)) and 1e-5 <= timestep_s <= 0.01):
             raise BadValue("timestep_s", timestep_s, "seconds from 0.00001 to 0.01")
@@ -111,7 +113,7 @@ class World:
         if not isinstance(seed, int):
             raise BadValue("seed", seed, "a whole number")
         chosen = [hands] if isinstance(hands, (str, HandSpec)) else list(hands)
-        if not chosen:
+        if not chosen and carrier is None:
             raise BadValue("hands", hands, f"at least one of {', '.join(catalogue.names())}")
         specs = [catalogue.load(hand) if isinstance(hand, str) else hand for hand in chosen]
         doubled = {spec.name for spec in specs if sum(s.name == spec.name for s in specs) > 1}
@@ -120,7 +122,7 @@ class World:
         if profile == "ideal":
             specs = [_ideal(spec) for spec in specs]
         scene = scenes.load(scene) if isinstance(scene, str) else scene
-        held = _mounts(specs, scene, mounts or {})
+        held = _mounts(specs, scene, mounts or {}) if carrier is None else {spec.name: Mount() for spec in specs}
         self.timestep_s = timestep_s
         self.seed = seed
         self.profile: Profile = profile
@@ -130,8 +132,10 @@ class World:
             props=name_props((*scene.props, *props)),
             scene=scene,
             timestep_s=timestep_s,
+            carrier=carrier,
         )
         self.model = compile_model(plan)
+        self._carrier_rest = {} if carrier is None else dict(carrier.rest_rad)
         self.data = mujoco.MjData(self.model)
         self.hand_names = tuple(spec.name for spec in specs)
         self.prop_names = tuple(prop.name for prop in plan.props)
@@ -158,6 +162,8 @@ class World:
     def reset(self) -> None:
         """Back to time 0: hands open, objects where they began, motors cool."""
         mujoco.mj_resetData(self.model, self.data)
+        for joint, angle in self._carrier_rest.items():
+            self.data.joint(joint).qpos[0] = angle
         for seat in self._seats.values():
             for qpos, angle in zip(seat.joint_qpos, seat.spec.joint_angles(seat.spec.open_rad).values(), strict=True):
                 self.data.qpos[qpos] = angle

@@ -13,6 +13,7 @@ from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts, TouchFrame
 from thenar.sim import world as physics
+from thenar.sim.building import Carrier
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.solids import SolidReader
@@ -40,6 +41,7 @@ class World(physics.World):
         seed: int = 0,
         profile: physics.Profile = "measured",
         skin: Mapping[str, Calibration | Path | str] | None = None,
+        carrier: Carrier | None = None,
     ):
         """Build and settle nothing: time is 0 and every hand is open.
 
@@ -53,12 +55,20 @@ class World(physics.World):
             profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
             skin: Calibration of a hand's skin by hand name, as a value or a TOML file; the others have that of the
                 profile.
+            carrier: A machine that holds the hands; without one they are on mounts of their own.
         """
         self._skins: dict[str, Skin] = {}
         self.reads_skins = True
         """False leaves it to others to read skins that have a rate of their own."""
         super().__init__(
-            hands, props=props, scene=scene, mounts=mounts, timestep_s=timestep_s, seed=seed, profile=profile
+            hands,
+            props=props,
+            scene=scene,
+            mounts=mounts,
+            timestep_s=timestep_s,
+            seed=seed,
+            profile=profile,
+            carrier=carrier,
         )
         self._reader = SolidReader(self.model)
         self._calibrations = dict(skin or {})
