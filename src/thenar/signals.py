@@ -358,3 +358,91 @@ def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:
     if array.shape != (size,):
         raise BadCommand(f"{name} has {array.size} values; this command is for {size} actuators")
     return array.copy()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupCommand:
+    """Positions for the joints of one control group of a body, or for one of its hands; empty arrays: not given."""
+
+    group: str
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupGains:
+    """Gains of the servos of one control group; empty arrays: as they are."""
+
+    group: str
+    kp_nm_rad: FloatArray
+    kd_nms_rad: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MoveRequest:
+    """A move of the upper body at a share of full speed."""
+
+    kind: str
+    """``joints``, ``pose`` (a hand, any way) or ``line`` (a hand, straight)."""
+    joints_rad: dict[str, FloatArray]
+    pose: dict[str, FloatArray]
+    """Of the hand relative to the base: position [m], quaternion x y z w."""
+    speed: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BodyRequest:
+    """What somebody asks of a humanoid; fields that are None are not asked for."""
+
+    sender: str
+    arrived_s: float
+    """When it came, on the clock of `time.perf_counter`."""
+    whole_body_state: int | None = None
+    upper_body_state: int | None = None
+    velocity_source: int | None = None
+    velocity: tuple[float, float, float, float] | None = None
+    """Forwards, to the left [m/s], turning to the left [rad/s], and for how long [s]."""
+    stand_pose: tuple[float, float, float] | None = None
+    """Height against the default [m], pitch and yaw [rad]."""
+    groups: tuple[GroupCommand, ...] = ()
+    gains: tuple[GroupGains, ...] = ()
+    move: MoveRequest | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupReport:
+    """One control group of a body, or a hand."""
+
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+    """Torque [N m]; of a hand its current [A]."""
+    moving: bool
+    kp_nm_rad: FloatArray
+    kd_nms_rad: FloatArray
+    powered: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BodyReport:
+    """What a humanoid reports."""
+
+    stamp_s: float
+    whole_body_state: int
+    upper_body_state: int
+    velocity_source: int
+    allow_upper_body_override: bool
+    stable_level: int
+    stand_pose: FloatArray
+    groups: dict[str, GroupReport]
+    """Groups in the robot's order, then the hands."""
+    hands: dict[str, tuple[FloatArray, FloatArray, FloatArray]]
+    """Of each arm's hand relative to the base: pose (7,), twist (6,), wrench (6,)."""
+    base: dict[str, FloatArray]
+    """Members of ``BaseData`` by name."""
+    contact_force: FloatArray
+    """Estimated. Shape (2, 6)."""
+    contact_prob: FloatArray
+    true_contact_n: FloatArray
+    """Vertical force on each foot as the simulator knows it [N]. Shape (2,)."""

@@ -21,12 +21,15 @@ _PLAIN = {
     "joystick": (JoyStickData, ("stamp_s", "valid", "liner_cmd", "buttons")),
     "fsm_state": (
         FsmStateData,
-        ("stamp_s", "valid", "whole_body", "upper_body", "velocity_source", "allow_upper_body_override"),
+        ("stamp_s", "valid", "whole_body", "upper_body", "velocity_source", "allow_upper_body_override",
+         "stable_level"),
     ),
     "robot_state": (RobotState, ("stamp_s", "valid", "q", "qd", "qdd", "qft")),
     "gener_state": (GeneralizedState, ("stamp_s", "valid", "q", "qd", "tau")),
     "contact_data": (ContactData, ("stamp_s", "valid", "contact_force", "contact_prob")),
 }
+_WHOLE = ("stamp_s", "valid", "vel_cmd", "stand_pose_cmd")
+_BASE = ("stamp_s", "valid", *BaseData.FIELDS)
 _LINK = ("placement", "J", "Jd", "qd")
 _LIMITS = ("lower", "upper", "effort", "velocity")
 _KINDYN = ("stamp_s", "valid", "nv", "m", "q", "qd", "nle", *KindynData.TERMS)
@@ -34,7 +37,7 @@ _KINDYN = ("stamp_s", "valid", "nv", "m", "q", "qd", "nle", *KindynData.TERMS)
 
 def to_dict(snapshot: RobotSnapshot) -> Arrays:
     """Every value of a snapshot by its dotted name, such as ``kindyn_data.feet_W.left.J``; everything is worked out."""
-    values: dict[str, Any] = {"stamp_s": snapshot.stamp_s, "valid": snapshot.valid, "vel_cmd": snapshot.vel_cmd}
+    values: dict[str, Any] = {name: getattr(snapshot, name) for name in _WHOLE}
     for part, (_, fields) in _PLAIN.items():
         values |= {f"{part}.{name}": getattr(getattr(snapshot, part), name) for name in fields}
     values["joystick.buttons"] = " ".join(sorted(snapshot.joystick.buttons))
@@ -92,10 +95,9 @@ def _snapshot(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
     )
     prefix = "hand_pvc."
     parts["hand_pvc"] = {name.removeprefix(prefix): pvc for name, pvc in values.items() if name.startswith(prefix)}
-    base_names = ("stamp_s", "valid", *BaseData.FIELDS)
-    parts["base_data"] = _filled(BaseData, {name: _plain(values[f"base_data.{name}"]) for name in base_names})
+    parts["base_data"] = _filled(BaseData, {name: _plain(values[f"base_data.{name}"]) for name in _BASE})
     parts["kindyn_data"] = _filled(KindynData, _kindyn(values))
-    whole = {name: _plain(values[name]) for name in ("stamp_s", "valid", "vel_cmd")}
+    whole = {name: _plain(values[name]) for name in _WHOLE}
     return _filled(RobotSnapshot, {**whole, **parts})
 
 

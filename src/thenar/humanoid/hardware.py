@@ -127,6 +127,12 @@ class CommandBoard:
             self._position[place], self._velocity[place], self._effort[place] = position_rad, velocity_rad_s, effort_nm
             self._count(source)
 
+    def still(self, group: str) -> None:
+        """Take back the velocities and torques of a group, whoever gave them: its joints hold their position."""
+        place = self.body.group_slice(group)
+        with self._lock:
+            self._velocity[place] = self._effort[place] = 0.0
+
     def set_gains(self, source: str, group: str, kp: ArrayLike, kd: ArrayLike) -> None:
         """Write the gains of a group."""
         with self._lock, self._refusals():

@@ -15,17 +15,13 @@ from thenar.humanoid.lazy import lazy
 from thenar.humanoid.model.spec import FloatArray
 
 
-def _zeros(*shape: int):
-    return field(default_factory=lambda: np.zeros(shape))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JoyStickData:
     """What the operator asks for."""
 
     stamp_s: float = 0.0
     valid: bool = False
-    liner_cmd: FloatArray = _zeros(3)
+    liner_cmd: FloatArray = field(default_factory=lambda: np.zeros(3))
     """Velocity forwards, to the left [m/s] and turning to the left [rad/s]."""
     buttons: frozenset[str] = frozenset()
     """Buttons held down: A B X Y LB RB LT RT."""
@@ -44,6 +40,8 @@ class FsmStateData:
     velocity_source: int = 0
     """0 joystick, 1 handheld, 2 navigation."""
     allow_upper_body_override: bool = False
+    stable_level: int = 0
+    """0 to 255, beyond 10 the robot stands; here it counts up while both feet carry it and it is still."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -178,7 +176,7 @@ class ContactData:
 
     stamp_s: float = 0.0
     valid: bool = False
-    contact_force: FloatArray = _zeros(2, 6)
+    contact_force: FloatArray = field(default_factory=lambda: np.zeros((2, 6)))
     """Force [N], then torque about the foot's origin [N m], of the ground on the foot, in world axes. Shape (2, 6)."""
-    contact_prob: FloatArray = _zeros(2)
+    contact_prob: FloatArray = field(default_factory=lambda: np.zeros(2))
     """Probability of contact, 0 to 1. Shape (2,)."""

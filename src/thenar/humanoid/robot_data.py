@@ -48,12 +48,15 @@ class RobotSnapshot:
         fsm_state: FsmStateData,
         contact_data: ContactData,
         vel_cmd: FloatArray,
+        stand_pose_cmd: FloatArray,
     ):
         """Keep the state; what follows from it is worked out when it is read."""
         self.stamp_s, self.valid = stamp_s, valid
         self.joystick, self.fsm_state, self.contact_data = joystick, fsm_state, contact_data
         self.vel_cmd = vel_cmd
         """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
+        self.stand_pose_cmd = stand_pose_cmd
+        """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
         self.hand_pvc = hand_pvc
         """Position, velocity and current of each hand. Shapes (3, n)."""
         self.kindyn_data = KindynData(solver, stamp_s=stamp_s, valid=valid, q=q, qd=qd)
@@ -121,12 +124,12 @@ class RobotData:
         """In whose name commands through `hardware_data` are given."""
         self._shared = _Shared()
         self._writing = threading.Lock()
-        q = np.concatenate([[0.0, 0.0, standing_height_m(body, self.solver)], [0.0, 0.0, 0.0, 1.0], body.default_q_rad])
+        self._standing_m = standing_height_m(body, self.solver)
         self._shared.now = RobotSnapshot(
             self.solver,
             stamp_s=0.0,
             valid=False,
-            q=q,
+            q=self.default_kindyn().q,
             qd=np.zeros(body.nv),
             tau=np.zeros(body.nv),
             qdd=None,
@@ -135,6 +138,7 @@ class RobotData:
             fsm_state=FsmStateData(),
             contact_data=ContactData(),
             vel_cmd=np.zeros(3),
+            stand_pose_cmd=np.zeros(3),
         )
 
     # Reading: every property belongs to the newest snapshot.
@@ -185,6 +189,11 @@ class RobotData:
         """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
         return self._shared.now.vel_cmd
 
+    @property
+    def stand_pose_cmd(self) -> FloatArray:
+        """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
+        return self._shared.now.stand_pose_cmd
+
     def snapshot(self) -> RobotSnapshot:
         """Everything of the newest instant, to keep. Any thread may ask."""
         return self._shared.now
@@ -196,6 +205,11 @@ class RobotData:
         now = self._shared.now
         stamp_s = now.robot_state.stamp_s if part == "hardware_data" else getattr(now, part).stamp_s
         return (now.stamp_s if now_s is None else now_s) - stamp_s
+
+    def default_kindyn(self) -> KindynData:
+        """Kinematics and dynamics of the default standing pose, at rest."""
+        q = np.concatenate([[0.0, 0.0, self._standing_m], [0.0, 0.0, 0.0, 1.0], self.body.default_q_rad])
+        return KindynData(self.solver, stamp_s=0.0, valid=False, q=q, qd=np.zeros(self.body.nv))
 
     def seen_by(self, source: str) -> RobotData:
         """The same robot for one source of commands: what it commands is in its name."""
@@ -254,6 +268,7 @@ class RobotData:
                 fsm_state=before.fsm_state,
                 contact_data=before.contact_data,
                 vel_cmd=before.vel_cmd,
+                stand_pose_cmd=before.stand_pose_cmd,
             )
             kindyn = snapshot.kindyn_data
             for name in self._eager:
@@ -268,12 +283,14 @@ class RobotData:
         fsm_state: FsmStateData | None = None,
         contact_data: ContactData | None = None,
         vel_cmd: ArrayLike | None = None,
+        stand_pose_cmd: ArrayLike | None = None,
     ) -> None:
         """Replace parts that do not come with the robot's state; the others stay as they are."""
         given = {"joystick": joystick, "fsm_state": fsm_state, "contact_data": contact_data}
         changes: dict[str, object] = {name: part for name, part in given.items() if part is not None}
-        if vel_cmd is not None:
-            changes["vel_cmd"] = _vector("vel_cmd", vel_cmd, 3)
+        for name, values in (("vel_cmd", vel_cmd), ("stand_pose_cmd", stand_pose_cmd)):
+            if values is not None:
+                changes[name] = _vector(name, values, 3)
         with self._writing:
             self._shared.now = self._shared.now.but(**changes)
 

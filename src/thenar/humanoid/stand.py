@@ -17,7 +17,7 @@ from thenar.humanoid.kindyn import KindynData
 from thenar.humanoid.model.spec import BodySpec, FloatArray
 from thenar.humanoid.robot_data import RobotSnapshot
 
-GRAVITY_M_S2 = 9.81
+UP_M_S2 = np.array([0.0, 0.0, 9.81])
 # Ref: ranges of PdStand in Aurora 1.3: height [m], pitch and yaw [rad].
 POSE_LOWER, POSE_UPPER = (-0.2, -0.3, -0.3), (0.025, 0.45, 0.3)
 
@@ -105,7 +105,7 @@ def stand_torques(
     """
     kindyn, base = now.kindyn_data, now.base_data
     pull = balance.com_per_s2 * (com_goal_m - kindyn.Pc) - balance.com_per_s * kindyn.Vc
-    force = kindyn.m * (pull + [0.0, 0.0, GRAVITY_M_S2])
+    force = kindyn.m * (pull + UP_M_S2)
     roll, pitch, yaw = base.rpy
     tilt = np.array([upright_rad[0] - roll, upright_rad[1] - pitch, 0.0])
     c, s = math.cos(yaw), math.sin(yaw)

@@ -141,7 +141,7 @@ class BodyWorld:
         self.world.advance(seconds)
 
     def push(self, force_n: ArrayLike, link: str | None = None) -> None:
-        """Push at the centre of a link (the torso unless named) with a force in world axes [N], until told otherwise."""
+        """Push at the centre of a link (the torso unless named) with a force in world axes [N], until pushed anew."""
         body = self.world.model.body(link or self.body.roles.torso).id
         self.world.data.xfrc_applied[body, :3] = force_n
 

@@ -356,7 +356,7 @@ GR2 = BodySpec(
     gains=GAINS,
     palette=PALETTE,
     notes=(
-        "The reference names no links for feet, hips, hands, head and torso; hips are the links of the first hip joint.",
+        "The reference names no links for its parts; hips are the links of the first hip joints.",
         "Masses are without hands: 62.98 kg.",
     ),
 )

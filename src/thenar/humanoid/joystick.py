@@ -1,0 +1,140 @@
+"""Where the operator's wishes come from: a script, the keyboard, or a gamepad of Linux."""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from thenar.errors import BadFile, BadValue
+from thenar.humanoid.parts import JoyStickData
+
+# Ref: range of the vendor's locomotion: forwards, to the left [m/s], turning [rad/s].
+LOWER, UPPER = np.array([-0.5, -0.5, -1.0]), np.array([0.75, 0.5, 1.0])
+BUTTON_NAMES = ("A", "B", "X", "Y", "LB", "RB", "LT", "RT")
+KEY_STEP = np.array([0.1, 0.1, 0.2])
+
+
+class Joystick(Protocol):
+    """Tells what the operator asks for."""
+
+    def read(self, now_s: float) -> JoyStickData:
+        """The newest wish; its stamp is when it was made."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Press:
+    """A moment of a script: from then on these buttons are held and this velocity is asked for."""
+
+    at_s: float
+    buttons: tuple[str, ...] = ()
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+class ScriptedJoystick:
+    """Plays presses at their times."""
+
+    def __init__(self, presses: Sequence[Press]):
+        for press in presses:
+            unknown = set(press.buttons) - set(BUTTON_NAMES)
+            if unknown:
+                raise BadValue("buttons", sorted(unknown), f"some of {', '.join(BUTTON_NAMES)}")
+        self._presses = sorted(presses, key=lambda press: press.at_s)
+
+    def read(self, now_s: float) -> JoyStickData:
+        """What the script holds now."""
+        past = [press for press in self._presses if press.at_s <= now_s]
+        if not past:
+            return JoyStickData(stamp_s=now_s, valid=True)
+        return _wish(now_s, np.array(past[-1].velocity), past[-1].buttons)
+
+
+class Keyboard:
+    """Keys of a terminal: digits ask for the states of the same number, w s a d q e for velocities, space stops.
+
+    The terminal has to pass keys on at once (``stty -icanon``); `thenar body run` sees to it.
+    """
+
+    STATES = {
+        "0": ("LB", "RB"), "1": ("LB", "A"), "2": ("LB", "B"), "3": ("RB", "A"), "4": ("RB", "B"), "5": ("RB", "Y"),
+        "6": ("RB", "X"), "7": ("LB", "X"), "8": ("LB", "Y"), "9": ("LT", "RT"),
+    }  # fmt: skip
+    STEPS = {"w": (0, 1), "s": (0, -1), "a": (1, 1), "d": (1, -1), "q": (2, 1), "e": (2, -1)}
+
+    def __init__(self, descriptor: int | None = None):
+        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        self._velocity = np.zeros(3)
+        self._stamp_s = 0.0
+
+    def read(self, now_s: float) -> JoyStickData:
+        """Every key that waits; the last state asked for counts."""
+        buttons: tuple[str, ...] = ()
+        while select.select([self._descriptor], [], [], 0.0)[0]:
+            key = os.read(self._descriptor, 1).decode(errors="replace")
+            if not key:
+                break
+            self._stamp_s = now_s
+            if key == " ":
+                self._velocity = np.zeros(3)
+            elif key in self.STEPS:
+                axis, way = self.STEPS[key]
+                self._velocity[axis] += way * KEY_STEP[axis]
+            elif key in self.STATES:
+                buttons = self.STATES[key]
+        self._velocity = np.clip(self._velocity, LOWER, UPPER)
+        return _wish(now_s, self._velocity, buttons)
+
+
+class Gamepad:
+    """A gamepad of Linux (``/dev/input/js0``), buttons and axes as the usual pads number them."""
+
+    EVENT = struct.Struct("<IhBB")
+    BUTTONS = {0: "A", 1: "B", 2: "X", 3: "Y", 4: "LB", 5: "RB"}
+    TRIGGERS = {2: "LT", 5: "RT"}
+    AXES = {1: (0, -1), 0: (1, -1), 3: (2, -1)}  # which velocity, which way
+
+    def __init__(self, device: Path = Path("/dev/input/js0")):
+        try:
+            self._file = os.open(device, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            raise BadFile(device, f"no gamepad: {error.strerror}") from error
+        self._held: set[str] = set()
+        self._velocity = np.zeros(3)
+
+    def read(self, now_s: float) -> JoyStickData:
+        """Every event that waits."""
+        while True:
+            try:
+                event = os.read(self._file, self.EVENT.size)
+            except BlockingIOError:
+                break
+            if len(event) < self.EVENT.size:
+                break
+            self._take(*self.EVENT.unpack(event)[1:])
+        return _wish(now_s, self._velocity, tuple(self._held))
+
+    def _take(self, value: int, kind: int, number: int) -> None:
+        share = value / 32767.0
+        if kind & 1 and number in self.BUTTONS:
+            self._hold(self.BUTTONS[number], bool(value))
+        elif kind & 2 and number in self.TRIGGERS:
+            self._hold(self.TRIGGERS[number], share > 0.5)
+        elif kind & 2 and number in self.AXES:
+            axis, way = self.AXES[number]
+            wish = way * share
+            self._velocity[axis] = wish * (UPPER[axis] if wish > 0.0 else -LOWER[axis])
+
+    def _hold(self, button: str, held: bool) -> None:
+        (self._held.add if held else self._held.discard)(button)
+
+
+def _wish(now_s: float, velocity: np.ndarray, buttons: Sequence[str]) -> JoyStickData:
+    return JoyStickData(stamp_s=now_s, valid=True, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons))

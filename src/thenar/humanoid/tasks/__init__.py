@@ -1,0 +1,1 @@
+"""Tasks that come with thenar, by the names a configuration uses."""

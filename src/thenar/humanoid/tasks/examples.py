@@ -1,0 +1,121 @@
+"""Examples: a wave, a squat, an arm swing, and two hands that grasp one over the other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from thenar.humanoid.fsm import UPPER_BODY_GROUPS
+from thenar.humanoid.model.spec import FloatArray
+from thenar.humanoid.motion import Glide
+from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.task import Task
+from thenar.humanoid.tasks.standing import PdStandTask, within_limits
+
+WAVE_HZ, WAVE_RAD = 0.8, 0.35
+SQUAT_HZ, SQUAT_M = 0.2, 0.12
+SWING_HZ, SWING_RAD = 0.5, 0.25
+GRASP_S = 1.5  # a hand closes or opens for this long
+
+
+class UpperBodyTask(Task):
+    """Moves the upper body to a start posture, then with it. Subclasses say where the joints shall be."""
+
+    period_s = 0.005
+    SPEED_SHARE = 0.25
+
+    def enter(self, data: RobotData) -> bool:
+        """Glide from where the joints are, so that nothing jumps."""
+        gains = data.body.gains["user_cmd"]
+        for group in self.groups(data):
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pd_mode_pd(group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
+        start = within_limits(data, data.hardware_data.state.q)
+        speed = self.SPEED_SHARE * data.body.per_joint("speed_rad_s")
+        self._way = Glide.at_speed(start, self.posture(data, 0.0), start_s=data.stamp_s, speed_rad_s=speed)
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        """Command every group that is this task's."""
+        since_s = data.stamp_s - self._way.start_s - self._way.duration_s
+        position = self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s)
+        for group in self.groups(data):
+            data.hardware_data.set_control_group_pos_cmd(group, position[data.body.group_slice(group)])
+
+    def groups(self, data: RobotData) -> tuple[str, ...]:
+        """Groups it may command now."""
+        return tuple(group for group in UPPER_BODY_GROUPS if data.board.owner[group] in ("", data.source))
+
+    def posture(self, data: RobotData, since_s: float) -> FloatArray:
+        """Angles of all joints after a time in motion [rad]."""
+        return data.body.default_q_rad
+
+
+class WaveTask(UpperBodyTask):
+    """Raises the right arm and waves."""
+
+    def posture(self, data: RobotData, since_s: float) -> FloatArray:
+        """The forearm goes to and fro."""
+        q = data.body.default_q_rad
+        wave = WAVE_RAD * math.sin(2 * math.pi * WAVE_HZ * since_s)
+        for joint, angle in (("shoulder_pitch", -1.2), ("shoulder_roll", -0.6), ("elbow_pitch", -1.2)):
+            q[data.body.index_of(f"right_{joint}_joint")] = angle
+        q[data.body.index_of("right_shoulder_yaw_joint")] = wave
+        return q
+
+
+class ActTask(UpperBodyTask):
+    """Swings the arms, as the upper-body state Act does."""
+
+    def posture(self, data: RobotData, since_s: float) -> FloatArray:
+        """Arms swing against each other."""
+        q = data.body.default_q_rad
+        swing = SWING_RAD * math.sin(2 * math.pi * SWING_HZ * since_s)
+        q[data.body.index_of("left_shoulder_pitch_joint")] = swing
+        q[data.body.index_of("right_shoulder_pitch_joint")] = -swing
+        return q
+
+
+class SquatTask(PdStandTask):
+    """Stands in balance and goes down and up."""
+
+    def enter(self, data: RobotData) -> bool:
+        """Remember when it began."""
+        self._began_s = data.stamp_s
+        return super().enter(data)
+
+    def execute(self, data: RobotData) -> None:
+        """Ask for a height that goes down and up."""
+        depth = 0.5 * SQUAT_M * (1.0 - math.cos(2 * math.pi * SQUAT_HZ * (data.stamp_s - self._began_s)))
+        data.put(stand_pose_cmd=[-depth, 0.0, 0.0])
+        super().execute(data)
+
+    def exit(self, data: RobotData) -> bool:
+        """Leave no pose behind."""
+        data.put(stand_pose_cmd=np.zeros(3))
+        return super().exit(data)
+
+
+class HandOverHandTask(UpperBodyTask):
+    """Brings both hands in front of the chest, one above the other, and closes them in turn."""
+
+    def posture(self, data: RobotData, since_s: float) -> FloatArray:
+        """Forearms level in front of the body, the left one higher."""
+        q = data.body.default_q_rad
+        for side, out, lift in (("left", 1.0, 0.25), ("right", -1.0, 0.0)):
+            q[data.body.index_of(f"{side}_shoulder_pitch_joint")] = -0.35 - lift
+            q[data.body.index_of(f"{side}_shoulder_yaw_joint")] = -0.55 * out
+            q[data.body.index_of(f"{side}_elbow_pitch_joint")] = -1.15
+        return q
+
+    def execute(self, data: RobotData) -> None:
+        """Arms first; then one hand grasps while the other opens."""
+        super().execute(data)
+        since_s = data.stamp_s - self._way.start_s - self._way.duration_s
+        turn = int(since_s // GRASP_S) % 2 if since_s > 0.0 else None
+        for number, hand in enumerate(data.hardware_data.get_hand_name_list()):
+            port = data.board.hands[hand]
+            lower, upper = np.array(port.lower), np.array(port.upper)
+            share = 0.8 if turn == number else 0.0
+            data.hardware_data.set_hand_pvc(hand, lower + share * (upper - lower))

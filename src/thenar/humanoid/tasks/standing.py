@@ -1,0 +1,138 @@
+"""Standing on the joints alone, standing in balance, and letting go safely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thenar.humanoid.model.spec import FloatArray
+from thenar.humanoid.motion import Glide
+from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER, Balance, stand_posture, stand_torques
+from thenar.humanoid.task import Task
+
+RISE_S = 2.0
+POSE_PER_S = (0.1, 0.3, 0.3)  # how fast a stand pose is taken: m/s, rad/s, rad/s
+DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then lets go
+DAMPING_SHARE = 0.5
+
+
+class JointStandTask(Task):
+    """Brings every joint to the default pose and holds it there. A robot on its own feet will tip over."""
+
+    def enter(self, data: RobotData) -> bool:
+        """Begin where the joints are, so that nothing jumps."""
+        gains = data.body.gains["client"]
+        data.hardware_data.set_whole_body_pd_mode_pd(gains.kp_nm_rad, gains.kd_nms_rad)
+        start = within_limits(data, data.hardware_data.state.q)
+        self._way = Glide(
+            start_rad=start, goal_rad=data.body.default_q_rad, start_s=data.stamp_s, duration_s=RISE_S
+        )
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        """Follow the way."""
+        position, velocity = self._way.at(data.stamp_s)
+        data.hardware_data.set_whole_body_pos_cmd(position, velocity)
+
+
+class PdStandTask(Task):
+    """Stands in balance and takes the stand pose it is asked for; groups that belong to others are left to them."""
+
+    def __init__(self, balance: Balance | None = None):
+        self.balance = balance or Balance()
+
+    def init(self, data: RobotData) -> bool:
+        """Learn where the centre of mass is over the feet in the default pose."""
+        self._effort = data.body.per_joint("effort_nm")
+        self._groups = tuple(data.body.groups)
+        standing = data.default_kindyn()
+        self._over_feet = standing.Pc - 0.5 * (standing.feet_W.left.p + standing.feet_W.right.p)
+        return True
+
+    def enter(self, data: RobotData) -> bool:
+        """Begin where the joints are."""
+        self._pose = np.zeros(3)
+        self._posture = stand_posture(data.body)
+        self._gains = data.body.gains["user_cmd"]
+        start = within_limits(data, data.hardware_data.state.q)
+        self._way = Glide(start_rad=start, goal_rad=self._posture, start_s=data.stamp_s, duration_s=RISE_S)
+        self._held: tuple[str, ...] = ()
+        self._last_s = data.stamp_s
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        """Carry the weight, keep the posture."""
+        now = data.snapshot()
+        dt_s, self._last_s = max(now.stamp_s - self._last_s, 0.0), now.stamp_s
+        self._step_pose(data, dt_s)
+        left, right = now.kindyn_data.feet_W
+        yaw = now.base_data.rpy[2]
+        ahead, aside, above = self._over_feet
+        c, s = np.cos(yaw), np.sin(yaw)
+        over = np.array([c * ahead - s * aside, s * ahead + c * aside, above + self._pose[0]])
+        goal = 0.5 * (left.p + right.p) + over
+        torque = stand_torques(
+            now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance
+        )
+        torque = np.clip(torque, -self._effort, self._effort)
+        position, velocity = self._way.at(now.stamp_s)
+        hardware = data.hardware_data
+        mine = tuple(group for group in self._groups if data.board.owner[group] in ("", data.source))
+        if mine != self._held:
+            self._take(data, mine)
+        for group in mine:
+            place = data.body.group_slice(group)
+            hardware.set_control_group_pos_cmd(group, position[place], velocity[place], torque[place])
+
+    def _step_pose(self, data: RobotData, dt_s: float) -> None:
+        """One step from the pose it has to the pose it is asked for."""
+        wanted = np.clip(data.stand_pose_cmd, POSE_LOWER, POSE_UPPER)
+        step = np.clip(wanted - self._pose, -np.array(POSE_PER_S) * dt_s, np.array(POSE_PER_S) * dt_s)
+        if step.any():
+            self._pose = self._pose + step
+            z, pitch, yaw = self._pose
+            posture = stand_posture(data.body, delta_z_m=z, pitch_rad=pitch, yaw_rad=yaw)
+            self._way = Glide(start_rad=posture, goal_rad=posture, start_s=data.stamp_s, duration_s=1.0)
+
+    def _take(self, data: RobotData, mine: tuple[str, ...]) -> None:
+        """Set the gains of groups that have just come to this task, and lead them back from where they are."""
+        if self._held:
+            start = self._way.at(data.stamp_s)[0]
+            for group in set(mine) - set(self._held):
+                place = data.body.group_slice(group)
+                start[place] = within_limits(data, data.hardware_data.state.q)[place]
+            goal = self._way.goal_rad
+            self._way = Glide(start_rad=start, goal_rad=goal, start_s=data.stamp_s, duration_s=RISE_S)
+        for group in mine:
+            place = data.body.group_slice(group)
+            kp, kd = self._gains.kp_nm_rad[place], self._gains.kd_nms_rad[place]
+            data.hardware_data.set_control_group_pd_mode_pd(group, kp, kd)
+        self._held = mine
+
+
+class SecurityTask(Task):
+    """Lets the robot down softly: the drives only damp for two seconds, then they let go."""
+
+    def enter(self, data: RobotData) -> bool:
+        """No stiffness from now on."""
+        self._until_s = data.stamp_s + DAMPING_S
+        self._kd = DAMPING_SHARE * np.array(data.body.gains["client"].kd_nms_rad)
+        release(data, self._kd)
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        """After two seconds no torque at all."""
+        release(data, self._kd if data.stamp_s < self._until_s else 0.0 * self._kd)
+
+
+def release(data: RobotData, kd: FloatArray) -> None:
+    """No stiffness, no torque asked for, only damping."""
+    q = within_limits(data, data.hardware_data.state.q)
+    data.hardware_data.set_whole_body_pd_mode_pd(0.0 * kd, kd)
+    data.hardware_data.set_whole_body_pos_cmd(q)
+
+
+def within_limits(data: RobotData, q: FloatArray) -> FloatArray:
+    """Joint angles that may be commanded: end stops give way a little, so a joint can be found beyond its limit."""
+    limit = data.kindyn_data.joint_limit
+    return np.clip(q, limit.lower, limit.upper)
