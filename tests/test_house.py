@@ -37,6 +37,7 @@ LIVES_IN = {
     "mujoco": {"hands", "sim", "batch", "humanoid"},
     "numba": {"retarget", "touch", "sim"},
     "pinocchio": {"humanoid"},
+    "yaml": {"humanoid"},
     "cyclonedds": {"wire"},
     "pymodbus": {"wire"},
     "mcap": {"record"},

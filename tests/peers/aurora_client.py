@@ -1,5 +1,6 @@
 """Fourier's own client, unchanged: does what the test's script says and prints what it sees, one JSON line a step.
 
+The client prints things of its own; lines for the test begin with ">".
 Each line of standard input is ``method``, a tab, and a JSON list of arguments; ``sleep`` waits.
 """
 
@@ -13,7 +14,7 @@ from fourier_aurora_client import AuroraClient, MoveCommandManager
 options = json.loads(sys.argv[1])
 began_s = time.time()
 client = AuroraClient.get_instance(**options)
-print(json.dumps({"connected": client is not None, "seconds": time.time() - began_s}), flush=True)
+print(">", json.dumps({"connected": client is not None, "seconds": time.time() - began_s}), flush=True)
 if client is None:
     os._exit(2)
 for line in sys.stdin:
@@ -31,8 +32,8 @@ for line in sys.stdin:
             positional = [value for value in given if not (isinstance(value, dict) and "__kw__" in value)]
             named = next((value["__kw__"] for value in given if isinstance(value, dict) and "__kw__" in value), {})
             answer = getattr(client, name)(*positional, **named)
-        print(json.dumps({"answer": answer}, default=list), flush=True)
+        print(">", json.dumps({"answer": answer}, default=list), flush=True)
     except Exception as error:
-        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+        print(">", json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
 client.close()
 os._exit(0)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thenar.cli.bench import Bench
+from thenar.cli.body import Body
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
 from thenar.cli.hands import Hands, Scenes
@@ -25,7 +26,7 @@ from thenar.errors import ThenarError
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
     verb = tyro.cli(
-        Hands | Scenes | Render | Touch | Serve | Inspect | Command | Watch | Demo | Bench | Info,
+        Hands | Scenes | Render | Touch | Serve | Inspect | Command | Watch | Body | Demo | Bench | Info,
         prog="thenar",
         description="A digital twin for dexterous robot hands.",
         args=args,

@@ -49,6 +49,27 @@ def quat_wxyz_from_matrix(R: Matrix) -> NDArray[np.float64]:
     return -quat if quat[0] < 0 else quat
 
 
+def matrix_from_quat_wxyz(quat_wxyz: NDArray[np.float64]) -> Matrix:
+    """Rotation matrix of a quaternion, w first, of any size but 0."""
+    w, x, y, z = (quat_wxyz / np.linalg.norm(quat_wxyz)).tolist()
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 def quat_wxyz_from_rpy(rpy_rad: Sequence[float]) -> NDArray[np.float64]:
     """Unit quaternion of roll, pitch, yaw."""
     return quat_wxyz_from_matrix(matrix_from_rpy(rpy_rad))
+
+
+def rotation_vector(R: Matrix) -> NDArray[np.float64]:
+    """Axis times angle of a rotation matrix [rad]."""
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    size = float(np.linalg.norm(axis))
+    if size < 1e-9:
+        return 0.5 * axis
+    return np.arctan2(size, np.trace(R) - 1.0) * axis / size

@@ -21,8 +21,15 @@ _PLAIN = {
     "joystick": (JoyStickData, ("stamp_s", "valid", "liner_cmd", "buttons")),
     "fsm_state": (
         FsmStateData,
-        ("stamp_s", "valid", "whole_body", "upper_body", "velocity_source", "allow_upper_body_override",
-         "stable_level"),
+        (
+            "stamp_s",
+            "valid",
+            "whole_body",
+            "upper_body",
+            "velocity_source",
+            "allow_upper_body_override",
+            "stable_level",
+        ),
     ),
     "robot_state": (RobotState, ("stamp_s", "valid", "q", "qd", "qdd", "qft")),
     "gener_state": (GeneralizedState, ("stamp_s", "valid", "q", "qd", "tau")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thenar.errors import BadCommand
+from thenar.hands.rotations import matrix_from_quat_wxyz, rotation_vector
 from thenar.humanoid.kindyn import KindynData, LinkData
 from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.robot_data import RobotData
@@ -28,11 +29,11 @@ def solve_arm(data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, 
     columns = slice(6 + place.start, 6 + place.stop)
     lower, upper = limit.lower[place], limit.upper[place]
     q = q.copy()
-    wanted = quat_xyzw / np.linalg.norm(quat_xyzw)
+    wanted = matrix_from_quat_wxyz(np.roll(quat_xyzw, 1))
     error = np.zeros(6)
     for _ in range(STEPS):
         hand = _hand(data, group, q)
-        error = np.concatenate([pos_m - hand.p, _turn(hand.R, wanted)])
+        error = np.concatenate([pos_m - hand.p, rotation_vector(wanted @ hand.R.T)])
         if np.abs(error[:3]).max() < REACHED_M and np.abs(error[3:]).max() < REACHED_RAD:
             return q[place].copy()
         J = hand.J[:, columns]
@@ -48,20 +49,3 @@ def _hand(data: RobotData, group: str, q: FloatArray) -> LinkData:
     posture = np.concatenate([np.zeros(6), [1.0], q])
     kindyn = KindynData(data.solver, stamp_s=0.0, valid=False, q=posture, qd=np.zeros(data.body.nv))
     return kindyn.hands_B[0 if group.startswith("left") else 1]
-
-
-def _turn(R: FloatArray, quat_xyzw: FloatArray) -> FloatArray:
-    """Rotation vector from one orientation to another, in the axes both are told in [rad]."""
-    x, y, z, w = quat_xyzw
-    wanted = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    between = wanted @ R.T
-    axis = np.array([between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]])
-    angle = np.arctan2(np.linalg.norm(axis), np.trace(between) - 1.0)
-    size = np.linalg.norm(axis)
-    return 0.5 * axis if size < 1e-9 else angle * axis / size

@@ -229,7 +229,11 @@ class BodyController:
             )
         hands = {}
         for group, link in zip(("left_manipulator", "right_manipulator"), now.kindyn_data.hands_B, strict=True):
-            hands[group] = (np.concatenate([link.p, np.roll(quat_wxyz_from_matrix(link.R), -1)]), link.twist, np.zeros(6))
+            hands[group] = (
+                np.concatenate([link.p, np.roll(quat_wxyz_from_matrix(link.R), -1)]),
+                link.twist,
+                np.zeros(6),
+            )
         return BodyReport(
             stamp_s=now.stamp_s,
             whole_body_state=int(self.whole),
@@ -285,9 +289,7 @@ class BodyController:
             self._try(lambda: self._set_stand_pose(request.stand_pose))
         for command in request.groups:
             if command.group in HAND_GROUPS:
-                self._try(
-                    lambda c=command: robot.board.command_hand(CLIENT, c.group, c.position, c.velocity, c.effort)
-                )
+                self._try(lambda c=command: robot.board.command_hand(CLIENT, c.group, c.position, c.velocity, c.effort))
             else:
                 velocity, effort = command.velocity, command.effort
                 self._try(

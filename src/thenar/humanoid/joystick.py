@@ -20,6 +20,16 @@ from thenar.humanoid.parts import JoyStickData
 LOWER, UPPER = np.array([-0.5, -0.5, -1.0]), np.array([0.75, 0.5, 1.0])
 BUTTON_NAMES = ("A", "B", "X", "Y", "LB", "RB", "LT", "RT")
 KEY_STEP = np.array([0.1, 0.1, 0.2])
+STATE_KEYS = {
+    "0": ("LB", "RB"), "1": ("LB", "A"), "2": ("LB", "B"), "3": ("RB", "A"), "4": ("RB", "B"), "5": ("RB", "Y"),
+    "6": ("RB", "X"), "7": ("LB", "X"), "8": ("LB", "Y"), "9": ("LT", "RT"),
+}  # fmt: skip
+VELOCITY_KEYS = {"w": (0, 1), "s": (0, -1), "a": (1, 1), "d": (1, -1), "q": (2, 1), "e": (2, -1)}
+# Of the usual pads: buttons, triggers (axes too), and which velocity an axis gives, which way.
+PAD_EVENT = struct.Struct("<IhBB")
+PAD_BUTTONS = {0: "A", 1: "B", 2: "X", 3: "Y", 4: "LB", 5: "RB"}
+PAD_TRIGGERS = {2: "LT", 5: "RT"}
+PAD_AXES = {1: (0, -1), 0: (1, -1), 3: (2, -1)}
 
 
 class Joystick(Protocol):
@@ -63,12 +73,6 @@ class Keyboard:
     The terminal has to pass keys on at once (``stty -icanon``); `thenar body run` sees to it.
     """
 
-    STATES = {
-        "0": ("LB", "RB"), "1": ("LB", "A"), "2": ("LB", "B"), "3": ("RB", "A"), "4": ("RB", "B"), "5": ("RB", "Y"),
-        "6": ("RB", "X"), "7": ("LB", "X"), "8": ("LB", "Y"), "9": ("LT", "RT"),
-    }  # fmt: skip
-    STEPS = {"w": (0, 1), "s": (0, -1), "a": (1, 1), "d": (1, -1), "q": (2, 1), "e": (2, -1)}
-
     def __init__(self, descriptor: int | None = None):
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._velocity = np.zeros(3)
@@ -84,22 +88,17 @@ class Keyboard:
             self._stamp_s = now_s
             if key == " ":
                 self._velocity = np.zeros(3)
-            elif key in self.STEPS:
-                axis, way = self.STEPS[key]
+            elif key in VELOCITY_KEYS:
+                axis, way = VELOCITY_KEYS[key]
                 self._velocity[axis] += way * KEY_STEP[axis]
-            elif key in self.STATES:
-                buttons = self.STATES[key]
+            elif key in STATE_KEYS:
+                buttons = STATE_KEYS[key]
         self._velocity = np.clip(self._velocity, LOWER, UPPER)
         return _wish(now_s, self._velocity, buttons)
 
 
 class Gamepad:
     """A gamepad of Linux (``/dev/input/js0``), buttons and axes as the usual pads number them."""
-
-    EVENT = struct.Struct("<IhBB")
-    BUTTONS = {0: "A", 1: "B", 2: "X", 3: "Y", 4: "LB", 5: "RB"}
-    TRIGGERS = {2: "LT", 5: "RT"}
-    AXES = {1: (0, -1), 0: (1, -1), 3: (2, -1)}  # which velocity, which way
 
     def __init__(self, device: Path = Path("/dev/input/js0")):
         try:
@@ -113,22 +112,22 @@ class Gamepad:
         """Every event that waits."""
         while True:
             try:
-                event = os.read(self._file, self.EVENT.size)
+                event = os.read(self._file, PAD_EVENT.size)
             except BlockingIOError:
                 break
-            if len(event) < self.EVENT.size:
+            if len(event) < PAD_EVENT.size:
                 break
-            self._take(*self.EVENT.unpack(event)[1:])
+            self._take(*PAD_EVENT.unpack(event)[1:])
         return _wish(now_s, self._velocity, tuple(self._held))
 
     def _take(self, value: int, kind: int, number: int) -> None:
         share = value / 32767.0
-        if kind & 1 and number in self.BUTTONS:
-            self._hold(self.BUTTONS[number], bool(value))
-        elif kind & 2 and number in self.TRIGGERS:
-            self._hold(self.TRIGGERS[number], share > 0.5)
-        elif kind & 2 and number in self.AXES:
-            axis, way = self.AXES[number]
+        if kind & 1 and number in PAD_BUTTONS:
+            self._hold(PAD_BUTTONS[number], bool(value))
+        elif kind & 2 and number in PAD_TRIGGERS:
+            self._hold(PAD_TRIGGERS[number], share > 0.5)
+        elif kind & 2 and number in PAD_AXES:
+            axis, way = PAD_AXES[number]
             wish = way * share
             self._velocity[axis] = wish * (UPPER[axis] if wish > 0.0 else -LOWER[axis])
 
@@ -137,4 +136,6 @@ class Gamepad:
 
 
 def _wish(now_s: float, velocity: np.ndarray, buttons: Sequence[str]) -> JoyStickData:
-    return JoyStickData(stamp_s=now_s, valid=True, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons))
+    return JoyStickData(
+        stamp_s=now_s, valid=True, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons)
+    )

@@ -25,9 +25,7 @@ class Glide:
         """The quickest such way in which no joint is faster than its speed."""
         # The peak of the velocity is 15/8 of its mean.
         needed_s = 1.875 * np.max(np.abs(goal_rad - start_rad) / speed_rad_s, initial=0.0)
-        return Glide(
-            start_rad=start_rad, goal_rad=goal_rad, start_s=start_s, duration_s=max(float(needed_s), LEAST_S)
-        )
+        return Glide(start_rad=start_rad, goal_rad=goal_rad, start_s=start_s, duration_s=max(float(needed_s), LEAST_S))
 
     def at(self, now_s: float) -> tuple[FloatArray, FloatArray]:
         """Position [rad] and velocity [rad/s] at a time."""

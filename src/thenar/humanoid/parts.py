@@ -6,11 +6,11 @@ False until something was measured at all. The reference's names are kept, its s
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.humanoid.lazy import lazy
 from thenar.humanoid.model.spec import FloatArray
 
@@ -109,14 +109,7 @@ class BaseData:
     @lazy
     def R(self) -> FloatArray:
         """Rotation base to world. Shape (3, 3)."""
-        x, y, z, w = self.quat_xyzw.tolist()
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return matrix_from_quat_wxyz(self.quat_wxyz)
 
     @lazy
     def grav_proj(self) -> FloatArray:
@@ -126,11 +119,7 @@ class BaseData:
     @lazy
     def rpy(self) -> FloatArray:
         """ZYX Euler angles as roll, pitch, yaw [rad]; straight up or down all the turn is put into yaw."""
-        (r00, r01, _), (r10, r11, _), (r20, r21, r22) = self.R.tolist()
-        pitch = math.asin(min(1.0, max(-1.0, -r20)))
-        if abs(r20) > 1.0 - 1e-9:
-            return np.array([0.0, pitch, math.atan2(-r01, r11)])
-        return np.array([math.atan2(r21, r22), pitch, math.atan2(r10, r00)])
+        return np.array(rpy_from_matrix(self.R))
 
     @lazy
     def pos_W(self) -> FloatArray:

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.errors import BadValue
+from thenar.hands.rotations import quat_wxyz_from_rpy, rotation_vector
 from thenar.humanoid.kindyn import KindynData
-from thenar.humanoid.model.spec import BodySpec, FloatArray
-from thenar.humanoid.robot_data import RobotSnapshot
+from thenar.humanoid.model.spec import FloatArray
+from thenar.humanoid.robot_data import RobotData, RobotSnapshot
 
 UP_M_S2 = np.array([0.0, 0.0, 9.81])
+SEARCH_STEPS, SEARCH_CLOSE, SEARCH_DAMPING, LONGEST_STEP_RAD = 60, 1e-6, 1e-5, 0.2
+KNEE = 3  # place of the knee in a leg's group
+LEAST_BEND_RAD, STRAIGHT_RAD = 0.05, 0.12
 # Ref: ranges of PdStand in Aurora 1.3: height [m], pitch and yaw [rad].
 POSE_LOWER, POSE_UPPER = (-0.2, -0.3, -0.3), (0.025, 0.45, 0.3)
 
@@ -38,41 +41,61 @@ class Balance:
     """A foot's torque counts as much as its force at this arm [m]."""
 
 
-def stand_posture(
-    body: BodySpec, *, delta_z_m: float = 0.0, pitch_rad: float = 0.0, yaw_rad: float = 0.0
-) -> FloatArray:
-    """Joint angles that stand lower, lean forwards or turn the trunk, the feet staying flat where they are [rad].
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Posture:
+    """How to stand: where the joints are, and the centre of mass over the feet."""
+
+    q_rad: FloatArray
+    """Angles of all joints, in the joint sequence [rad]."""
+    over_feet_m: FloatArray
+    """Centre of mass against the middle of the feet, in the axes of the feet's heading [m]."""
+
+
+def solve_posture(
+    data: RobotData, pose: FloatArray, start: FloatArray | None = None, *, steps: int = SEARCH_STEPS
+) -> Posture:
+    """A posture that stands lower or higher, leans or turns, feet and centre of mass staying where they are.
+
+    Where the legs do not reach, the base is lower than asked for.
 
     Args:
-        body: The robot.
-        delta_z_m: Height of the base against the default pose [m].
-        pitch_rad: Lean of the trunk, forwards positive [rad].
-        yaw_rad: Turn of the trunk to the left [rad].
+        data: The robot.
+        pose: Height of the base against the default [m], pitch forwards and yaw to the left of the base [rad].
+        start: Joint angles to start the search from [rad]; the default pose when left out.
+        steps: Most steps of the search.
     """
-    q = body.default_q_rad
-    hinges = {hinge.name: hinge for hinge in body.hinges}
-    for side in ("left", "right"):
-        hip, knee, ankle = (body.index_of(f"{side}_{part}_pitch_joint") for part in ("hip", "knee", "ankle"))
-        upper_m = -sum(hinges[f"{side}_{part}_joint"].pos_m[2] for part in ("hip_yaw", "knee_pitch"))
-        lower_m = -hinges[f"{side}_ankle_pitch_joint"].pos_m[2]
-        # The ankle stays as far ahead of the hip as it is by default.
-        ahead_m, below_m = _ankle(upper_m, lower_m, q[hip], q[hip] + q[knee])
-        below_m += delta_z_m
-        far_m = math.hypot(ahead_m, below_m)
-        if not abs(upper_m - lower_m) < far_m < upper_m + lower_m:
-            raise BadValue("delta_z", delta_z_m, "a height the legs reach")
-        inner = math.acos((upper_m**2 + far_m**2 - lower_m**2) / (2 * upper_m * far_m))
-        bend = math.pi - math.acos((upper_m**2 + lower_m**2 - far_m**2) / (2 * upper_m * lower_m))
-        thigh_rad = -math.atan2(ahead_m, below_m) - inner
-        q[hip], q[knee], q[ankle] = thigh_rad - pitch_rad, bend, -thigh_rad - bend
-    q[body.index_of("waist_yaw_joint")] += yaw_rad
-    return q
-
-
-def _ankle(upper_m: float, lower_m: float, upper_rad: float, lower_rad: float) -> tuple[float, float]:
-    """How far ahead of the hip and below it the ankle is [m], links turned by these angles about y."""
-    along = -upper_m * math.sin(upper_rad) - lower_m * math.sin(lower_rad)
-    return along, upper_m * math.cos(upper_rad) + lower_m * math.cos(lower_rad)
+    body, limit = data.body, data.kindyn_data.joint_limit
+    lower, upper = limit.lower.copy(), limit.upper
+    for group in ("left_leg", "right_leg"):
+        lower[body.group_slice(group).start + KNEE] = LEAST_BEND_RAD  # knees never lock
+    default = data.default_kindyn()
+    middle = 0.5 * (default.feet_W.left.p + default.feet_W.right.p)
+    joints = (body.default_q_rad if start is None else start).copy()
+    base = np.array([default.q[0], default.q[1], default.q[2] + pose[0]])
+    w, x, y, z = quat_wxyz_from_rpy((0.0, pose[1], pose[2]))
+    legs = [body.group_slice(group) for group in ("left_leg", "right_leg")]
+    kindyn = default
+    for _ in range(steps):
+        q = np.concatenate([base, [x, y, z, w], joints])
+        kindyn = KindynData(data.solver, stamp_s=0.0, valid=False, q=q, qd=np.zeros(body.nv))
+        aside = default.Pc[:2] - kindyn.Pc[:2]
+        off, sink = float(np.abs(aside).max()), 0.0
+        for leg, foot, wanted in zip(legs, kindyn.feet_W, default.feet_W, strict=True):
+            error = np.concatenate([wanted.p - foot.p, rotation_vector(wanted.R @ foot.R.T)])
+            off = max(off, float(np.abs(error).max()))
+            error[:2] -= aside  # the base is about to move by as much
+            if joints[leg][KNEE] < STRAIGHT_RAD:
+                sink = min(sink, float(error[2]))
+                error[2] -= min(float(error[2]), 0.0)
+            J = foot.J[:, 6 + leg.start : 6 + leg.stop]
+            step = J.T @ np.linalg.solve(J @ J.T + SEARCH_DAMPING * np.eye(6), error)
+            step *= min(1.0, LONGEST_STEP_RAD / max(float(np.abs(step).max()), 1e-12))
+            joints[leg] = np.clip(joints[leg] + step, lower[leg], upper[leg])
+        base[:2] += aside
+        base[2] += sink  # a leg that is straight does not reach further: the base comes down to it
+        if off < SEARCH_CLOSE:
+            break
+    return Posture(q_rad=joints, over_feet_m=kindyn.Pc - middle)
 
 
 def share_weight(kindyn: KindynData, *, force_n: FloatArray, torque_nm: FloatArray, arm_m: float) -> FloatArray:

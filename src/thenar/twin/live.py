@@ -123,6 +123,7 @@ class LiveTwin:
         state_hz: float = 100.0,
         touch_hz: float = 50.0,
         tell: Callable[[Health], None] | None = None,
+        each_tick: Callable[[World], None] | None = None,
     ):
         """Prepare; nothing runs yet.
 
@@ -132,6 +133,7 @@ class LiveTwin:
             state_hz: How often states are published.
             touch_hz: How often the skin is read and published; 0 for never.
             tell: Is told how the twin is doing, twice a second, on a thread of its own.
+            each_tick: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
         """
         top_hz = 1.0 / world.timestep_s
         for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
@@ -154,6 +156,7 @@ class LiveTwin:
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+        self._each_tick = each_tick
         self._tell = tell
         self._teller = threading.Thread(target=self._keep_telling, name="health", daemon=True)
 
@@ -246,6 +249,8 @@ class LiveTwin:
         """Everything once before the clock starts: compiled code is loaded, links know the hands."""
         self._take_requests()  # what hands do when they are switched on
         self._latencies_s.clear()
+        if self._each_tick is not None:
+            self._each_tick(self.world)
         self.world.advance(self.world.timestep_s)
         self._publish_state()
         if self._skins:
@@ -286,6 +291,8 @@ class LiveTwin:
                 due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
             self._take_requests()
             self._answer_questions()
+            if self._each_tick is not None:
+                self._each_tick(self.world)
             self._step(tick_s)
             due_s += tick_s
             self._ticks += 1

@@ -60,9 +60,7 @@ class AuroraNode:
             self._participant.subscribe(
                 self.names.topic(topic), self.names.type_name(kind), partial(self._hear, topic), qos=SENSOR_DATA
             )
-        self._participant.serve(
-            self.names.policy_service(), self._choose_policy, check=codec_aurora.policy_refusal
-        )
+        self._participant.serve(self.names.policy_service(), self._choose_policy, check=codec_aurora.policy_refusal)
 
     def receive(self) -> list[BodyRequest]:
         """Requests since the last call."""

@@ -1,4 +1,4 @@
-"""Moves asked for from outside: joints to a posture, a hand to a pose, a hand along a line, at a share of full speed."""
+"""Moves asked for from outside: joints to a posture, a hand to a pose, a hand along a line."""
 
 from __future__ import annotations
 
@@ -108,18 +108,14 @@ class MoveTask(Task):
         plans = {}
         for group, goal in move.joints_rad.items():
             place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
-            plans[group] = [
-                Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
-            ]
+            plans[group] = [Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])]
         for group, pose in move.pose.items():
             place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
             if move.kind == "line":
                 plans[group] = self._line(data, group, q, pose, share)
                 continue
             goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
-            plans[group] = [
-                Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
-            ]
+            plans[group] = [Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])]
         return plans
 
     def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> list[Glide]:

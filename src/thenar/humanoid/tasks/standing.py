@@ -7,11 +7,12 @@ import numpy as np
 from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.motion import Glide
 from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER, Balance, stand_posture, stand_torques
+from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER, Balance, solve_posture, stand_torques
 from thenar.humanoid.task import Task
 
 RISE_S = 2.0
 POSE_PER_S = (0.1, 0.3, 0.3)  # how fast a stand pose is taken: m/s, rad/s, rad/s
+POSE_STEPS = 5  # of the search for a posture that is near the last one
 DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then lets go
 DAMPING_SHARE = 0.5
 
@@ -24,9 +25,7 @@ class JointStandTask(Task):
         gains = data.body.gains["client"]
         data.hardware_data.set_whole_body_pd_mode_pd(gains.kp_nm_rad, gains.kd_nms_rad)
         start = within_limits(data, data.hardware_data.state.q)
-        self._way = Glide(
-            start_rad=start, goal_rad=data.body.default_q_rad, start_s=data.stamp_s, duration_s=RISE_S
-        )
+        self._way = Glide(start_rad=start, goal_rad=data.body.default_q_rad, start_s=data.stamp_s, duration_s=RISE_S)
         return True
 
     def execute(self, data: RobotData) -> None:
@@ -42,20 +41,18 @@ class PdStandTask(Task):
         self.balance = balance or Balance()
 
     def init(self, data: RobotData) -> bool:
-        """Learn where the centre of mass is over the feet in the default pose."""
+        """Learn what the robot is."""
         self._effort = data.body.per_joint("effort_nm")
         self._groups = tuple(data.body.groups)
-        standing = data.default_kindyn()
-        self._over_feet = standing.Pc - 0.5 * (standing.feet_W.left.p + standing.feet_W.right.p)
         return True
 
     def enter(self, data: RobotData) -> bool:
         """Begin where the joints are."""
         self._pose = np.zeros(3)
-        self._posture = stand_posture(data.body)
+        self._posture = solve_posture(data, self._pose)
         self._gains = data.body.gains["user_cmd"]
         start = within_limits(data, data.hardware_data.state.q)
-        self._way = Glide(start_rad=start, goal_rad=self._posture, start_s=data.stamp_s, duration_s=RISE_S)
+        self._way = Glide(start_rad=start, goal_rad=self._posture.q_rad, start_s=data.stamp_s, duration_s=RISE_S)
         self._held: tuple[str, ...] = ()
         self._last_s = data.stamp_s
         return True
@@ -66,14 +63,13 @@ class PdStandTask(Task):
         dt_s, self._last_s = max(now.stamp_s - self._last_s, 0.0), now.stamp_s
         self._step_pose(data, dt_s)
         left, right = now.kindyn_data.feet_W
-        yaw = now.base_data.rpy[2]
-        ahead, aside, above = self._over_feet
-        c, s = np.cos(yaw), np.sin(yaw)
-        over = np.array([c * ahead - s * aside, s * ahead + c * aside, above + self._pose[0]])
+        # The feet's heading, from the left foot being on the left.
+        across = left.p - right.p
+        heading = np.array([across[1], -across[0]]) / np.hypot(across[0], across[1])
+        ahead, aside, above = self._posture.over_feet_m
+        over = [ahead * heading[0] - aside * heading[1], ahead * heading[1] + aside * heading[0], above]
         goal = 0.5 * (left.p + right.p) + over
-        torque = stand_torques(
-            now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance
-        )
+        torque = stand_torques(now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance)
         torque = np.clip(torque, -self._effort, self._effort)
         position, velocity = self._way.at(now.stamp_s)
         hardware = data.hardware_data
@@ -90,9 +86,9 @@ class PdStandTask(Task):
         step = np.clip(wanted - self._pose, -np.array(POSE_PER_S) * dt_s, np.array(POSE_PER_S) * dt_s)
         if step.any():
             self._pose = self._pose + step
-            z, pitch, yaw = self._pose
-            posture = stand_posture(data.body, delta_z_m=z, pitch_rad=pitch, yaw_rad=yaw)
-            self._way = Glide(start_rad=posture, goal_rad=posture, start_s=data.stamp_s, duration_s=1.0)
+            self._posture = solve_posture(data, self._pose, self._posture.q_rad, steps=POSE_STEPS)
+            q = self._posture.q_rad
+            self._way = Glide(start_rad=q, goal_rad=q, start_s=data.stamp_s, duration_s=1.0)
 
     def _take(self, data: RobotData, mine: tuple[str, ...]) -> None:
         """Set the gains of groups that have just come to this task, and lead them back from where they are."""

@@ -1,0 +1,200 @@
+"""``thenar body``: run a humanoid, or print everything about one that runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import tyro
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from thenar.cli.show import console, make_table, print_json
+from thenar.errors import BadValue
+
+if TYPE_CHECKING:
+    from thenar.twin.serve_body import LiveBody
+
+ROWS_OF_A_MATRIX = 6  # more are told by their size
+
+
+@dataclass(frozen=True)
+class Body:
+    """Run a humanoid that fourier-aurora-client connects to as to the robot, or print everything about one that runs.
+
+    For example:
+
+    thenar body run
+
+    thenar body run --config robot.yaml --joystick keyboard
+
+    thenar body print --part kindyn_data
+    """
+
+    action: tyro.conf.Positional[Literal["run", "print"]]
+    """What to do."""
+    config: Path | None = None
+    """YAML file in the vendor's shape; without one a GR-2 with its hands and three examples."""
+    domain: int | None = None
+    """DDS domain, in place of the configuration's (123)."""
+    interface: str = "lo"
+    """Network interface."""
+    peers: str = ""
+    """Addresses to look for clients at where multicast does not reach, separated by commas."""
+    ros: bool = False
+    """Spell names as ROS 2 does."""
+    joystick: Literal["none", "keyboard", "gamepad"] = "none"
+    """Who operates it: keys 0 to 9 ask for states, w s a d q e for velocities."""
+    state: int | None = None
+    """Whole-body state to go to at the start."""
+    duration: float = 0.0
+    """Seconds to run; 0 runs until Ctrl-C."""
+    part: str = ""
+    """Part to print, such as base_data; all of them when left out."""
+    json: bool = False
+    """print: once, as JSON. run: the health as JSON when it ends, and nothing else."""
+
+    def run(self) -> None:
+        """Run or print."""
+        if self.duration < 0.0:
+            raise BadValue("--duration", self.duration, "seconds, or 0 to run until Ctrl-C")
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        until_s = time.perf_counter() + self.duration if self.duration else float("inf")
+        if self.action == "run":
+            self._run(stop, until_s)
+        else:
+            self._print(stop, until_s)
+
+    def _run(self, stop: threading.Event, until_s: float) -> None:
+        from thenar.humanoid.joystick import Gamepad, Keyboard
+        from thenar.twin.serve_body import serve_body
+
+        makers = {"keyboard": Keyboard, "gamepad": Gamepad}
+        operator = makers[self.joystick]() if self.joystick in makers else None
+        twin = serve_body(
+            self.config,
+            interface=self.interface,
+            peers=tuple(peer for peer in self.peers.split(",") if peer),
+            domain=self.domain,
+            ros=self.ros,
+            joystick=operator,
+        )
+        with twin, _keys_at_once(self.joystick == "keyboard"):
+            if self.state is not None:
+                twin.ask(lambda _: twin.body.controller.change(self.state or 0))
+            if self.json:
+                while twin.running and not stop.is_set() and time.perf_counter() < until_s:
+                    stop.wait(min(0.5, max(0.0, until_s - time.perf_counter())))
+            else:
+                with Live(_status(twin), console=console, auto_refresh=False) as live:
+                    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
+                        stop.wait(0.5 if console.is_terminal else min(5.0, max(0.0, until_s - time.perf_counter())))
+                        live.update(_status(twin), refresh=True)
+            health = asdict(twin.health())
+        if self.json:
+            print_json({name: health[name] for name in ("time_s", "real_time_factor", "ticks", "late_ticks")})
+
+    def _print(self, stop: threading.Event, until_s: float) -> None:
+        from thenar.humanoid.config import load_config
+        from thenar.humanoid.robot_data import PARTS, RobotData
+        from thenar.twin.body_watch import follow
+        from thenar.wire.client_aurora import AuroraListener
+
+        parts = {*PARTS, "hand_pvc", "robot_state"}
+        if self.part and self.part not in parts:
+            raise BadValue("--part", self.part, f"one of {', '.join(sorted(parts))}")
+        config = load_config(self.config)
+        robot = RobotData()
+        listener = AuroraListener(
+            domain=config.domain if self.domain is None else self.domain,
+            namespace=config.namespace,
+            interface=self.interface,
+            peers=tuple(peer for peer in self.peers.split(",") if peer),
+        )
+        with listener:
+            snapshot = follow(robot, listener.messages())
+            if self.json:
+                print_json({name: value.tolist() for name, value in _values(snapshot, self.part).items()})
+                return
+            with Live(_fields(snapshot, self.part), console=console, auto_refresh=False) as live:
+                while not stop.is_set() and time.perf_counter() < until_s and console.is_terminal:
+                    stop.wait(0.25)
+                    live.update(_fields(follow(robot, listener.messages()), self.part), refresh=True)
+
+
+def _values(snapshot, part: str) -> dict[str, np.ndarray]:
+    from thenar.humanoid.archive import to_dict
+
+    return {name: value for name, value in to_dict(snapshot).items() if not part or name.partition(".")[0] == part}
+
+
+def _fields(snapshot, part: str) -> Group:
+    rows = [{"field": name, "value": _short(value)} for name, value in _values(snapshot, part).items()]
+    return Group(make_table("", rows))
+
+
+def _short(value: np.ndarray) -> str:
+    if value.ndim == 0:
+        return str(value.item())
+    if value.ndim == 2 and max(value.shape) > ROWS_OF_A_MATRIX:
+        return f"{value.shape[0]} x {value.shape[1]}, norm {np.linalg.norm(value):.4g}"
+    return np.array2string(value, precision=4, suppress_small=True, max_line_width=100)
+
+
+def _status(twin: LiveBody) -> Group:
+    """The whole picture, redrawn twice a second."""
+    from thenar.humanoid.fsm import UpperBody, WholeBody
+
+    health, robot = twin.health(), twin.body.body.robot.snapshot()
+    late = 100.0 * health.late_ticks / max(health.ticks, 1)
+    state = robot.fsm_state
+    rows: list[dict[str, object]] = [
+        {
+            "what": "state",
+            "value": f"{WholeBody(state.whole_body).name}, upper body {UpperBody(state.upper_body).name}",
+        },
+        {"what": "base", "value": f"{robot.base_data.pos_W.round(3)} m, {robot.base_data.rpy.round(3)} rad"},
+        {"what": "force on feet", "value": f"{robot.contact_data.contact_force[:, 2].round(1)} N"},
+        {"what": "stable level", "value": state.stable_level},
+    ]
+    link = twin.node.health() if twin.node else None
+    if link is not None:
+        peers = ", ".join(peer.who for peer in link.peers) or "nobody yet"
+        rows.append({"what": link.where, "value": f"{link.listeners} listeners; {peers}"})
+    refused = {**(link.refused if link else {}), **twin.body.body.robot.board.refused}
+    head = Text(
+        f"humanoid {health.time_s:8.1f} s   real-time factor {health.real_time_factor:.4f}   "
+        f"late ticks {health.late_ticks} ({late:.3f} %)"
+    )
+    reasons = [Text(f"{count} x {why}", style="yellow") for why, count in list(refused.items())[-6:]]
+    return Group(head, make_table("", rows), *reasons, Text("Ctrl-C stops it", style="dim"))
+
+
+@contextlib.contextmanager
+def _keys_at_once(wanted: bool) -> Iterator[None]:
+    """Let the terminal pass keys on as they are pressed."""
+    if not wanted or not os.isatty(sys.stdin.fileno()):
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin)
+    now = termios.tcgetattr(sys.stdin)
+    now[3] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, now)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

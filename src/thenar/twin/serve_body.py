@@ -1,0 +1,67 @@
+"""Put a humanoid on the network: its body, its computer and the Aurora interface, in real time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from thenar.humanoid.config import BodyConfig, load_config
+from thenar.humanoid.controller import BodyController
+from thenar.humanoid.joystick import Joystick
+from thenar.twin.body import BodyTwin
+from thenar.twin.body_world import BodyWorld
+from thenar.twin.live import LiveTwin
+from thenar.wire.link_aurora import AuroraNode
+
+
+class LiveBody(LiveTwin):
+    """A humanoid that runs in real time. Use it in a ``with``."""
+
+    def __init__(self, twin: BodyTwin, node: AuroraNode | None):
+        """Prepare; nothing runs yet."""
+        super().__init__(twin.body.world, touch_hz=0.0, each_tick=twin.tick)
+        self.body = twin
+        self.node = node
+
+    def stop(self) -> None:
+        """Stop the loop, then leave the network."""
+        try:
+            super().stop()
+        finally:
+            if self.node is not None:
+                self.node.close()
+
+
+def serve_body(
+    config: BodyConfig | Path | None = None,
+    *,
+    interface: str = "lo",
+    peers: tuple[str, ...] = (),
+    domain: int | None = None,
+    ros: bool = False,
+    network: bool = True,
+    joystick: Joystick | None = None,
+) -> LiveBody:
+    """A humanoid that `fourier-aurora-client` connects to as to the robot.
+
+    Args:
+        config: What runs, as a value or a YAML file; None for a GR-2 with its hands and the example tasks.
+        interface: Network interface. Loopback unless something else is chosen.
+        peers: Addresses to look for clients at where multicast does not reach.
+        domain: DDS domain, in place of the configuration's.
+        ros: Whether names are spelled as ROS 2 does.
+        network: False keeps it to itself.
+        joystick: The operator.
+    """
+    chosen = config if isinstance(config, BodyConfig) else load_config(config)
+    world = BodyWorld(hands=chosen.hands)
+    controller = BodyController(world.robot, states=chosen.states, joystick=joystick)
+    node = None
+    if network:
+        node = AuroraNode(
+            domain=chosen.domain if domain is None else domain,
+            namespace=chosen.namespace,
+            ros=ros,
+            interface=interface,
+            peers=peers,
+        )
+    return LiveBody(BodyTwin(world, controller, link=node), node)

@@ -1,0 +1,69 @@
+"""Listen to a humanoid on the Aurora interface, a twin or a real one: its joints, its base, its feet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from typing import Any
+
+from thenar.errors import ThenarError
+from thenar.wire import codec_aurora
+from thenar.wire.cdr import BadMessage
+from thenar.wire.codec_aurora import REPORTS, Names
+from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
+
+TOPICS = ("aurora_state", "robot_control_group_state", "base_data_pub", "contact_data_pub")
+
+
+class AuroraListener:
+    """Keeps the newest message of each topic. Use it in a ``with``."""
+
+    def __init__(self, *, domain: int, namespace: str = "", interface: str = "lo", peers: tuple[str, ...] = ()):
+        """Join a domain.
+
+        Args:
+            domain: DDS domain.
+            namespace: Before every topic.
+            interface: Network interface.
+            peers: Addresses to look for the robot at where multicast does not reach.
+        """
+        self.domain = domain
+        self._newest: dict[str, dict[str, Any]] = {}
+        self._heard = threading.Condition()
+        names = Names(namespace=namespace)
+        self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name="thenar body")
+        for topic in TOPICS:
+            self._participant.subscribe(
+                names.topic(topic), names.type_name(REPORTS[topic]), partial(self._hear, topic), qos=SENSOR_DATA
+            )
+
+    def __enter__(self) -> AuroraListener:
+        """Listen."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the domain."""
+        self._participant.close()
+
+    def messages(self, wait_s: float = 5.0) -> dict[str, dict[str, Any]]:
+        """The newest message of every topic, by topic; waits until each has come once."""
+        until_s = time.monotonic() + wait_s
+        with self._heard:
+            while len(self._newest) < len(TOPICS):
+                left_s = until_s - time.monotonic()
+                if left_s <= 0.0:
+                    missing = ", ".join(topic for topic in TOPICS if topic not in self._newest)
+                    raise ThenarError(f"no humanoid on domain {self.domain}: nothing heard on {missing}")
+                self._heard.wait(left_s)
+            return dict(self._newest)
+
+    def _hear(self, topic: str, sample: Sample) -> None:
+        try:
+            message = codec_aurora.decode(REPORTS[topic], sample.body)
+        except BadMessage as error:
+            self._participant.refuse(f"{topic}: {error}")
+            return
+        with self._heard:
+            self._newest[topic] = message
+            self._heard.notify_all()

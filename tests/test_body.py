@@ -1,0 +1,458 @@
+"""A humanoid that stands, is pushed, obeys its states and nobody else, and whose feet tell what they carry."""
+
+import time
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+pytest.importorskip("pinocchio")
+
+from thenar.errors import BadCommand, BadFile, BadValue
+from thenar.humanoid.config import load_config, parse_config
+from thenar.humanoid.controller import BodyController, StateTasks, Watchdog
+from thenar.humanoid.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
+from thenar.humanoid.joystick import Keyboard, Press, ScriptedJoystick
+from thenar.humanoid.model.gr2 import GR2
+from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.stand import solve_posture
+from thenar.humanoid.task import Task
+from thenar.humanoid.tasks.examples import HandOverHandTask, SquatTask, WaveTask
+from thenar.humanoid.tasks.standing import PdStandTask
+from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
+from thenar.twin.body import BodyTwin
+from thenar.twin.body_world import BodyWorld
+
+NOTHING = np.zeros(0)
+PUSHES = {"front": (-50.0, 0.0, 0.0), "back": (50.0, 0.0, 0.0), "left": (0.0, -50.0, 0.0), "right": (0.0, 50.0, 0.0)}
+
+
+def request(**asked) -> BodyRequest:
+    return BodyRequest(sender="a test", arrived_s=time.perf_counter(), **asked)
+
+
+def group(name: str, position, velocity=NOTHING, effort=NOTHING) -> GroupCommand:
+    return GroupCommand(
+        group=name, position=np.asarray(position), velocity=np.asarray(velocity), effort=np.asarray(effort)
+    )
+
+
+def standing(**options) -> BodyTwin:
+    twin = BodyTwin(BodyWorld(**options))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(1.0)
+    return twin
+
+
+def upright(twin: BodyTwin) -> bool:
+    twin.body.read()
+    base = twin.body.robot.base_data
+    return bool(base.pos_W[2] > 0.7 and np.abs(base.rpy[:2]).max() < 0.6)
+
+
+def test_a_minute_of_standing_with_pushes_from_four_sides():
+    twin = standing()
+    robot = twin.body.robot
+    weight_n = robot.kindyn_data.m * 9.81
+    pushes = dict(zip((10.0, 20.0, 30.0, 40.0), PUSHES.values(), strict=True))
+    estimated, true, told, at_rest = [], [], [], []
+    while twin.body.world.time_s < 61.0:
+        now_s = twin.body.world.time_s
+        pushing = [force for at_s, force in pushes.items() if at_s <= now_s < at_s + 0.1]
+        twin.body.push(pushing[0] if pushing else (0.0, 0.0, 0.0))
+        before = twin.body.foot_forces()
+        twin.advance(twin.body.world.timestep_s)
+        estimated.append(robot.contact_data.contact_force.copy())
+        true.append(before)
+        told.append(robot.contact_data.contact_prob.copy())
+        if any(at_s + 5.0 < now_s < at_s + 10.0 for at_s in pushes):
+            at_rest.append(before[:, 2].sum())
+    assert upright(twin)
+    assert abs(np.mean(at_rest) - weight_n) < 0.01 * weight_n
+    assert np.abs(np.array(at_rest) - weight_n).max() < 0.01 * weight_n
+    off = np.array(estimated) - np.array(true)
+    assert np.sqrt((np.linalg.norm(off[:, :, :3], axis=2) ** 2).mean()) < 0.05 * weight_n
+    down = np.array(true)[:, :, 2] > 1.0
+    assert ((np.array(told) > 0.5) == down).mean() >= 0.99
+
+
+def test_feet_in_the_air_and_on_the_ground_are_told_apart():
+    twin = standing()
+    body, robot = twin.body, twin.body.robot
+    body.advance(0.0)
+    right = []
+    for step in range(2400):
+        now_s = step * body.world.timestep_s
+        if step == 400:  # lifted by both hands of somebody strong
+            body.world.data.qpos[2] += 0.03
+            body.world.data.qvel[:] = 0.0
+        # While it is lifted its weight is carried at the base, so the feet carry nothing.
+        lifted = 400 <= step < 1200
+        body.world.data.xfrc_applied[body.world.model.body("base_link").id, 2] = 640.0 if lifted else 0.0
+        true = body.foot_forces()[:, 2] > 1.0
+        twin.advance(body.world.timestep_s)
+        settled = not any(at_s - 0.01 < now_s < at_s + 0.3 for at_s in (1.0, 3.0))
+        if settled and step > 40:
+            right += list((robot.contact_data.contact_prob > 0.5) == true)
+        if lifted and step > 1100:
+            break
+    assert np.mean(right) >= 0.99
+
+
+def test_the_estimate_follows_a_foot_that_is_lifted():
+    body = BodyWorld()
+    twin = BodyTwin(body)
+    # Hanging 5 cm above the ground: the feet carry nothing, and the estimator is told of the gantry by its own error.
+    body.world.data.qpos[2] += 0.05
+    mujoco.mj_forward(body.world.model, body.world.data)
+    twin.advance(0.1)
+    assert not body.foot_forces().any()
+
+
+def test_masses_of_hands_are_in_both_models():
+    for hands in (("fourier_left", "fourier_right"), ("inspire_left", "inspire_right"), ("fourier_right",)):
+        body = BodyWorld(hands=hands)
+        assert body.robot.kindyn_data.m == pytest.approx(body.world.model.body_subtreemass[1], abs=1e-9)
+        # Open hands are rigid: the centre of mass agrees too.
+        body.read()
+        np.testing.assert_allclose(body.robot.kindyn_data.Pc, body.world.data.subtree_com[1], atol=1e-6)
+    with pytest.raises(BadValue, match="at most one left"):
+        BodyWorld(hands=("fourier_left", "inspire_left"))
+
+
+def test_joints_are_mapped_by_name_when_hands_stand_between_them():
+    body = BodyWorld(hands=("fourier_left", "fourier_right"))
+    names = [body.world.model.joint(j).name for j in range(body.world.model.njnt)]
+    assert names.index("right_shoulder_pitch_joint") - names.index("left_wrist_roll_joint") > 1
+    body.world.data.joint("right_elbow_pitch_joint").qpos[0] = -0.7
+    body.read()
+    assert body.robot.hardware_data.state.q[GR2.index_of("right_elbow_pitch_joint")] == -0.7
+
+
+@pytest.mark.parametrize("pose", [(-0.1, 0.0, 0.0), (-0.2, 0.3, 0.2), (0.025, 0.0, 0.0), (0.0, 0.45, 0.0)])
+def test_stand_poses_are_taken(pose):
+    twin = standing()
+    twin.controller.ask(request(stand_pose=pose))
+    twin.advance(4.0)
+    base = twin.body.robot.base_data
+    assert base.rpy[1] == pytest.approx(pose[1], abs=0.01)
+    assert base.rpy[2] == pytest.approx(pose[2], abs=0.01)
+    reach_m = 0.02 if pose[0] > 0.0 or pose[1] > 0.4 else 0.003  # straight legs reach no further
+    assert base.pos_W[2] == pytest.approx(0.9951 + pose[0], abs=reach_m)
+    assert twin.controller.stable_level > 10
+
+
+def test_postures_keep_feet_and_centre_of_mass():
+    robot = RobotData()
+    for pose in ((0.0, 0.0, 0.0), (-0.15, 0.1, -0.2)):
+        posture = solve_posture(robot, np.array(pose))
+        assert np.abs(posture.over_feet_m[:2] - [0.02243, 0.00015]).max() < 1e-4
+
+
+def test_states_follow_each_other_and_joints_do_not_jump():
+    twin = BodyTwin(BodyWorld())
+    controller, body = twin.controller, twin.body
+    assert body.hangs
+    twin.advance(0.2)
+    assert not body.world.data.actuator_force.any()  # Default: no power
+    for state in (WholeBody.JointStand, WholeBody.PdStand, WholeBody.UpperBodyUserCmd, WholeBody.PdStand):
+        controller.change(state)
+        fastest = 0.0
+        for _ in range(400):
+            twin.advance(body.world.timestep_s)
+            fastest = max(fastest, np.abs(body.robot.hardware_data.state.qd).max())
+        assert fastest < 2.0
+        assert body.robot.fsm_state.whole_body == state
+        assert body.hangs == (state == WholeBody.JointStand)
+    assert upright(twin)
+
+
+def test_security_damps_then_lets_go():
+    twin = standing()
+    twin.controller.change(WholeBody.SecurityProtection)
+    twin.advance(1.0)
+    kp, kd = twin.body.robot.board.gains("whole_body")
+    assert not kp.any()
+    assert kd.all()
+    twin.advance(1.5)
+    kp, kd = twin.body.robot.board.gains("whole_body")
+    assert not kd.any()
+    with pytest.raises(BadCommand, match="left through Default or JointStand"):
+        twin.controller.change(WholeBody.PdStand)
+    twin.controller.change(WholeBody.Default)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"whole_body_state": 12}, "whole-body state 12 does not exist"),
+        ({"whole_body_state": 5}, "no task is configured for UserController_C"),
+        ({"upper_body_state": 3}, "upper-body state 3 does not exist"),
+        ({"velocity_source": 7}, "velocity source 7 does not exist"),
+        ({"velocity": (9.0, 0.0, 0.0, 1.0)}, "velocity"),
+        ({"velocity": (0.1, float("nan"), 0.0, 1.0)}, "velocity"),
+        ({"stand_pose": (1.0, 0.0, 0.0)}, "stand pose"),
+        ({"groups": (group("left_leg", [0.0] * 6),)}, "left_leg belongs to PdStand; client may not command it"),
+        ({"groups": (group("left_hand", [0.5] * 5),)}, "position of left_hand has 5 values; left_hand has 6"),
+        ({"groups": (group("tail", [0.5]),)}, "no control group named 'tail'"),
+        ({"groups": (group("head", [0.5, np.nan]),)}, "head belongs to PdStand"),
+        ({"gains": (GroupGains(group="head", kp_nm_rad=np.ones(2), kd_nms_rad=NOTHING),)}, "head belongs to PdStand"),
+        ({"move": MoveRequest(kind="joints", joints_rad={}, pose={}, speed={})}, "moves need the upper-body state"),
+    ],
+)
+def test_requests_that_are_off_are_refused_with_a_reason_and_the_loop_goes_on(asked: dict, why: str):
+    twin = BodyTwin(BodyWorld(hands=("fourier_left",)))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.05)
+    twin.controller.ask(request(**asked))
+    twin.advance(0.01)
+    refused = twin.body.robot.board.refused
+    assert any(why in reason for reason in refused), refused
+    assert refused.total() == 1
+    assert twin.controller.whole == WholeBody.PdStand
+
+
+class Broken(Task):
+    def execute(self, data: RobotData) -> None:
+        raise ZeroDivisionError("a bug of the user's")
+
+
+class Slow(Task):
+    period_s = 0.0025
+
+    def execute(self, data: RobotData) -> None:
+        time.sleep(0.003)
+
+
+class Unwilling(Task):
+    def enter(self, data: RobotData) -> bool:
+        return False
+
+
+def user(task: Task) -> dict[WholeBody, StateTasks]:
+    return {WholeBody.UserController_A: StateTasks(tasks=(task,))}
+
+
+@pytest.mark.parametrize("task", [Broken(), Slow()])
+def test_a_state_s_task_that_fails_ends_in_the_security_state(task: Task):
+    body = BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, states=user(task)))
+    twin.controller.change(WholeBody.JointStand)
+    twin.advance(0.1)
+    twin.controller.change(WholeBody.UserController_A)
+    twin.advance(0.2)
+    assert twin.controller.whole == WholeBody.SecurityProtection
+    assert any("security" in reason for reason in body.robot.board.refused)
+
+
+def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
+    body = BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, states=user(Unwilling())))
+    twin.controller.change(WholeBody.JointStand)
+    with pytest.raises(BadCommand, match="refused to begin; the state stays JointStand"):
+        twin.controller.change(WholeBody.UserController_A)
+    twin.advance(0.1)
+    assert twin.controller.whole == WholeBody.JointStand
+
+
+def test_a_fixed_task_that_fails_is_contained():
+    body = BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, fixed=(Broken(),)))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.5)
+    assert twin.controller.whole == WholeBody.PdStand
+    assert upright(twin)
+
+
+def test_tasks_run_at_their_periods():
+    counts = []
+
+    class Every(Task):
+        def __init__(self, period_s: float):
+            self.period_s = period_s
+            counts.append(self)
+            self.count = 0
+
+        def execute(self, data: RobotData) -> None:
+            self.count += 1
+
+    body = BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, fixed=[Every(p) for p in (0.0025, 0.01, 0.02, 0.1)]))
+    twin.advance(2.0)
+    assert [task.count for task in counts] == [800, 200, 100, 20]
+
+
+def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
+    twin = standing()
+    twin.controller.ask(request(upper_body_state=UpperBody.Remote))
+    twin.advance(0.1)
+    goal = np.array([-0.5, 0.2, 0.0, -0.8, 0.0, 0.0, 0.0])
+    twin.controller.ask(request(groups=(group("left_manipulator", goal, np.full(7, 0.5), np.full(7, 1.0)),)))
+    twin.advance(0.1)
+    place = GR2.group_slice("left_manipulator")
+    assert twin.body.robot.board.read().effort_nm[place].tolist() == [1.0] * 7
+    twin.advance(1.9)
+    # After half a second of silence velocities and torques are taken back; the position stays.
+    told = twin.body.robot.board.read()
+    assert not told.effort_nm[place].any()
+    assert not told.velocity_rad_s[place].any()
+    np.testing.assert_allclose(twin.body.robot.hardware_data.state.q[place], goal, atol=0.06)
+    assert upright(twin)
+
+
+def test_a_watchdog_can_end_in_the_security_state():
+    body = BodyWorld()
+    controller = BodyController(body.robot, watchdogs={CLIENT: Watchdog(quiet_s=0.1, security_s=0.3)})
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.PdStand)
+    controller.change_upper(UpperBody.Remote)
+    twin.advance(0.2)
+    assert controller.whole == WholeBody.PdStand
+    twin.advance(0.3)
+    assert controller.whole == WholeBody.SecurityProtection
+
+
+def test_moves_go_to_their_goals_and_say_when_they_arrive():
+    twin = standing()
+    controller, robot = twin.controller, twin.body.robot
+    controller.change_upper(UpperBody.MoveCmd)
+    goal = {"head": np.array([0.3, 0.2])}
+    controller.ask(request(move=MoveRequest(kind="joints", joints_rad=goal, pose={}, speed={"head": 0.3})))
+    twin.advance(0.05)
+    assert controller.report().groups["head"].moving
+    twin.advance(1.5)
+    assert not controller.report().groups["head"].moving
+    np.testing.assert_allclose(robot.hardware_data.state.q[GR2.group_slice("head")], [0.3, 0.2], atol=0.02)
+    for kind, pose in (("pose", [0.25, 0.25, 0.1, 0, 0, 0, 1]), ("line", [0.28, 0.2, 0.05, 0, 0, 0, 1])):
+        wanted = {"left_manipulator": np.array(pose, dtype=float)}
+        controller.ask(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
+        twin.advance(3.0)
+        commanded = np.concatenate([np.zeros(6), [1.0], robot.board.read().position_rad])
+        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.03)
+        assert commanded.size == 36
+    far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
+    controller.ask(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
+    twin.advance(0.01)
+    assert any("does not reach" in reason for reason in robot.board.refused)
+    assert upright(twin)
+
+
+@pytest.mark.parametrize("task", [WaveTask, SquatTask, HandOverHandTask])
+def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
+    body = BodyWorld(hands=("fourier_left", "fourier_right"))
+    tasks = (task(),) if task is SquatTask else (PdStandTask(), task())
+    controller = BodyController(body.robot, states={WholeBody.UserController_A: StateTasks(tasks=tasks)})
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.PdStand)
+    twin.advance(1.0)
+    controller.change(WholeBody.UserController_A)
+    lowest, fingers, wrist = 1.0, [], []
+    for _ in range(60):
+        twin.advance(0.1)
+        lowest = min(lowest, body.robot.base_data.pos_W[2])
+        fingers.append(body.robot.hardware_data.get_hand_pvc("left_hand")[0][0])
+        wrist.append(body.robot.kindyn_data.hands_B.right.p.copy())
+    assert upright(twin)
+    assert controller.whole == WholeBody.UserController_A
+    assert not body.robot.board.refused
+    if task is SquatTask:
+        assert lowest < 0.9951 - 0.10
+    elif task is WaveTask:
+        assert np.ptp(np.array(wrist)[30:, 1]) > 0.1
+    else:
+        assert np.ptp(fingers) > 1.0
+
+
+def test_the_joystick_leads_through_the_states():
+    body = BodyWorld()
+    presses = [
+        Press(at_s=0.1, buttons=("LB", "A")),
+        Press(at_s=0.2),
+        Press(at_s=0.5, buttons=("LB", "B"), velocity=(0.3, 0.0, 0.1)),
+        Press(at_s=1.0, buttons=("LT", "RT")),
+    ]
+    twin = BodyTwin(body, BodyController(body.robot, joystick=ScriptedJoystick(presses)))
+    seen = []
+    for _ in range(12):
+        twin.advance(0.1)
+        seen.append(body.robot.fsm_state.whole_body)
+    assert [state for n, state in enumerate(seen) if not n or state != seen[n - 1]] == [0, 1, 2, 9]
+    assert body.robot.joystick.buttons == {"LT", "RT"}
+    assert len(BUTTONS) == 10
+    with pytest.raises(BadValue, match="some of A, B"):
+        ScriptedJoystick([Press(at_s=0.0, buttons=("Z",))])
+
+
+def test_keys_ask_for_states_and_velocities():
+    import os
+
+    into, out = os.pipe()
+    keyboard = Keyboard(into)
+    os.write(out, b"wwa2")
+    wish = keyboard.read(1.0)
+    assert wish.buttons == {"LB", "B"}
+    np.testing.assert_allclose(wish.liner_cmd, [0.2, 0.1, 0.0])
+    os.write(out, b" ")
+    assert not keyboard.read(2.0).liner_cmd.any()
+    os.close(into)
+    os.close(out)
+
+
+CONFIG = """
+RobotName: gr2t2v2
+RunType: 0
+UseJoyStick: true
+DomainID: 42
+SerialNumber: SN01
+Hands: [fourier_left]
+Fsm:
+  UserController_B:
+    allow_upper_body_override: true
+    SquatTask: {period: 0.01, cup_priority: 1}
+    "thenar.humanoid.tasks.examples:ActTask": {period: 0.1}
+"""
+
+
+def test_a_configuration_in_the_vendor_s_shape():
+    config = parse_config(CONFIG, Path("x.yaml"))
+    assert (config.domain, config.namespace, config.use_joystick) == (42, "gr2t2v2/SN01", True)
+    assert config.hands == ("fourier_left",)
+    state = config.states[WholeBody.UserController_B]
+    assert state.allow_upper_body_override
+    assert [(task.name, task.period_s) for task in state.tasks] == [("SquatTask", 0.01), ("ActTask", 0.1)]
+    assert set(load_config(None).states) == {
+        WholeBody.UserController_A,
+        WholeBody.UserController_B,
+        WholeBody.UserController_C,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("RobotNmae: gr2", "unknown key 'RobotNmae'"),
+        ("RobotName: gr9", "RobotName is 'gr9'"),
+        ("RunType: 1", "a twin is simulated"),
+        ("DomainID: many", "DomainID is 'many'"),
+        ("Fsm: {Flying: {}}", "no state named 'Flying'"),
+        ("Fsm: {UserController_A: {FlyTask: {}}}", "no task named 'FlyTask'"),
+        ("Fsm: {UserController_A: {WaveTask: {period: -1}}}", "period is -1"),
+        ("Fsm: {UserController_A: {WaveTask: {prio: 1}}}", "unknown key 'prio'"),
+        ("Fsm: {UserController_A: {'os:path': {}}}", "not a Task|not callable|cannot be loaded"),
+        ("- a list", "wanted keys and values"),
+        ("a: [", "not YAML"),
+    ],
+)
+def test_configurations_that_are_off_say_what_is_wrong(text: str, why: str):
+    with pytest.raises(BadFile, match=why):
+        parse_config(text, Path("x.yaml"))
+
+
+def test_a_body_is_the_same_when_it_is_run_again():
+    def run() -> np.ndarray:
+        twin = standing(hands=("fourier_left", "fourier_right"))
+        twin.advance(0.5)
+        return twin.body.world.data.qpos.copy()
+
+    np.testing.assert_array_equal(run(), run())
