@@ -3,17 +3,18 @@
 import time
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
 
 pytest.importorskip("pinocchio")
 
 from thenar.errors import BadCommand, BadFile, BadValue
+from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.config import load_config, parse_config
 from thenar.humanoid.controller import BodyController, StateTasks, Watchdog
 from thenar.humanoid.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
 from thenar.humanoid.joystick import Keyboard, Press, ScriptedJoystick
+from thenar.humanoid.kindyn import KindynData
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.stand import solve_posture
@@ -73,41 +74,37 @@ def test_a_minute_of_standing_with_pushes_from_four_sides():
     assert np.abs(np.array(at_rest) - weight_n).max() < 0.01 * weight_n
     off = np.array(estimated) - np.array(true)
     assert np.sqrt((np.linalg.norm(off[:, :, :3], axis=2) ** 2).mean()) < 0.05 * weight_n
-    down = np.array(true)[:, :, 2] > 1.0
+    down = np.array(true)[:, :, 2] > 0.0
     assert ((np.array(told) > 0.5) == down).mean() >= 0.99
 
 
 def test_feet_in_the_air_and_on_the_ground_are_told_apart():
+    """Somebody strong takes the robot by its base, lifts it and sets it down, three times.
+
+    A foot that carries something, but less than a tenth of the weight, is in transition.
+    """
     twin = standing()
     body, robot = twin.body, twin.body.robot
-    body.advance(0.0)
-    right = []
-    for step in range(2400):
+    base = body.world.model.body(GR2.root).id
+    weight_n = robot.kindyn_data.m * 9.81
+    right, seen, steady = [], [], 0
+    before = np.array([True, True])
+    for step in range(4800):
         now_s = step * body.world.timestep_s
-        if step == 400:  # lifted by both hands of somebody strong
-            body.world.data.qpos[2] += 0.03
-            body.world.data.qvel[:] = 0.0
-        # While it is lifted its weight is carried at the base, so the feet carry nothing.
-        lifted = 400 <= step < 1200
-        body.world.data.xfrc_applied[body.world.model.body("base_link").id, 2] = 640.0 if lifted else 0.0
-        true = body.foot_forces()[:, 2] > 1.0
+        height_m = 0.08 * max(0.0, np.sin(2 * np.pi * now_s / 4.0))
+        lift = 1e5 * (0.9951 + height_m - 0.01 - body.world.data.qpos[2]) - 3e3 * body.world.data.qvel[2]
+        body.world.data.xfrc_applied[base, 2] = max(0.0, lift) if height_m > 0.0 else 0.0
+        carried_n = body.foot_forces()[:, 2]
+        true = carried_n > 0.0
         twin.advance(body.world.timestep_s)
-        settled = not any(at_s - 0.01 < now_s < at_s + 0.3 for at_s in (1.0, 3.0))
-        if settled and step > 40:
+        clear = not np.any((carried_n > 0.0) & (carried_n < 0.1 * weight_n))
+        steady = steady + 1 if clear and np.array_equal(true, before) else 0
+        before = true
+        if steady > 40:  # a tenth of a second after a change
             right += list((robot.contact_data.contact_prob > 0.5) == true)
-        if lifted and step > 1100:
-            break
+            seen += list(true)
+    assert 0.05 < np.mean(seen) < 0.95
     assert np.mean(right) >= 0.99
-
-
-def test_the_estimate_follows_a_foot_that_is_lifted():
-    body = BodyWorld()
-    twin = BodyTwin(body)
-    # Hanging 5 cm above the ground: the feet carry nothing, and the estimator is told of the gantry by its own error.
-    body.world.data.qpos[2] += 0.05
-    mujoco.mj_forward(body.world.model, body.world.data)
-    twin.advance(0.1)
-    assert not body.foot_forces().any()
 
 
 def test_masses_of_hands_are_in_both_models():
@@ -313,6 +310,15 @@ def test_a_watchdog_can_end_in_the_security_state():
     assert controller.whole == WholeBody.SecurityProtection
 
 
+def hand_pose(robot: RobotData, arm_rad) -> np.ndarray:
+    """Where the left hand is in the base with these angles of its arm."""
+    q = GR2.default_q_rad
+    q[GR2.group_slice("left_manipulator")] = arm_rad
+    state = np.concatenate([np.zeros(6), [1.0], q])
+    hand = KindynData(robot.solver, stamp_s=0.0, valid=True, q=state, qd=np.zeros(35)).hands_B.left
+    return np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])
+
+
 def test_moves_go_to_their_goals_and_say_when_they_arrive():
     twin = standing()
     controller, robot = twin.controller, twin.body.robot
@@ -324,13 +330,18 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     twin.advance(1.5)
     assert not controller.report().groups["head"].moving
     np.testing.assert_allclose(robot.hardware_data.state.q[GR2.group_slice("head")], [0.3, 0.2], atol=0.02)
-    for kind, pose in (("pose", [0.25, 0.25, 0.1, 0, 0, 0, 1]), ("line", [0.28, 0.2, 0.05, 0, 0, 0, 1])):
-        wanted = {"left_manipulator": np.array(pose, dtype=float)}
+    for kind, arm in (
+        ("pose", [-0.6, 0.3, 0.2, -0.9, 0.1, 0.1, 0.1]),
+        ("line", [-0.7, 0.25, 0.1, -1.0, 0.0, 0.0, 0.1]),
+    ):
+        pose = hand_pose(robot, arm)
+        wanted = {"left_manipulator": pose}
         controller.ask(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
         twin.advance(3.0)
-        commanded = np.concatenate([np.zeros(6), [1.0], robot.board.read().position_rad])
-        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.03)
-        assert commanded.size == 36
+        assert not robot.board.refused
+        reached = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])
+        np.testing.assert_allclose(reached[:3], pose[:3], atol=2e-4)
+        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.03)  # servos give way a little
     far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
     controller.ask(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
     twin.advance(0.01)
@@ -359,7 +370,7 @@ def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
     if task is SquatTask:
         assert lowest < 0.9951 - 0.10
     elif task is WaveTask:
-        assert np.ptp(np.array(wrist)[30:, 1]) > 0.1
+        assert np.ptp(np.array(wrist)[30:, 1]) > 0.05
     else:
         assert np.ptp(fingers) > 1.0
 

@@ -118,9 +118,9 @@ def _task(name: str, settings: Any, path: Path) -> Task:
         kind = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise BadFile(path, f"task {name!r} cannot be loaded: {error}") from error
-    task = kind()
-    if not isinstance(task, Task):
+    if not (isinstance(kind, type) and issubclass(kind, Task)):
         raise BadFile(path, f"{name!r} is not a Task")
+    task = kind()
     settings = settings or {}
     # cup_priority is the vendor's spelling of the thread's priority; here tasks take turns on one thread.
     unknown = sorted(set(settings) - {"period", "cup_priority", "cpu_priority"})

@@ -27,7 +27,7 @@ class ContactSettings:
     """A foot that was down counts as up below this force [N]."""
     spread_n: float = 8.0
     """Width of the change from unlikely to likely [N]."""
-    base_weight: float = 0.3
+    base_weight: float = 0.003
     """How much the base's rows count beside the legs': whatever pushes the trunk shows in them alone."""
 
 

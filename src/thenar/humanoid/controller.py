@@ -1,4 +1,4 @@
-"""The robot's own computer: fixed tasks, the state machine, its tasks, requests from outside, and what keeps them apart.
+"""The robot's own computer: fixed tasks, the state machine and its tasks, requests from outside.
 
 Everything runs in turn on the loop's thread, at each task's period; other threads only leave requests.
 """

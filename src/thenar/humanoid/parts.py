@@ -104,7 +104,7 @@ class BaseData:
     @lazy
     def quat_wxyz(self) -> FloatArray:
         """The same, w first."""
-        return np.roll(self.quat_xyzw, 1)
+        return self.quat_xyzw[[3, 0, 1, 2]]
 
     @lazy
     def R(self) -> FloatArray:

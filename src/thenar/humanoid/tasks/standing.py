@@ -76,7 +76,7 @@ class PdStandTask(Task):
         mine = tuple(group for group in self._groups if data.board.owner[group] in ("", data.source))
         if mine != self._held:
             self._take(data, mine)
-        for group in mine:
+        for group in ("whole_body",) if mine == self._groups else mine:
             place = data.body.group_slice(group)
             hardware.set_control_group_pos_cmd(group, position[place], velocity[place], torque[place])
 
