@@ -1,4 +1,4 @@
-"""A machine with a floating base in a world: read its joints by name, drive its servos, feel what touches its bodies."""
+"""A machine with a floating base: read its joints by name, drive its servos, feel what touches its bodies."""
 
 from __future__ import annotations
 
@@ -127,5 +127,6 @@ class Machine:
             x, y, z = contacts.pos[index] - data.xpos[wanted[place]]
             fx, fy, fz = force
             forces[place, :3] += force
-            forces[place, 3:] += torque + [y * fz - z * fy, z * fx - x * fz, x * fy - y * fx]
+            forces[place, 3:] += torque
+            forces[place, 3:] += y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
         return forces
