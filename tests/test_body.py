@@ -315,7 +315,7 @@ def hand_pose(robot: RobotData, arm_rad) -> np.ndarray:
     q = GR2.default_q_rad
     q[GR2.group_slice("left_manipulator")] = arm_rad
     state = np.concatenate([np.zeros(6), [1.0], q])
-    hand = KindynData(robot.solver, stamp_s=0.0, valid=True, q=state, qd=np.zeros(35)).hands_B.left
+    hand = KindynData(robot.solver, 0.0, True, state, np.zeros(35)).hands_B.left
     return np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thenar.errors import BadFile, BadValue
 from thenar.humanoid.kindyn import JointLimitData, KindynData, LinkData, Pair
 from thenar.humanoid.parts import BaseData, ContactData, FsmStateData, GeneralizedState, JoyStickData, RobotState
-from thenar.humanoid.robot_data import RobotSnapshot
+from thenar.humanoid.robot_data import Beside, RobotSnapshot
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -105,7 +105,9 @@ def _snapshot(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
     parts["base_data"] = _filled(BaseData, {name: _plain(values[f"base_data.{name}"]) for name in _BASE})
     parts["kindyn_data"] = _filled(KindynData, _kindyn(values))
     whole = {name: _plain(values[name]) for name in _WHOLE}
-    return _filled(RobotSnapshot, {**whole, **parts})
+    beside = Beside(**{name: (parts | whole)[name] for name in Beside._fields})
+    kept = {name: parts[name] for name in ("robot_state", "gener_state", "base_data", "kindyn_data")}
+    return _filled(RobotSnapshot, {"stamp_s": whole["stamp_s"], "valid": whole["valid"], "beside": beside, **kept})
 
 
 def _kindyn(values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -47,5 +47,5 @@ def solve_arm(data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, 
 
 def _hand(data: RobotData, group: str, q: FloatArray) -> LinkData:
     posture = np.concatenate([np.zeros(6), [1.0], q])
-    kindyn = KindynData(data.solver, stamp_s=0.0, valid=False, q=posture, qd=np.zeros(data.body.nv))
+    kindyn = KindynData(data.solver, 0.0, False, posture, np.zeros(data.body.nv))
     return kindyn.hands_B[0 if group.startswith("left") else 1]

@@ -111,9 +111,10 @@ class Solver:
         self._lock = threading.Lock()
         self._terms = self.model.createData()
         self._world, self._based = (_Kinematics(self.model) for _ in range(2))
-        roles = body.roles
-        names = {*roles.feet, *roles.hips, *roles.hands, roles.base, roles.head, roles.torso}
-        self._frame = {name: self.model.getFrameId(name) for name in names}
+        self._frames: dict[str, tuple[int, ...]] = {}
+        for role in ("feet", "hips", "hands", "base", "head", "torso"):
+            names = getattr(body.roles, role)
+            self._frames[role] = tuple(map(self.model.getFrameId, (names,) if isinstance(names, str) else names))
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Generalized mass matrix."""
@@ -147,22 +148,23 @@ class Solver:
             dAg = pin.dccrba(self.model, data, q, qd)
             return Centroidal(data.Ag.copy(), dAg, data.hg.vector.copy(), data.Ig.inertia, data.com[0].copy())
 
-    def links(self, state: KindynData, *names: str) -> list[LinkData]:
-        """Links in the world."""
+    def links(self, state: KindynData, role: str) -> tuple[LinkData, ...]:
+        """The links of a role in the world."""
+        kinematics = self._world
         with self._lock:
-            if self._world.state is not state:
-                self._world.take(state, state.q, state.qd)
-            return [self._world.link(self._frame[name]) for name in names]
+            if kinematics.state is not state:
+                kinematics.take(state, state.q, state.qd)
+            return kinematics.links(self._frames[role])
 
-    def links_in_base(self, state: KindynData, *names: str) -> list[LinkData]:
-        """Links relative to the base, as if the base stood still at the origin."""
+    def links_in_base(self, state: KindynData, role: str) -> tuple[LinkData, ...]:
+        """The links of a role relative to the base, as if the base stood still at the origin."""
         with self._lock:
             if self._based.state is not state:
                 q, qd = state.q.copy(), state.qd.copy()
                 q[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
                 qd[:6] = 0.0
                 self._based.take(state, q, qd)
-            links = [self._based.link(self._frame[name]) for name in names]
+            links = self._based.links(self._frames[role])
             for link in links:  # the base does not move in its own frame
                 link.J[:, :6] = 0.0
                 link.Jd[:, :6] = 0.0
@@ -184,14 +186,14 @@ class _Kinematics:
         pin.updateFramePlacements(self._model, self._data)
         self.state, self._qd = state, qd
 
-    def link(self, frame: int) -> LinkData:
-        model, data = self._model, self._data
-        return LinkData(
-            self._places[frame].homogeneous,
-            _jacobian(model, data, frame, ALIGNED),
-            _jacobian_rate(model, data, frame, ALIGNED),
-            self._qd,
-        )
+    def links(self, frames: tuple[int, ...]) -> tuple[LinkData, ...]:
+        model, data, places, qd = self._model, self._data, self._places, self._qd
+        links = []
+        for frame in frames:
+            J = _jacobian(model, data, frame, ALIGNED)
+            rate = _jacobian_rate(model, data, frame, ALIGNED)
+            links.append(LinkData(places[frame].homogeneous, J, rate, qd))
+        return tuple(links)
 
 
 class KindynData:
@@ -203,16 +205,25 @@ class KindynData:
     FIELDS = (*WORLD_LINKS, *BASE_LINKS, *TERMS)
     """What is worked out when it is read."""
 
-    def __init__(self, solver: Solver, *, stamp_s: float, valid: bool, q: FloatArray, qd: FloatArray):
-        self.stamp_s = stamp_s
-        self.valid = valid
-        self.q, self.qd = q, qd
-        self.nv = solver.model.nv
-        self.m = solver.mass_kg
-        """Total mass [kg]."""
-        self.joint_limit = solver.limits
+    def __init__(self, solver: Solver, stamp_s: float, valid: bool, q: FloatArray, qd: FloatArray):
+        """Keep the state; nothing is worked out yet."""
+        self.stamp_s, self.valid, self.q, self.qd = stamp_s, valid, q, qd
         self._solver = solver
-        self._roles = solver.body.roles
+
+    @lazy
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self._solver.body.nv
+
+    @lazy
+    def m(self) -> float:
+        """Total mass [kg]."""
+        return self._solver.mass_kg
+
+    @lazy
+    def joint_limit(self) -> JointLimitData:
+        """Limits of the joints."""
+        return self._solver.limits
 
     @lazy
     def M(self) -> FloatArray:
@@ -283,68 +294,62 @@ class KindynData:
         """Average angular velocity: angular momentum over `Iw`, in world axes [rad/s]; no single body turns so."""
         return np.linalg.solve(self.Iw, self.hg[3:])
 
-    def _links(self, *names: str) -> list[LinkData]:
-        return self._solver.links(self, *names)
-
-    def _links_in_base(self, *names: str) -> list[LinkData]:
-        return self._solver.links_in_base(self, *names)
-
     @lazy
     def feet_W(self) -> Pair:
         """Feet in the world."""
-        return Pair(*self._links(*self._roles.feet))
+        return Pair(*self._solver.links(self, "feet"))
 
     @lazy
     def hips_W(self) -> Pair:
         """Hips in the world."""
-        return Pair(*self._links(*self._roles.hips))
+        return Pair(*self._solver.links(self, "hips"))
 
     @lazy
     def hands_W(self) -> Pair:
         """Hands in the world."""
-        return Pair(*self._links(*self._roles.hands))
+        return Pair(*self._solver.links(self, "hands"))
 
     @lazy
     def base_W(self) -> LinkData:
         """Base in the world."""
-        return self._links(self._roles.base)[0]
+        return self._solver.links(self, "base")[0]
 
     @lazy
     def head_W(self) -> LinkData:
         """Head in the world."""
-        return self._links(self._roles.head)[0]
+        return self._solver.links(self, "head")[0]
 
     @lazy
     def torso_W(self) -> LinkData:
         """Torso in the world."""
-        return self._links(self._roles.torso)[0]
+        return self._solver.links(self, "torso")[0]
 
     @lazy
     def feet_B(self) -> Pair:
         """Feet relative to the base."""
-        return Pair(*self._links_in_base(*self._roles.feet))
+        return Pair(*self._solver.links_in_base(self, "feet"))
 
     @lazy
     def hips_B(self) -> Pair:
         """Hips relative to the base."""
-        return Pair(*self._links_in_base(*self._roles.hips))
+        return Pair(*self._solver.links_in_base(self, "hips"))
 
     @lazy
     def hands_B(self) -> Pair:
         """Hands relative to the base."""
-        return Pair(*self._links_in_base(*self._roles.hands))
+        return Pair(*self._solver.links_in_base(self, "hands"))
 
     @lazy
     def base_B(self) -> LinkData:
         """Base relative to itself: at the origin, at rest."""
-        return self._links_in_base(self._roles.base)[0]
+        return self._solver.links_in_base(self, "base")[0]
 
     @lazy
     def head_B(self) -> LinkData:
         """Head relative to the base."""
-        return self._links_in_base(self._roles.head)[0]
+        return self._solver.links_in_base(self, "head")[0]
 
     @lazy
     def torso_B(self) -> LinkData:
         """Torso relative to the base."""
-        return self._links_in_base(self._roles.torso)[0]
+        return self._solver.links_in_base(self, "torso")[0]

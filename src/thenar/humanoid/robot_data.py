@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,37 +30,74 @@ from thenar.humanoid.parts import (
 PARTS = ("joystick", "fsm_state", "hardware_data", "gener_state", "kindyn_data", "base_data", "contact_data")
 
 
+class Beside(NamedTuple):
+    """What comes beside the robot's motion, at times of its own."""
+
+    joystick: JoyStickData
+    fsm_state: FsmStateData
+    contact_data: ContactData
+    vel_cmd: FloatArray
+    """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
+    stand_pose_cmd: FloatArray
+    """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
+    hand_pvc: Mapping[str, FloatArray]
+    """Position, velocity and current of each hand. Shapes (3, n)."""
+
+
 class RobotSnapshot:
     """Everything about one instant. It never changes, whatever the robot does meanwhile."""
 
     def __init__(
         self,
         solver: Solver,
-        *,
         stamp_s: float,
         valid: bool,
         q: FloatArray,
         qd: FloatArray,
-        tau: FloatArray,
+        tau: FloatArray | None,
         qdd: FloatArray | None,
-        hand_pvc: Mapping[str, FloatArray],
-        joystick: JoyStickData,
-        fsm_state: FsmStateData,
-        contact_data: ContactData,
-        vel_cmd: FloatArray,
-        stand_pose_cmd: FloatArray,
+        beside: Beside,
     ):
         """Keep the state; what follows from it is worked out when it is read."""
         self.stamp_s, self.valid = stamp_s, valid
-        self.joystick, self.fsm_state, self.contact_data = joystick, fsm_state, contact_data
-        self.vel_cmd = vel_cmd
-        """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
-        self.stand_pose_cmd = stand_pose_cmd
-        """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
-        self.hand_pvc = hand_pvc
-        """Position, velocity and current of each hand. Shapes (3, n)."""
-        self.kindyn_data = KindynData(solver, stamp_s=stamp_s, valid=valid, q=q, qd=qd)
-        self._q, self._qd, self._tau, self._qdd = q, qd, tau, qdd
+        self.beside = beside
+        self.kindyn_data = KindynData(solver, stamp_s, valid, q, qd)
+        self._q, self._qd, self._joint_tau, self._qdd = q, qd, tau, qdd
+
+    @property
+    def joystick(self) -> JoyStickData:
+        """Joystick control input."""
+        return self.beside.joystick
+
+    @property
+    def fsm_state(self) -> FsmStateData:
+        """State machine."""
+        return self.beside.fsm_state
+
+    @property
+    def contact_data(self) -> ContactData:
+        """Contact of the feet."""
+        return self.beside.contact_data
+
+    @property
+    def vel_cmd(self) -> FloatArray:
+        """Velocity the robot shall walk with."""
+        return self.beside.vel_cmd
+
+    @property
+    def stand_pose_cmd(self) -> FloatArray:
+        """How the robot shall stand."""
+        return self.beside.stand_pose_cmd
+
+    @property
+    def hand_pvc(self) -> Mapping[str, FloatArray]:
+        """Position, velocity and current of each hand."""
+        return self.beside.hand_pvc
+
+    @lazy
+    def _tau(self) -> FloatArray:
+        joints = np.zeros(self._qd.size - 6) if self._joint_tau is None else self._joint_tau
+        return np.concatenate([np.zeros(6), joints])
 
     @lazy
     def robot_state(self) -> RobotState:
@@ -80,10 +117,10 @@ class RobotSnapshot:
         base_qdd = None if self._qdd is None else self._qdd[:6]
         return BaseData(stamp_s=self.stamp_s, valid=self.valid, q=self._q, qd=self._qd, base_qdd=base_qdd)
 
-    def but(self, **parts: object) -> RobotSnapshot:
-        """The same instant with some parts replaced; what was worked out already is kept."""
+    def but(self, beside: Beside) -> RobotSnapshot:
+        """The same instant with other things beside it; what was worked out already is kept."""
         other = object.__new__(RobotSnapshot)
-        other.__dict__.update(self.__dict__, **parts)
+        other.__dict__.update(self.__dict__, beside=beside)
         return other
 
 
@@ -125,21 +162,9 @@ class RobotData:
         self._shared = _Shared()
         self._writing = threading.Lock()
         self._standing_m = standing_height_m(body, self.solver)
-        self._shared.now = RobotSnapshot(
-            self.solver,
-            stamp_s=0.0,
-            valid=False,
-            q=self.default_kindyn().q,
-            qd=np.zeros(body.nv),
-            tau=np.zeros(body.nv),
-            qdd=None,
-            hand_pvc={},
-            joystick=JoyStickData(),
-            fsm_state=FsmStateData(),
-            contact_data=ContactData(),
-            vel_cmd=np.zeros(3),
-            stand_pose_cmd=np.zeros(3),
-        )
+        nothing = Beside(JoyStickData(), FsmStateData(), ContactData(), np.zeros(3), np.zeros(3), {})
+        standing, rest = self.default_kindyn().q, np.zeros(body.nv)
+        self._shared.now = RobotSnapshot(self.solver, 0.0, False, standing, rest, None, None, nothing)
 
     # Reading: every property belongs to the newest snapshot.
 
@@ -209,7 +234,7 @@ class RobotData:
     def default_kindyn(self) -> KindynData:
         """Kinematics and dynamics of the default standing pose, at rest."""
         q = np.concatenate([[0.0, 0.0, self._standing_m], [0.0, 0.0, 0.0, 1.0], self.body.default_q_rad])
-        return KindynData(self.solver, stamp_s=0.0, valid=False, q=q, qd=np.zeros(self.body.nv))
+        return KindynData(self.solver, 0.0, False, q, np.zeros(self.body.nv))
 
     def seen_by(self, source: str) -> RobotData:
         """The same robot for one source of commands: what it commands is in its name."""
@@ -244,9 +269,7 @@ class RobotData:
         q_ = _vector("q", q, nv + 1)
         qd_ = _vector("qd", qd, nv)
         qdd_ = None if qdd is None else _vector("qdd", qdd, nv)
-        tau_ = np.zeros(nv)
-        if tau is not None:
-            tau_[6:] = _vector("tau", tau, nv - 6)
+        tau_ = None if tau is None else _vector("tau", tau, nv - 6)
         x, y, z, w = q_[3:7].tolist()
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not 0.99 < norm < 1.01:
@@ -254,22 +277,10 @@ class RobotData:
         if abs(norm - 1.0) > 1e-12:
             q_[3:7] /= norm
         with self._writing:
-            before = self._shared.now
-            snapshot = RobotSnapshot(
-                self.solver,
-                stamp_s=stamp_s,
-                valid=True,
-                q=q_,
-                qd=qd_,
-                tau=tau_,
-                qdd=qdd_,
-                hand_pvc=before.hand_pvc if hand_pvc is None else hand_pvc,
-                joystick=before.joystick,
-                fsm_state=before.fsm_state,
-                contact_data=before.contact_data,
-                vel_cmd=before.vel_cmd,
-                stand_pose_cmd=before.stand_pose_cmd,
-            )
+            beside = self._shared.now.beside
+            if hand_pvc is not None:
+                beside = beside._replace(hand_pvc=hand_pvc)
+            snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, beside)
             kindyn = snapshot.kindyn_data
             for name in self._eager:
                 getattr(kindyn, name)
@@ -287,12 +298,13 @@ class RobotData:
     ) -> None:
         """Replace parts that do not come with the robot's state; the others stay as they are."""
         given = {"joystick": joystick, "fsm_state": fsm_state, "contact_data": contact_data}
-        changes: dict[str, object] = {name: part for name, part in given.items() if part is not None}
+        changes: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
         for name, values in (("vel_cmd", vel_cmd), ("stand_pose_cmd", stand_pose_cmd)):
             if values is not None:
                 changes[name] = _vector(name, values, 3)
         with self._writing:
-            self._shared.now = self._shared.now.but(**changes)
+            now = self._shared.now
+            self._shared.now = now.but(now.beside._replace(**changes))
 
 
 @dataclass(kw_only=True)
@@ -305,7 +317,7 @@ class _Shared:
 def standing_height_m(body: BodySpec, solver: Solver) -> float:
     """Height of the base when the body stands in its default pose on the ground [m]."""
     q = np.concatenate([np.zeros(3), [0.0, 0.0, 0.0, 1.0], body.default_q_rad])
-    flat = KindynData(solver, stamp_s=0.0, valid=False, q=q, qd=np.zeros(body.nv))
+    flat = KindynData(solver, 0.0, False, q, np.zeros(body.nv))
     return -min(foot.p[2] for foot in flat.feet_W) - body.sole_m
 
 

@@ -77,7 +77,7 @@ def solve_posture(
     kindyn = default
     for _ in range(steps):
         q = np.concatenate([base, [x, y, z, w], joints])
-        kindyn = KindynData(data.solver, stamp_s=0.0, valid=False, q=q, qd=np.zeros(body.nv))
+        kindyn = KindynData(data.solver, 0.0, False, q, np.zeros(body.nv))
         aside = default.Pc[:2] - kindyn.Pc[:2]
         off, sink = float(np.abs(aside).max()), 0.0
         for leg, foot, wanted in zip(legs, kindyn.feet_W, default.feet_W, strict=True):
