@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -196,7 +197,7 @@ def test_default_pose_stands_where_the_maker_s_model_does(robot: RobotData):
 def test_mass_matrix_gravity_and_momentum_equal_the_engine_s(states, armature: bool):
     robot, engine = RobotData(armature=armature), Engine.of(armature=armature)
     root = engine.model.body(GR2.root).id
-    error = dict.fromkeys(("M", "Minv", "g", "c", "C qd", "Ag", "hg", "Pc", "Vc"), 0.0)
+    error: dict[str, float] = dict.fromkeys(("M", "Minv", "g", "c", "C qd", "Ag", "hg", "Pc", "Vc"), 0.0)
     for q, qd in states[: STATES if armature else 50]:
         kindyn = at(robot, q, qd)
         turn = engine.at(q, qd)
@@ -381,7 +382,7 @@ def test_the_page_has_every_name_of_the_reference():
 
 @pytest.mark.parametrize(("theirs", "ours", "shape"), ROWS, ids=[row[0] for row in ROWS])
 def test_every_name_of_the_page_is_there(robot: RobotData, theirs: str, ours: str, shape: str):
-    value = robot
+    value: Any = robot
     for part in ours.split("."):
         value = getattr(value, part)
     shape = shape.strip()

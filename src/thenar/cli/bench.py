@@ -9,7 +9,7 @@ from rich.progress import track
 
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table
-from thenar.errors import BadValue
+from thenar.errors import BadValue, MissingExtra
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Bench:
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live_bench.measure_message())]
         live, calls, soaks = [], [], []
+        updates, bodies = _measure_body(self.minutes)
         if self.minutes > 0.0:
             with console.status(f"the live twin runs for {self.minutes:g} minutes"):
                 live.append(asdict(live_bench.soak(self.minutes)))
@@ -64,6 +65,8 @@ class Bench:
                     "live": live,
                     "calls": calls,
                     "soak": soaks,
+                    "robot_data": updates,
+                    "body": bodies,
                 }
             )
             return
@@ -77,7 +80,24 @@ class Bench:
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)
         if calls:
             print_table("Tienkung's services called 500 times a second", calls)
+        if updates:
+            print_table("RobotData: one update beside Pinocchio's bare calls and plain numpy", updates)
+        if bodies:
+            rows = [{"what": name, "measured": value} for name, value in bodies[0].items()]
+            print_table("A humanoid in real time: 400 Hz, six tasks, the Aurora interface", rows)
         if soaks:
             print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
         for path in written:
             console.print(f"wrote {path}")
+
+
+def _measure_body(minutes: float) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """The humanoid, where Pinocchio is installed."""
+    try:
+        from thenar.humanoid.bench import measure_updates
+        from thenar.twin.body_bench import soak_body
+    except MissingExtra as error:
+        console.print(f"left out: {error}")
+        return [], []
+    updates = [asdict(row) for row in measure_updates()]
+    return updates, [asdict(soak_body(60.0 * minutes))] if minutes > 0.0 else []

@@ -141,7 +141,9 @@ def _values(snapshot, part: str) -> dict[str, np.ndarray]:
 
 
 def _fields(snapshot, part: str) -> Group:
-    rows = [{"field": name, "value": _short(value)} for name, value in _values(snapshot, part).items()]
+    rows: list[dict[str, object]] = [
+        {"field": name, "value": _short(value)} for name, value in _values(snapshot, part).items()
+    ]
     return Group(make_table("", rows))
 
 

@@ -68,7 +68,8 @@ class ContactEstimator:
         assert self._residual is not None
         left, right = now.kindyn_data.feet_W
         J = np.concatenate([left.J, right.J])[:, self._rows] * self._weight
-        return np.linalg.solve(J @ J.T, J @ (self._weight * self._residual[self._rows])).reshape(2, 6)
+        forces = np.linalg.solve(J @ J.T, J @ (self._weight * self._residual[self._rows]))
+        return np.asarray(forces, dtype=np.float64).reshape(2, 6)
 
     def _probability(self, force_n: FloatArray) -> FloatArray:
         settings = self.settings

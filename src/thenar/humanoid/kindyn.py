@@ -292,7 +292,7 @@ class KindynData:
     @lazy
     def Wc(self) -> FloatArray:
         """Average angular velocity: angular momentum over `Iw`, in world axes [rad/s]; no single body turns so."""
-        return np.linalg.solve(self.Iw, self.hg[3:])
+        return np.asarray(np.linalg.solve(self.Iw, self.hg[3:]), dtype=np.float64)
 
     @lazy
     def feet_W(self) -> Pair:

@@ -6,6 +6,8 @@ the specification of the body.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from thenar.hands.rotations import matrix_from_quat_wxyz, matrix_from_rpy
@@ -83,13 +85,22 @@ class PlainBody:
         Agd = np.concatenate([np.einsum("l,lni->ni", m, Jvd), angular_rate], axis=1).T
         hg = Ag @ qd
         Iw = inertia.sum(axis=0) + np.einsum("l,lij->ij", m, -_skew(arm) @ _skew(arm))
-        fields = {"M": M, "Minv": np.linalg.inv(M), "C": C, "g": g, "c": C @ qd, "Iw": Iw, "Pc": Pc, "Vc": Vc}
+        fields: dict[str, Any] = {
+            "M": M,
+            "Minv": np.linalg.inv(M),
+            "C": C,
+            "g": g,
+            "c": C @ qd,
+            "Iw": Iw,
+            "Pc": Pc,
+            "Vc": Vc,
+        }
         fields |= {"Wc": np.linalg.solve(Iw, hg[3:]), "hg": hg, "Ag": Ag, "Agd": Agd}
         for frame, state in (("W", (q, qd)), ("B", _without_base(q, qd))):
             fields |= {f"{name}_{frame}": value for name, value in self._link_fields(*state, frame).items()}
         return fields
 
-    def _link_fields(self, q: FloatArray, qd: FloatArray, frame: str) -> dict[str, FloatArray]:
+    def _link_fields(self, q: FloatArray, qd: FloatArray, frame: str) -> dict[str, Any]:
         R, p, w, axis, origin = self._kinematics(q, qd)
         Jv, Jw, Jvd, Jwd = (J[self.links] for J in self._jacobians(p, w, axis, origin, qd))
         J = np.concatenate([Jv, Jw], axis=2).transpose(0, 2, 1)

@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -160,7 +160,7 @@ class LiveTwin:
         self._tell = tell
         self._teller = threading.Thread(target=self._keep_telling, name="health", daemon=True)
 
-    def __enter__(self) -> LiveTwin:
+    def __enter__(self) -> Self:
         """Start."""
         self.start()
         return self
