@@ -26,6 +26,7 @@ GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing af
 NICE = -10  # of the whole process, where the system allows it
 SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
 TELL_EVERY_S = 0.5
+MOST_SENDERS = 64
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -141,7 +142,7 @@ class LiveTwin:
         self.state_hz, self.touch_hz = state_hz, touch_hz
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
         world.reads_skins = False  # this loop does
-        self._to_feel: queue.Queue[SolidContacts | None] = queue.Queue(maxsize=2)
+        self._to_feel: queue.Queue[SolidContacts] = queue.Queue(maxsize=2)
         self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
         self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._commanded = {name: _Commanded() for name in world.hand_names}
@@ -181,7 +182,6 @@ class LiveTwin:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
-            self._to_feel.put(None)
             self._toucher.join()
         if self._teller.ident is not None:
             self._teller.join()
@@ -215,7 +215,7 @@ class LiveTwin:
         """How it is doing, from any thread."""
         now_s = time.perf_counter()
         wall_s = max(self._measured_s - self._began_s, 1e-9)
-        latencies_s = np.array(self._latencies_s) if self._latencies_s else np.zeros(1)
+        latencies_s = list(self._latencies_s.copy()) or [0.0]  # a copy: the loop goes on adding to it
         median_s, p99_s = np.percentile(latencies_s, (50, 99))
         return Health(
             time_s=self.world.time_s,
@@ -331,6 +331,8 @@ class LiveTwin:
         who.requests += 1
         who.sender, who.at_s = request.sender, now_s
         who.senders[request.sender] = now_s
+        if len(who.senders) > MOST_SENDERS:
+            who.senders = {name: at_s for name, at_s in who.senders.items() if now_s - at_s < 1.0}
 
     def _answer_questions(self) -> None:
         while self._questions:
@@ -348,9 +350,10 @@ class LiveTwin:
     def _keep_feeling(self) -> None:
         """Work out what skins feel beside the physics, which goes on meanwhile."""
         try:
-            while (contacts := self._to_feel.get()) is not None:
-                self._publish_touch(contacts)
-                self._touches += 1
+            while not self._stopping.is_set():
+                with contextlib.suppress(queue.Empty):
+                    self._publish_touch(self._to_feel.get(timeout=0.2))
+                    self._touches += 1
         except BaseException as error:
             self._failure = error
             self._stopping.set()

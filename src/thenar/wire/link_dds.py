@@ -48,6 +48,7 @@ CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
 MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
 ANY = SampleState.Any | ViewState.Any | InstanceState.Any
 TAKE_AT_ONCE = 64
+MOST_TALKS = 64  # remembered peers of a topic; silent ones are forgotten beyond that
 QUEUE = 32  # commands that may wait; the SDK's own queue has 10
 
 # As the vendors' SDKs have it: writers are reliable, readers take what they can get.
@@ -255,6 +256,8 @@ class DdsNode:
             talk = incoming.talks.get(info.publication_handle)
             if talk is None:
                 talk = self._introduce(incoming, info.publication_handle, arrived_s)
+                if len(incoming.talks) >= MOST_TALKS:
+                    incoming.talks = {h: t for h, t in incoming.talks.items() if arrived_s - t.last_s < 10.0}
                 incoming.talks[info.publication_handle] = talk
             talk.messages += 1
             talk.last_s = arrived_s
