@@ -13,10 +13,11 @@ from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.wire import codec_status, codec_tienkung, counts
 from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_tienkung import JOINT_STATE, JOINT_STATE_HASH, SERVICES, ServiceType
+from thenar.wire.codec_tienkung import JOINT_STATE, SERVICES, TYPES, ServiceType
 from thenar.wire.counts import Readings, Scale
 from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, PeerHealth
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Sample, Service, Writer, ros
+from thenar.wire.rtps.type_hash import type_hash
 
 NODE = "inspire_hand"
 STATE_HZ = 25.0
@@ -58,7 +59,7 @@ class TienkungNode:
         self._participant = Participant(
             domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME, user_data=ros.ENCLAVE
         )
-        kind, hashed = ros.message_type(JOINT_STATE), ros.type_hash_data(JOINT_STATE_HASH)
+        kind, hashed = ros.message_type(JOINT_STATE), ros.type_hash_data(type_hash(JOINT_STATE, TYPES))
         self._states = {
             side: self._participant.advertise(ros.topic_name(codec_tienkung.state_topic(side)), kind, user_data=hashed)
             for side in self._scales
@@ -174,11 +175,15 @@ class TienkungNode:
 
     def _serve(self, service: ServiceType, scale: Scale) -> Service:
         flexible = service.request_bytes is None
+        request, response = (f"{service.type_name}_{end}" for end in ("Request", "Response"))
+        types = {request: service.request, response: service.response}
         return self._participant.serve(
             ros.service_names(codec_tienkung.service_path(service.name, scale.side), service.type_name),
             self._handler(service.name, scale),
             body_bytes=service.request_bytes,
             check=codec_tienkung.flexible_refusal if flexible else None,
+            request_user_data=ros.type_hash_data(type_hash(request, types)),
+            reply_user_data=ros.type_hash_data(type_hash(response, types)),
         )
 
     def _handler(self, name: str, scale: Scale) -> Callable[[bytes], bytes | None]:
