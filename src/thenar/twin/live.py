@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import queue
 import sys
@@ -171,6 +172,9 @@ class LiveTwin:
         """Let it run."""
         self._warm_up()
         _go_first()
+        # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
+        gc.collect()
+        gc.freeze()
         self._began_s = self._measured_s = time.perf_counter()
         self._thread.start()
         self._toucher.start()
@@ -185,6 +189,7 @@ class LiveTwin:
             self._toucher.join()
         if self._teller.ident is not None:
             self._teller.join()
+        gc.unfreeze()
         for link in self.links:
             link.close()
         failure, self._failure = self._failure, None
