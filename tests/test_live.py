@@ -1,7 +1,10 @@
 """The twin on the network: real clients of other makers in processes of their own, faults, and keeping time."""
 
 import json
+import os
 import random
+import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import wait_for
 from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 
 import thenar
@@ -23,12 +27,6 @@ from thenar.wire.codec_inspire import Ctrl
 from thenar.wire.survey import local_domains
 
 BOTH = ("inspire_left", "inspire_right")
-
-
-@pytest.fixture
-def domain() -> int:
-    """A DDS domain that nobody on this machine uses."""
-    return random.choice(sorted(set(range(20, 200)) - local_domains()))
 
 
 @pytest.fixture
@@ -66,13 +64,9 @@ def answer_of(peer: subprocess.Popen[str], timeout_s: float = 60.0) -> dict:
     return json.loads(out)
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
-    until = time.monotonic() + timeout_s
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
+def memory_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def angles_of(twin: LiveTwin, hand: str) -> np.ndarray:
@@ -165,7 +159,7 @@ def test_bad_messages_move_nothing_and_are_counted(
 ):
     good = codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
     with serve("inspire_right", scene="empty", domain=domain, profile="ideal") as twin:
-        assert wait_until(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
+        assert wait_for(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
         before = angles_of(twin, "inspire_right")
         send_raw(
             client_node,
@@ -174,14 +168,14 @@ def test_bad_messages_move_nothing_and_are_counted(
             codec_inspire.encode_ctrl(Ctrl(angle=[-1] * 6, mode=1)),  # hold
             codec_inspire.encode_ctrl(Ctrl(angle=[-2] * 6, mode=1)),  # no such count
         )
-        assert wait_until(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
+        assert wait_for(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
         time.sleep(0.3)
         np.testing.assert_array_equal(angles_of(twin, "inspire_right"), before)
         refused = ask_about(seconds=1.0)["twins"][0]["links"][0]["refused"]
         assert refused["counts out of range"] == 6
         assert sum(count for why, count in refused.items() if "nothing to do" in why) == 2
         send_raw(client_node, good)
-        assert wait_until(lambda: bool(angles_of(twin, "inspire_right")[0] < 500))
+        assert wait_for(lambda: bool(angles_of(twin, "inspire_right")[0] < 500))
 
 
 @pytest.mark.parametrize("kind", ["renamed", "seven"])
@@ -190,7 +184,7 @@ def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
 ):
     with serve("inspire_right", scene="empty", domain=domain) as twin:
         peer = start_peer("wrong_type.py", domain, 20.0, kind)
-        assert wait_until(
+        assert wait_for(
             lambda: any("has another inspire::inspire_hand_ctrl" in p for p in ask_about(seconds=0.8)["problems"]), 20.0
         )
         problems = ask_about(seconds=0.8)["problems"]
@@ -202,10 +196,87 @@ def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
         peer.wait()
 
 
+def test_another_type_moves_nothing_even_if_its_writer_is_gone_at_once(domain: int):
+    with serve("inspire_right", scene="empty", domain=domain) as twin:
+        for _ in range(6):
+            start_peer("wrong_type.py", domain, 0.0, "once").wait(timeout=20)
+        time.sleep(0.3)
+        assert twin.health().hands["inspire_right"].requests == 0
+
+
+def test_reasons_for_refusal_do_not_grow_without_end(port: int):
+    from pymodbus.client import ModbusTcpClient
+
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port) as twin:
+        client = ModbusTcpClient("127.0.0.1", port=port)
+        assert client.connect()
+        for address in range(9000, 9200):
+            assert client.read_holding_registers(address, count=1).isError()
+        assert client.read_coils(0, count=1).isError()
+        assert client.write_register(1487, 0).isError() is False  # half of two values: nobody moves
+        client.close()
+        refused = twin.health().links[0].refused
+        assert len(refused) <= 65
+        assert sum(refused.values()) >= 200
+        assert angles_of(twin, "inspire_right").min() > 980
+        targets = twin.ask(lambda world: world.settings("inspire_right").target_rad)
+        np.testing.assert_allclose(targets, twin.world.hand("inspire_right").open_rad)
+
+
+def test_a_command_over_dfx_to_the_right_hand_leaves_the_left_alone(domain: int):
+    with serve(BOTH, wires=("dfx",), scene="empty", domain=domain) as twin:
+        before = twin.health().hands["inspire_left"].requests
+        run_thenar("command", "inspire_right", "--close", "0.5", "--wire", "dfx", "--domain", str(domain))
+        assert twin.health().hands["inspire_left"].requests == before
+        assert angles_of(twin, "inspire_right")[0] == pytest.approx(500, abs=30)
+    with serve("inspire_right", wires=("dfx",), scene="empty", domain=domain):
+        words = ["command", "inspire_left", "--close", "0.5", "--wire", "dfx", "--domain", str(domain)]
+        done = run_thenar(*words, check=False)
+        assert "no left hand" in done.stderr
+
+
+def test_two_twins_on_one_domain_are_told(domain: int, ask_about: Callable[..., dict]):
+    words = ["serve", "--domain", str(domain), "--hands", "inspire_right", "--wire", "inspire", "--json"]
+    other = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE)
+    with serve("inspire_right", scene="empty", domain=domain):
+        assert wait_for(lambda: any("both publish it" in p for p in ask_about(seconds=0.8)["problems"]), 20.0)
+        other.send_signal(signal.SIGTERM)
+        other.wait(timeout=10)
+
+
+def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port):
+        pass
+    assert os.getpriority(os.PRIO_PROCESS, 0) == nice
+    twin = serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port)
+    twin.world.settings = None  # type: ignore[assignment]
+    with pytest.raises(TypeError), twin:
+        pass
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_client_stays_awake_when_a_message_is_off(domain: int):
+    from thenar.wire import idl as types
+    from thenar.wire.link_dds import DdsNode
+    from thenar.wire.link_dfx import DfxClient
+
+    with DdsNode(domain=domain) as node:
+        client = DfxClient(node)
+        out = node.writer("rt/inspire/state", types.MotorStates)
+        one = types.MotorState(0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, [0, 0])  # type: ignore[arg-type]
+        for motors in (65, 12):
+            out.write(types.MotorStates([one] * motors).serialize())  # type: ignore[arg-type]
+            time.sleep(0.2)
+        assert client.state_messages == 1
+        assert client.q is not None
+
+
 def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int, ask_about: Callable[..., dict]):
     with serve("inspire_right", scene="empty", domain=domain) as twin:
         first, second = (start_peer("inspire_peer.py", domain, 20.0, angle) for angle in (300, 700))
-        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
+        assert wait_for(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
         hand = ask_about(seconds=1.0)["twins"][0]["hands"]["inspire_right"]
         assert len(hand["recent_senders"]) == 2
         assert hand["sender"] in hand["recent_senders"]
@@ -213,8 +284,8 @@ def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int
         first.send_signal(signal.SIGKILL)
         first.wait()
         # The one that is left wins.
-        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 1)
-        assert wait_until(lambda: bool(abs(angles_of(twin, "inspire_right")[0] - 700) < 15))
+        assert wait_for(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 1)
+        assert wait_for(lambda: bool(abs(angles_of(twin, "inspire_right")[0] - 700) < 15))
         assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
         second.kill()
         second.wait()
@@ -224,7 +295,7 @@ def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
     peer = start_peer("inspire_peer.py", domain, 8.0, 300)
     for _ in range(2):
         with serve(BOTH, scene="empty", domain=domain) as twin:
-            assert wait_until(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
+            assert wait_for(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
     heard = answer_of(peer)
     assert heard["l"]["states"] > 50
 
@@ -232,8 +303,8 @@ def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
 def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, ask_about: Callable[..., dict]):
     words = ["serve", "--domain", str(domain), "--modbus-port", str(port), "--hands", "inspire_right", "--json"]
     twin = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
-    assert wait_until(lambda: domain in local_domains(), 20.0)
-    assert wait_until(lambda: bool(ask_about(seconds=0.5)["twins"]))
+    assert wait_for(lambda: domain in local_domains(), 20.0)
+    assert wait_for(lambda: bool(ask_about(seconds=0.5)["twins"]))
     twin.send_signal(signal.SIGTERM)
     out, _ = twin.communicate(timeout=10)
     assert twin.returncode == 0
@@ -249,12 +320,12 @@ def test_the_demo_plays_until_somebody_commands(domain: int, port: int):
     words = ["demo", "--domain", str(domain), "--modbus-port", str(port), "--json"]
     demo = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     reach = ["--domain", str(domain), "--json"]
-    assert wait_until(lambda: domain in local_domains(), 20.0)
+    assert wait_for(lambda: domain in local_domains(), 20.0)
 
     def grips() -> bool:
         return 3 in json.loads(run_thenar("watch", "state", *reach).stdout)["status"]
 
-    assert wait_until(grips, 15.0)  # stopped on the ball
+    assert wait_for(grips, 15.0)  # stopped on the ball
     touch = json.loads(run_thenar("watch", "touch", *reach).stdout)
     assert max(np.max(pad) for pad in touch.values()) > 200
     opened = json.loads(run_thenar("command", "inspire_right", "--close", "0", *reach).stdout)
@@ -275,6 +346,68 @@ def test_nothing_listens_outside_the_chosen_interface(domain: int, port: int):
         assert host in ("127.0.0.1", "local") or device == "lo", (host, device)
 
 
+@pytest.fixture
+def three_machines() -> Iterator[tuple[tuple[str, ...], ...]]:
+    """A machine with two network cards, and one machine at the other end of each, as words to put before a command."""
+    ip = shutil.which("ip")
+    if ip is None or os.geteuid() != 0:
+        pytest.skip("needs root and the ip command to make network namespaces")
+    names = [f"thenar{random.randrange(10**6)}{letter}" for letter in "abc"]
+
+    def call(*words: str) -> None:
+        subprocess.run([ip, *words], check=True, capture_output=True)
+
+    try:
+        for name in names:
+            call("netns", "add", name)
+    except subprocess.CalledProcessError as why:
+        pytest.skip(f"network namespaces cannot be made here: {why.stderr.decode().strip()}")
+    try:
+        middle, *ends = names
+        for n, end in enumerate(ends):
+            call("link", "add", f"card{n}", "netns", middle, "type", "veth", "peer", "name", "card", "netns", end)
+            call("-n", middle, "addr", "add", f"198.51.100.{64 * n + 1}/26", "dev", f"card{n}")
+            call("-n", end, "addr", "add", f"198.51.100.{64 * n + 2}/26", "dev", "card")
+            call("-n", middle, "link", "set", f"card{n}", "up")
+            call("-n", end, "link", "set", "card", "up")
+        for name in names:
+            call("-n", name, "link", "set", "lo", "up")
+        yield tuple((ip, "netns", "exec", name) for name in names)
+    finally:
+        for name in names:
+            subprocess.run([ip, "netns", "del", name], check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("peers", [False, True], ids=["multicast", "peers"])
+def test_another_machine_reaches_the_twin_over_the_chosen_card_only(peers: bool, domain: int, three_machines):
+    here, near, far = three_machines
+    words = ["serve", "--hands", "inspire_right", "--wire", "inspire,modbus", "--interface", "card0", "--json"]
+    command = [*here, sys.executable, "-m", "thenar.cli", *words, "--domain", str(domain)]
+    twin = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def look(within: tuple[str, ...], address: str) -> dict:
+        found = [*within, sys.executable, "-m", "thenar.cli", "inspect", "--interface", "card", "--domain", str(domain)]
+        found += ["--json", "--seconds", "2", *(["--peers", address] if peers else [])]
+        return json.loads(subprocess.run(found, capture_output=True, text=True, check=True, timeout=60).stdout)
+
+    def modbus(within: tuple[str, ...], address: str) -> bool:
+        probe = f"import socket; socket.create_connection(('{address}', 6000), 1.0)"
+        return subprocess.run([*within, sys.executable, "-c", probe], capture_output=True, timeout=30).returncode == 0
+
+    try:
+        assert wait_for(lambda: bool(look(near, "198.51.100.1")["twins"]), 20.0)
+        rates = {t["topic"]: t["rate_hz"] for t in look(near, "198.51.100.1")["topics"]}
+        assert rates["rt/inspire_hand/state/r"] == pytest.approx(100.0, rel=0.1)
+        assert modbus(near, "198.51.100.1")
+        # Nobody on the other card: not by its own address, nor by the first card's, which Linux would accept.
+        for address in ("198.51.100.65", "198.51.100.1"):
+            assert look(far, address)["participants"] == []
+        assert not modbus(far, "198.51.100.65")
+    finally:
+        twin.send_signal(signal.SIGTERM)
+        assert twin.wait(timeout=10) == 0
+
+
 def test_a_packet_filter_lets_only_its_interfaces_through():
     from thenar.wire.interface import _only_from
 
@@ -293,6 +426,7 @@ def test_a_packet_filter_lets_only_its_interfaces_through():
             ear.recv(16)
 
 
+@pytest.mark.timing
 def test_commands_reach_the_motors_within_milliseconds(domain: int):
     with serve(BOTH, scene="table", domain=domain) as twin:
         answer_of(start_peer("inspire_peer.py", domain, 3.0, 400))
@@ -304,7 +438,8 @@ def test_commands_reach_the_motors_within_milliseconds(domain: int):
 @pytest.mark.timing
 def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
     with serve(BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, touch_hz=100.0) as twin:
-        peer = start_peer("inspire_peer.py", domain, 10.0, 300)
+        peer = start_peer("inspire_peer.py", domain, 20.0, 300)
+        before_mb = memory_mb()
         hand = thenar.hands.load("inspire_left")
         from thenar.wire.client_modbus import ModbusHand
 
@@ -313,12 +448,13 @@ def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
                 client.readings()
                 time.sleep(0.02)
         answer_of(peer)
-        health = twin.health()
+        health, grown_mb = twin.health(), memory_mb() - before_mb
     assert health.real_time_factor == pytest.approx(1.0, abs=0.01)
     assert health.late_ticks < 0.05 * health.ticks
     assert health.state_hz[1] == pytest.approx(100.0, rel=0.02)
     assert health.touch_hz[1] == pytest.approx(100.0, rel=0.02)
     assert health.diverged == ()
+    assert grown_mb < 20.0
 
 
 def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
@@ -328,23 +464,23 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
     options = {"wires": ("modbus",), "scene": "empty", "modbus_port": port, "flash_dir": tmp_path, "profile": "ideal"}
     with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
         twin.ask(lambda world: world.inject_fault("inspire_right", "index", "motor"))
-        assert wait_until(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
+        assert wait_for(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
         hand.write("CLEAR_ERROR", [1])
-        assert wait_until(lambda: hand.read("ERROR").tolist() == [0] * 6)
+        assert wait_for(lambda: hand.read("ERROR").tolist() == [0] * 6)
         hand.write("DEFAULT_SPEED_SET", [321] * 6)
         hand.write("IP_PART", [192 + 256 * 168, 123 + 256 * 210])
         hand.write("SAVE", [1])
         hand.write("GESTURE_FORCE_CLB", [1])
         hand.write("ANGLE_SET", [500, -1, -1, -1, -1, -1])
         assert hand.read("ANGLE_SET")[0] == 500  # at once: nobody may read an old target back
-        assert wait_until(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
-        assert wait_until(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
+        assert wait_for(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
+        assert wait_for(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
         assert hand.read("STATUS")[0] in (1, 2)
         with pytest.raises(ThenarError, match="exception"):
             hand.write("FORCE_ACT", [1])
     with serve("inspire_right", **options), ModbusHand(spec, host="127.0.0.1", port=port) as hand:
         assert hand.read("DEFAULT_SPEED_SET").tolist() == [321] * 6
-        assert wait_until(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
+        assert wait_for(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
         assert hand.read("IP_PART").tolist() == [192, 168, 123, 210]
         hand.write("RESET_PARA", [1])
         assert hand.read("DEFAULT_SPEED_SET").tolist() == [1000] * 6
@@ -382,6 +518,13 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
         (["serve", "--domain", "999"], "0 to 230"),
         (["serve", "--state-hz", "5000"], "hertz"),
+        (["serve", "--state-hz", "0"], "hertz above 0"),
+        (["serve", "--wire", "tienkung", "--tienkung-hz", "0"], "hertz above 0"),
+        (["serve", "--modbus-port", "99999"], "from 1 to 65534"),
+        (["serve", "--peers", "a<b"], "addresses of machines"),
+        (["serve", "--peers", "nosuchhost.invalid"], "addresses of machines"),
+        (["serve", "--flash", "/proc/nowhere"], "give another --flash"),
+        (["watch", "state", "--wire", "modbus"], "HOST:PORT"),
     ],
 )
 def test_what_cannot_be_done_is_told_with_what_to_type(words: list[str], told: str):
@@ -422,10 +565,10 @@ def test_a_twin_survives_a_simulation_that_diverges():
             world.data.qvel[:] = np.nan
 
         twin.ask(blow_up)
-        assert wait_until(lambda: bool(twin.health().diverged))
+        assert wait_for(lambda: bool(twin.health().diverged))
         assert "back at" in twin.health().diverged[0]
         before = twin.health().ticks
-        assert wait_until(lambda: twin.health().ticks > before + 100)
+        assert wait_for(lambda: twin.health().ticks > before + 100)
         assert np.isfinite(angles_of(twin, "inspire_right")).all()
 
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import free_domain
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 from thenar import hands
+from thenar.errors import BadValue
 from thenar.signals import HandCommand
 from thenar.twin.live import LiveTwin
 from thenar.twin.serve import serve
@@ -25,7 +27,7 @@ from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_tienkung import FINGER_IDS, JointState
 from thenar.wire.counts import Scale
 from thenar.wire.rtps import Participant, ros
-from thenar.wire.survey import local_domains
+from thenar.wire.rtps.type_hash import type_hash
 
 idl: Any = idl_types
 RIGHT = hands.load("inspire_right")
@@ -38,9 +40,12 @@ NEEDS = {
 }
 
 
-@pytest.fixture
-def domain() -> int:
-    return random.choice(sorted(set(range(20, 90)) - local_domains()))
+@pytest.fixture(scope="module")
+def everyones() -> Iterator[tuple[LiveTwin, int]]:
+    """One twin, for the programs of every middleware, and its domain."""
+    domain = free_domain()
+    with serve(BOTH, wires=("tienkung",), scene="empty", domain=domain) as twin:
+        yield twin, domain
 
 
 def theirs(message: JointState) -> bytes:
@@ -77,6 +82,18 @@ def test_joint_states_equal_the_library_encoder_and_come_back(message: JointStat
     back = codec_tienkung.decode_joint_state(body)
     assert (back.stamp_s, back.frame_id, back.name) == (message.stamp_s, message.frame_id, message.name)
     np.testing.assert_array_equal(np.asarray(back.position), np.asarray(message.position, dtype=float))
+
+
+def test_the_type_hash_is_the_one_ros_2_computes():
+    # Ref: the hash that ROS 2 itself gives JointState.
+    known = "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
+    assert type_hash(codec_tienkung.JOINT_STATE, codec_tienkung.TYPES) == known
+    renamed = codec_tienkung.TYPES | {
+        "std_msgs/msg/Header": {"stamp": "builtin_interfaces/msg/Time", "frame": "string"}
+    }
+    assert type_hash(codec_tienkung.JOINT_STATE, renamed) != known
+    with pytest.raises(BadValue, match="float32"):
+        type_hash("a/msg/B", {"a/msg/B": {"x": "floaty"}})
 
 
 def test_random_bytes_never_do_more_than_be_refused():
@@ -157,6 +174,12 @@ def answer_of(peer: subprocess.Popen[str]) -> dict:
     return json.loads(out.splitlines()[-1])
 
 
+def open_hands(twin: LiveTwin) -> None:
+    for hand in BOTH:
+        twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.0, speed=1.0)))
+    time.sleep(1.2)
+
+
 def check_state(state: dict, side: str) -> None:
     assert state["frame_id"] == f"hand_{side}_link"
     assert state["name"] == list(FINGER_IDS)
@@ -171,7 +194,9 @@ def six(*ratios: float) -> str:
     return struct.pack("<6f", *ratios).hex()
 
 
-def test_fast_dds_2_uses_every_service_and_both_topics(domain: int):
+def test_fast_dds_2_uses_every_service_and_both_topics(everyones: tuple[LiveTwin, int]):
+    twin, domain = everyones
+    open_hands(twin)
     program = fast2_program()
     kinds = {s.name: s.type_name.replace("/srv/", "::srv::dds_::") for s in codec_tienkung.SERVICES}
 
@@ -181,76 +206,72 @@ def test_fast_dds_2_uses_every_service_and_both_topics(domain: int):
     joint_state = ros.message_type(codec_tienkung.JOINT_STATE)
     control = codec_tienkung.encode_joint_state(JointState(name=("6", "2"), position=[0.3, 0.4])).hex()
     flexible = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5]).hex()
-    with serve("inspire_left", wires=("tienkung",), scene="empty", domain=domain) as twin:
-        peer = subprocess.Popen(
-            [str(program), "script", str(domain), "0", "5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        into, out = peer.stdin, peer.stdout
-        assert into is not None
-        assert out is not None
+    peer = subprocess.Popen(
+        [str(program), "script", str(domain), "0", "5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    into, out = peer.stdin, peer.stdout
+    assert into is not None
+    assert out is not None
 
-        def tell(line: str) -> list[str]:
-            into.write(line + "\n")
-            into.flush()
-            return out.readline().split()
+    def tell(line: str) -> list[str]:
+        into.write(line + "\n")
+        into.flush()
+        return out.readline().split()
 
-        accepted, refused = ["reply", "01000000"], ["reply", "00000000"]
-        assert tell(call("set_speed", six(*[1.0] * 6))) == accepted
-        assert tell(call("set_force", six(*[0.5] * 6))) == accepted
-        assert tell(call("set_force", six(0.5, 0.5, 7.0, 0.5, 0.5, 0.5))) == refused
-        assert tell(call("set_angle_flexible", flexible)) == accepted
-        time.sleep(1.3)
-        angles = np.frombuffer(bytes.fromhex(tell(call("get_angle_act"))[1]), "<f4")
-        np.testing.assert_allclose(angles, [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
-        assert np.abs(np.frombuffer(bytes.fromhex(tell(call("get_force_act"))[1]), "<f4")).max() < 0.2
-        assert tell(call("get_error")) == ["reply", "00000000" * 6]
-        assert tell(call("get_status")) == ["reply", "02000000" * 6]
-        assert tell(call("set_clear_error")) == accepted
-        assert tell(call("set_angle", six(*[0.9] * 6))) == accepted
-        assert tell(f"say rt/inspire_hand/ctrl/left_hand {joint_state} {control} 120") == ["said"]
-        heard = codec_tienkung.decode_joint_state(
-            bytes.fromhex(tell(f"hear rt/inspire_hand/state/left_hand {joint_state}")[1])
-        )
-        assert heard.frame_id == "hand_left_link"
-        assert np.asarray(heard.position)[1] == pytest.approx(0.4, abs=0.03)
-        np.testing.assert_allclose(
-            twin.ask(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N
-        )
-        into.close()
-        peer.wait(timeout=10)
+    accepted, refused = ["reply", "01000000"], ["reply", "00000000"]
+    assert tell(call("set_speed", six(*[1.0] * 6))) == accepted
+    assert tell(call("set_force", six(*[0.5] * 6))) == accepted
+    assert tell(call("set_force", six(0.5, 0.5, 7.0, 0.5, 0.5, 0.5))) == refused
+    assert tell(call("set_angle_flexible", flexible)) == accepted
+    time.sleep(1.3)
+    angles = np.frombuffer(bytes.fromhex(tell(call("get_angle_act"))[1]), "<f4")
+    np.testing.assert_allclose(angles, [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
+    assert np.abs(np.frombuffer(bytes.fromhex(tell(call("get_force_act"))[1]), "<f4")).max() < 0.2
+    assert tell(call("get_error")) == ["reply", "00000000" * 6]
+    assert tell(call("get_status")) == ["reply", "02000000" * 6]
+    assert tell(call("set_clear_error")) == accepted
+    assert tell(call("set_angle", six(*[0.9] * 6))) == accepted
+    assert tell(f"say rt/inspire_hand/ctrl/left_hand {joint_state} {control} 120") == ["said"]
+    heard = codec_tienkung.decode_joint_state(
+        bytes.fromhex(tell(f"hear rt/inspire_hand/state/left_hand {joint_state}")[1])
+    )
+    assert heard.frame_id == "hand_left_link"
+    assert np.asarray(heard.position)[1] == pytest.approx(0.4, abs=0.03)
+    np.testing.assert_allclose(twin.ask(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N)
+    into.close()
+    peer.wait(timeout=10)
 
 
-def test_programs_of_every_middleware_use_one_twin(domain: int):
-    for peer, needs in NEEDS.items():
-        peer_python(peer, *needs)  # made before the clock runs
-    with serve(BOTH, wires=("tienkung",), scene="empty", domain=domain) as twin:
-        right, left = start("cyclone", domain, "right"), start("dora", domain, "left")
-        for peer, side in ((right, "right"), (left, "left")):
-            heard = answer_of(peer)
-            for service in ("set_speed", "set_force", "set_angle_flexible", "set_clear_error", "set_angle"):
-                assert heard[service] is True, (service, heard[service])
-            assert heard["refused"] is False
-            assert heard["unknown"] is False
-            np.testing.assert_allclose(heard["get_angle_act"], [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
-            assert max(map(abs, heard["get_force_act"])) < 0.2
-            assert heard["get_error"] == [0] * 6
-            assert heard["get_status"] == [2] * 6
-            check_state(heard["state"], side)
-        settings = twin.ask(lambda world: world.settings("inspire_right"))
-        np.testing.assert_allclose(settings.force_limit_n, 500 * GRAM_FORCE_N)
-        np.testing.assert_allclose(settings.speed_rad_s, np.abs(RIGHT.closed_rad - RIGHT.open_rad) / 0.8)
-        heard = answer_of(start("rosless", domain, "left"))
-        check_state(heard["state"], "left")
-        assert set(heard["topics"]) == {
-            f"/inspire_hand/{kind}/{side}_hand" for kind in ("ctrl", "state") for side in ("left", "right")
-        }
-        assert sum("left_handRequest" in service for service in heard["services"]) == 9
-        heard = answer_of(start("fast", domain, "right"))
-        assert heard["frame_id"] == "hand_right_link"
-        assert twin.ask(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
-            250 * GRAM_FORCE_N, rel=1e-3
-        )
-        assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
+def test_programs_of_every_middleware_use_the_same_twin(everyones: tuple[LiveTwin, int]):
+    twin, domain = everyones
+    open_hands(twin)
+    right, left = start("cyclone", domain, "right"), start("dora", domain, "left")
+    for peer, side in ((right, "right"), (left, "left")):
+        heard = answer_of(peer)
+        for service in ("set_speed", "set_force", "set_angle_flexible", "set_clear_error", "set_angle"):
+            assert heard[service] is True, (service, heard[service])
+        assert heard["refused"] is False
+        assert heard["unknown"] is False
+        np.testing.assert_allclose(heard["get_angle_act"], [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
+        assert max(map(abs, heard["get_force_act"])) < 0.2
+        assert heard["get_error"] == [0] * 6
+        assert heard["get_status"] == [2] * 6
+        check_state(heard["state"], side)
+    settings = twin.ask(lambda world: world.settings("inspire_right"))
+    np.testing.assert_allclose(settings.force_limit_n, 500 * GRAM_FORCE_N)
+    np.testing.assert_allclose(settings.speed_rad_s, np.abs(RIGHT.closed_rad - RIGHT.open_rad) / 0.8)
+    heard = answer_of(start("rosless", domain, "left"))
+    check_state(heard["state"], "left")
+    assert set(heard["topics"]) == {
+        f"/inspire_hand/{kind}/{side}_hand" for kind in ("ctrl", "state") for side in ("left", "right")
+    }
+    assert sum("left_handRequest" in service for service in heard["services"]) == 9
+    heard = answer_of(start("fast", domain, "right"))
+    assert heard["frame_id"] == "hand_right_link"
+    assert twin.ask(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
+        250 * GRAM_FORCE_N, rel=1e-3
+    )
+    assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ class BodyController:
     def ask(self, request: BodyRequest) -> None:
         """Leave a request for the next tick."""
         if len(self._requests) == REQUESTS:
-            self.robot.board.refused["more requests than can be looked at"] += 1
+            self.robot.board.refuse("more requests than can be looked at")
         self._requests.append(request)
 
     # From the loop.
@@ -354,7 +354,7 @@ class BodyController:
 
     def _secure(self, why: str) -> None:
         logger.error("security: %s", why)
-        self.robot.board.refused[f"security: {why}"] += 1
+        self.robot.board.refuse(f"security: {why}")
         self.change(WholeBody.SecurityProtection)
 
     # States.
@@ -421,4 +421,4 @@ class BodyController:
             act()
         except ThenarError as error:
             if self.robot.board.refused.total() == counted:  # the board counts its own
-                self.robot.board.refused[str(error)] += 1
+                self.robot.board.refuse(str(error))

@@ -20,6 +20,7 @@ from thenar.humanoid.parts import RobotState
 
 ANYONE = ""
 """Owner of a group that every source may command."""
+MOST_REASONS = 64
 SLACK = 1e-9  # rounding of a limit is not beyond it
 STRONGEST_KP, STRONGEST_KD = 5000.0, 500.0  # beyond any gain of these drives; a slip of a factor is caught
 
@@ -81,6 +82,11 @@ class CommandBoard:
         self._lower, self._upper = body.per_joint("lower_rad"), body.per_joint("upper_rad")
         self._effort_limit, self._speed_limit = body.per_joint("effort_nm"), body.per_joint("speed_rad_s")
         self._hand_commands: dict[str, HandCommandPvc] = {}
+
+    def refuse(self, reason: str) -> None:
+        """Count something that was not done. Reasons quote what came in, so beyond some they count as others."""
+        known = reason in self.refused or len(self.refused) < MOST_REASONS
+        self.refused[reason if known else "other reasons"] += 1
 
     def read(self) -> JointCommand:
         """A copy of everything the drives are told."""
@@ -205,20 +211,20 @@ class CommandBoard:
         record.at_s, record.commands = self.now_s, record.commands + 1
 
     def _refusals(self) -> _CountRefusals:
-        return _CountRefusals(self.refused)
+        return _CountRefusals(self)
 
 
 @dataclass(frozen=True)
 class _CountRefusals:
     """Counts refused commands by reason on their way out."""
 
-    refused: Counter[str]
+    board: CommandBoard
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            self.refused[str(error)] += 1
+            self.board.refuse(str(error))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import queue
 import sys
@@ -17,15 +18,16 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError
-from thenar.signals import HandSettings, HandState, Request, SolidContacts, TouchFrame
+from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
 from thenar.twin.world import World, warm_up_touch
-from thenar.wire.inbox import LinkHealth
+from thenar.wire.inbox import LinkHealth, count_reason
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
 NICE = -10  # of the whole process, where the system allows it
 SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
 TELL_EVERY_S = 0.5
+MOST_SENDERS = 64
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -143,7 +145,7 @@ class LiveTwin:
         self.state_hz, self.touch_hz = state_hz, touch_hz
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
         world.reads_skins = False  # this loop does
-        self._to_feel: queue.Queue[SolidContacts | None] = queue.Queue(maxsize=2)
+        self._to_feel: queue.Queue[SolidContacts] = queue.Queue(maxsize=2)
         self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
         self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._commanded = {name: _Commanded() for name in world.hand_names}
@@ -154,6 +156,7 @@ class LiveTwin:
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
         self._stopping = threading.Event()
+        self._nice: int | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
         self._each_tick = each_tick
@@ -162,7 +165,11 @@ class LiveTwin:
 
     def __enter__(self) -> Self:
         """Start."""
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -171,8 +178,18 @@ class LiveTwin:
 
     def start(self) -> None:
         """Let it run."""
-        self._warm_up()
-        _go_first()
+        warm_up(self.world)
+        self._take_requests()  # what hands do when they are switched on
+        self._latencies_s.clear()
+        if self._each_tick is not None:
+            self._each_tick(self.world)
+        self._publish_state()
+        if self._skins:
+            self._publish_touch(self.world.solid_contacts())
+        self._nice = _set_nice(NICE)
+        # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
+        gc.collect()
+        gc.freeze()
         self._began_s = self._measured_s = time.perf_counter()
         self._thread.start()
         self._toucher.start()
@@ -184,10 +201,12 @@ class LiveTwin:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
-            self._to_feel.put(None)
             self._toucher.join()
         if self._teller.ident is not None:
             self._teller.join()
+        gc.unfreeze()
+        if self._nice is not None:
+            _set_nice(self._nice)
         for link in self.links:
             link.close()
         failure, self._failure = self._failure, None
@@ -218,7 +237,7 @@ class LiveTwin:
         """How it is doing, from any thread."""
         now_s = time.perf_counter()
         wall_s = max(self._measured_s - self._began_s, 1e-9)
-        latencies_s = np.array(self._latencies_s) if self._latencies_s else np.zeros(1)
+        latencies_s = list(self._latencies_s.copy()) or [0.0]  # a copy: the loop goes on adding to it
         median_s, p99_s = np.percentile(latencies_s, (50, 99))
         return Health(
             time_s=self.world.time_s,
@@ -244,18 +263,6 @@ class LiveTwin:
             refused=dict(self._refused),
             diverged=tuple(self._diverged),
         )
-
-    def _warm_up(self) -> None:
-        """Everything once before the clock starts: compiled code is loaded, links know the hands."""
-        self._take_requests()  # what hands do when they are switched on
-        self._latencies_s.clear()
-        if self._each_tick is not None:
-            self._each_tick(self.world)
-        self.world.advance(self.world.timestep_s)
-        self._publish_state()
-        if self._skins:
-            warm_up_touch()
-            self._publish_touch(self.world.solid_contacts())
 
     def _keep_telling(self) -> None:
         while not self._stopping.wait(TELL_EVERY_S):
@@ -320,7 +327,7 @@ class LiveTwin:
                 try:
                     self._apply(request)
                 except ThenarError as error:
-                    self._refused[str(error)] += 1
+                    count_reason(self._refused, str(error))
 
     def _apply(self, request: Request) -> None:
         world, hand = self.world, request.hand
@@ -338,6 +345,8 @@ class LiveTwin:
         who.requests += 1
         who.sender, who.at_s = request.sender, now_s
         who.senders[request.sender] = now_s
+        if len(who.senders) > MOST_SENDERS:
+            who.senders = {name: at_s for name, at_s in who.senders.items() if now_s - at_s < 1.0}
 
     def _answer_questions(self) -> None:
         while self._questions:
@@ -355,9 +364,10 @@ class LiveTwin:
     def _keep_feeling(self) -> None:
         """Work out what skins feel beside the physics, which goes on meanwhile."""
         try:
-            while (contacts := self._to_feel.get()) is not None:
-                self._publish_touch(contacts)
-                self._touches += 1
+            while not self._stopping.is_set():
+                with contextlib.suppress(queue.Empty):
+                    self._publish_touch(self._to_feel.get(timeout=0.2))
+                    self._touches += 1
         except BaseException as error:
             self._failure = error
             self._stopping.set()
@@ -368,11 +378,28 @@ class LiveTwin:
             link.publish_touch(frames)
 
 
-def _go_first() -> None:
-    """Ask the system to run this process before others; without the right to, the twin is late a little more often.
+def warm_up(world: World) -> None:
+    """Load the compiled code of everything a running twin does, so that nothing is late the first time it happens."""
+    for hand in world.hand_names:
+        world.command(hand, HandCommand.closing(np.nan))  # asks nothing
+    world.advance(world.timestep_s)
+    skins = [hand for hand in world.hand_names if world.hand(hand).pads]
+    if skins:
+        warm_up_touch()
+    for hand in skins:
+        world.skin(hand)
+
+
+def _set_nice(nice: int) -> int | None:
+    """Ask the system to run this process before others, or as before; what it was, None without the right to.
 
     All its threads: one that holds the interpreter while others keep it waiting would hold up the physics.
     """
-    with contextlib.suppress(PermissionError, ProcessLookupError):
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
         for thread in os.listdir("/proc/self/task"):
-            os.setpriority(os.PRIO_PROCESS, int(thread), NICE)
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+    except PermissionError:  # then the twin is late a little more often
+        return None
+    return before

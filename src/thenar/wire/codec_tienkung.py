@@ -29,31 +29,62 @@ FULL_CURRENT_MA = 1000.0
 MOST_NAMES = 64
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-JOINT_STATE_HASH = "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
+TYPES = {
+    "builtin_interfaces/msg/Time": {"sec": "int32", "nanosec": "uint32"},
+    "std_msgs/msg/Header": {"stamp": "builtin_interfaces/msg/Time", "frame_id": "string"},
+    JOINT_STATE: {
+        "header": "std_msgs/msg/Header",
+        "name": "string[]",
+        "position": "float64[]",
+        "velocity": "float64[]",
+        "effort": "float64[]",
+    },
+}
+"""Fields of the message types."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceType:
-    """A service of ``bodyctrl_msgs`` and how long the body of its request is."""
+    """A service of ``bodyctrl_msgs``."""
 
     name: str
     """In the path, such as ``set_force``."""
     type_name: str
+    request: dict[str, str]
+    """Fields of the request."""
+    response: dict[str, str]
+    """Fields of the response."""
     request_bytes: int | None
-    """None: as long as its names."""
+    """Length of a request's body; None: as long as its names."""
 
+
+def _service(name: str, request: dict[str, str], response: dict[str, str], request_bytes: int | None) -> ServiceType:
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    return ServiceType(
+        name=name,
+        type_name=f"bodyctrl_msgs/srv/{camel}",
+        request=request,
+        response=response,
+        request_bytes=request_bytes,
+    )
+
+
+def _six(stem: str) -> dict[str, str]:
+    return {f"{stem}{n}_ratio": "float32" for n in range(len(MOTORS))}
+
+
+_NOTHING = {"structure_needs_at_least_one_member": "uint8"}  # an empty request of ROS 2 is one byte long
 
 SERVICES = (
-    ServiceType(name="set_angle_flexible", type_name="bodyctrl_msgs/srv/SetAngleFlexible", request_bytes=None),
-    ServiceType(name="set_angle", type_name="bodyctrl_msgs/srv/SetAngle", request_bytes=24),
-    ServiceType(name="set_force", type_name="bodyctrl_msgs/srv/SetForce", request_bytes=24),
-    ServiceType(name="set_speed", type_name="bodyctrl_msgs/srv/SetSpeed", request_bytes=24),
-    # An empty request of ROS 2 is one byte long.
-    ServiceType(name="set_clear_error", type_name="bodyctrl_msgs/srv/SetClearError", request_bytes=1),
-    ServiceType(name="get_angle_act", type_name="bodyctrl_msgs/srv/GetAngleAct", request_bytes=1),
-    ServiceType(name="get_force_act", type_name="bodyctrl_msgs/srv/GetForceAct", request_bytes=1),
-    ServiceType(name="get_error", type_name="bodyctrl_msgs/srv/GetError", request_bytes=1),
-    ServiceType(name="get_status", type_name="bodyctrl_msgs/srv/GetStatus", request_bytes=1),
+    _service("set_angle_flexible", {"name": "string[]", "angle_ratio": "float32[]"}, {"angle_accepted": "bool"}, None),
+    _service("set_angle", _six("angle"), {"angle_accepted": "bool"}, 24),
+    _service("set_force", _six("force"), {"force_accepted": "bool"}, 24),
+    _service("set_speed", _six("speed"), {"speed_accepted": "bool"}, 24),
+    _service("set_clear_error", _NOTHING, {"setclear_error_accepted": "bool"}, 1),
+    _service("get_angle_act", _NOTHING, {"curangle_ratio": "float32[6]"}, 1),
+    _service("get_force_act", _NOTHING, {"curforce_ratio": "float32[6]"}, 1),
+    _service("get_error", _NOTHING, {"errorvalue": "uint32[6]"}, 1),
+    _service("get_status", _NOTHING, {"statusvalue": "uint32[6]"}, 1),
 )
 
 

@@ -11,7 +11,7 @@ from thenar.signals import BodyReport, BodyRequest
 from thenar.wire import codec_aurora
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_aurora import COMMANDS, REPORTS, Names
-from thenar.wire.inbox import LONGEST, TWIN_NAME, LinkHealth, PeerHealth
+from thenar.wire.inbox import LONGEST, TWIN_NAME, LinkHealth, PeerHealth, count_reason
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
 DOMAIN = 123
@@ -103,10 +103,10 @@ class AuroraNode:
                 topic, sample.body, sender=self._name_of(sample.identity.guid[:12]), arrived_s=time.perf_counter()
             )
         except BadMessage as error:
-            self.refused[f"{topic}: {error}"] += 1
+            count_reason(self.refused, f"{topic}: {error}")
             return
         if len(self._waiting) == LONGEST:
-            self.refused["more requests than can be looked at"] += 1
+            count_reason(self.refused, "more requests than can be looked at")
         self._waiting.append(request)
 
     def _name_of(self, prefix: bytes) -> str:
@@ -122,7 +122,7 @@ class AuroraNode:
         whole, _ = codec_aurora.policy_request(body)
         if whole not in self._policies:
             there = ", ".join(map(str, sorted(self._policies))) or "none"
-            self.refused[f"policy {whole} does not exist"] += 1
+            count_reason(self.refused, f"policy {whole} does not exist")
             return codec_aurora.policy_reply(False, f"no policy {whole}; there are: {there}")
         self.policy = whole
         return codec_aurora.policy_reply(True)

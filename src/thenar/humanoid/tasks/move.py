@@ -88,7 +88,7 @@ class MoveTask(Task):
             try:
                 self._ways.update(self._plan(data, move))
             except BadCommand as error:
-                data.board.refused[str(error)] += 1
+                data.board.refuse(str(error))
         for group, ways in list(self._ways.items()):
             position, velocity = ways[0].at(data.stamp_s)
             data.hardware_data.set_control_group_pos_cmd(group, position, velocity)
