@@ -1,5 +1,9 @@
 """A humanoid that stands, is pushed, obeys its states and nobody else, and whose feet tell what they carry."""
 
+import json
+import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -24,6 +28,7 @@ from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 from thenar.twin.body import BodyTwin
 from thenar.twin.body_world import BodyWorld
+from thenar.wire.survey import local_domains
 
 NOTHING = np.zeros(0)
 PUSHES = {"front": (-50.0, 0.0, 0.0), "back": (50.0, 0.0, 0.0), "left": (0.0, -50.0, 0.0), "right": (0.0, 50.0, 0.0)}
@@ -298,6 +303,26 @@ def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
     assert upright(twin)
 
 
+def test_in_user_cmd_every_joint_is_the_client_s_and_the_gantry_stays():
+    twin = BodyTwin(BodyWorld())
+    twin.controller.ask(request(whole_body_state=WholeBody.JointStand))
+    twin.advance(2.2)
+    twin.controller.ask(request(whole_body_state=WholeBody.UserCmd))
+    twin.advance(0.1)
+    leg = np.array([-0.5, 0.0, 0.0, 0.9, -0.4, 0.0])
+    twin.controller.ask(
+        request(
+            groups=(group("left_leg", leg),),
+            gains=(GroupGains(group="left_leg", kp_nm_rad=np.full(6, 300.0), kd_nms_rad=np.full(6, 15.0)),),
+        )
+    )
+    twin.advance(1.5)
+    assert twin.body.hangs
+    assert not twin.body.robot.board.refused
+    np.testing.assert_allclose(twin.body.robot.hardware_data.state.q[:6], leg, atol=0.08)
+    assert twin.body.robot.board.gains("left_leg")[0].tolist() == [300.0] * 6
+
+
 def test_a_watchdog_can_end_in_the_security_state():
     body = BodyWorld()
     controller = BodyController(body.robot, watchdogs={CLIENT: Watchdog(quiet_s=0.1, security_s=0.3)})
@@ -458,6 +483,57 @@ def test_a_configuration_in_the_vendor_s_shape():
 def test_configurations_that_are_off_say_what_is_wrong(text: str, why: str):
     with pytest.raises(BadFile, match=why):
         parse_config(text, Path("x.yaml"))
+
+
+@pytest.mark.timing
+def test_an_update_costs_little_more_than_pinocchio_s_bare_calls():
+    from thenar.humanoid.bench import measure_updates
+
+    full, subset = measure_updates()
+    assert full.over_bare <= 2.5
+    assert full.over_plain is not None
+    assert full.over_plain <= 0.25
+    assert subset.over_bare <= 1.5
+
+
+@pytest.mark.timing
+def test_six_tasks_at_400_hz_are_in_time():
+    from thenar.twin.body_bench import soak_body
+
+    result = soak_body(10.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains())))
+    assert result.late_percent < 0.1
+    assert result.stands
+
+
+def test_without_pinocchio_the_reader_is_told_what_to_install():
+    program = "import sys; sys.modules['pinocchio'] = None; import thenar.humanoid; thenar.humanoid.RobotData()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "RobotData needs the package pin: pip install 'thenar[humanoid]'" in done.stderr
+
+
+def test_body_run_and_print_from_the_command_line():
+    domain = str(random.choice(sorted(set(range(20, 90)) - local_domains())))
+    thenar = [sys.executable, "-m", "thenar.cli", "body"]
+    running = subprocess.Popen(
+        [*thenar, "run", "--domain", domain, "--state", "2", "--duration", "60", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    shown = subprocess.run(
+        [*thenar, "print", "--domain", domain, "--json"], capture_output=True, text=True, check=False, timeout=60
+    )
+    for _ in range(5):  # the robot takes a moment to appear
+        if shown.returncode == 0:
+            break
+        shown = subprocess.run(
+            [*thenar, "print", "--domain", domain, "--json"], capture_output=True, text=True, check=False, timeout=60
+        )
+    running.terminate()
+    out, _ = running.communicate(timeout=20)
+    told = json.loads(shown.stdout)
+    assert told["fsm_state.whole_body"] == 2
+    assert np.shape(told["kindyn_data.M"]) == (35, 35)
+    assert json.loads(out)["ticks"] > 100
 
 
 def test_a_body_is_the_same_when_it_is_run_again():

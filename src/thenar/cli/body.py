@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar.cli.show import console, make_table, print_json
-from thenar.errors import BadValue
+from thenar.errors import BadCommand, BadValue
 
 if TYPE_CHECKING:
     from thenar.twin.serve_body import LiveBody
@@ -91,9 +91,13 @@ class Body:
             ros=self.ros,
             joystick=operator,
         )
+        if self.state is not None:
+            try:
+                twin.body.controller.change(self.state)
+            except BadCommand:
+                twin.stop()
+                raise
         with twin, _keys_at_once(self.joystick == "keyboard"):
-            if self.state is not None:
-                twin.ask(lambda _: twin.body.controller.change(self.state or 0))
             if self.json:
                 while twin.running and not stop.is_set() and time.perf_counter() < until_s:
                     stop.wait(min(0.5, max(0.0, until_s - time.perf_counter())))

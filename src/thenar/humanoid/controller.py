@@ -16,7 +16,6 @@ from thenar.errors import BadCommand, BadValue, ThenarError
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.contact import ContactEstimator
 from thenar.humanoid.fsm import (
-    BALANCED,
     BUTTONS,
     CLIENT,
     HAND_GROUPS,
@@ -119,7 +118,7 @@ class BodyController:
         self._requests: deque[BodyRequest] = deque(maxlen=REQUESTS)
         self._velocity_until_s = 0.0
         self._ready: set[Task] = set()
-        self._quiet = False
+        self._quiet: set[str] = set()
         for running in self._fixed:
             self._prepare(running.task, running.data)
         self._own()
@@ -198,6 +197,11 @@ class BodyController:
         if state == UpperBody.Remote:
             self._hold_for_client(UPPER_BODY_GROUPS)
 
+    @property
+    def balances(self) -> bool:
+        """Whether the legs balance by themselves in this state."""
+        return any(isinstance(running.task, PdStandTask) for running in self._state.running)
+
     def report(self, true_contact_n: np.ndarray | None = None) -> BodyReport:
         """What the robot tells the world."""
         robot = self.robot
@@ -257,8 +261,8 @@ class BodyController:
         contact = self._estimator.step(now)
         self.robot.put(contact_data=contact)
         steady = contact.contact_prob.min() > 0.5 and float(np.abs(now.kindyn_data.Vc).max()) < STEADY_M_S
-        balanced = self.whole in BALANCED or any(isinstance(r.task, PdStandTask) for r in self._state.running)
-        self.stable_level = min(self.stable_level + 1, 120) if steady and balanced else max(self.stable_level - 4, 0)
+        up = steady and self.balances
+        self.stable_level = min(self.stable_level + 1, 120) if up else max(self.stable_level - 4, 0)
 
     def _listen(self, now_s: float) -> None:
         """The operator: buttons change states when they are pressed, the sticks give a velocity."""
@@ -345,12 +349,12 @@ class BodyController:
                 continue
             if age_s > watchdog.security_s and self.whole != WholeBody.SecurityProtection:
                 self._secure(f"{source} has been silent for {age_s:.1f} s")
-            elif age_s > watchdog.quiet_s and not self._quiet:
+            elif age_s > watchdog.quiet_s and source not in self._quiet:
                 for group in mine:
                     board.still(group)
-                self._quiet = True
+                self._quiet.add(source)
             elif age_s <= watchdog.quiet_s:
-                self._quiet = False
+                self._quiet.discard(source)
 
     def _secure(self, why: str) -> None:
         logger.error("security: %s", why)
@@ -396,7 +400,8 @@ class BodyController:
     def _leave(self, state: _State) -> None:
         for running in state.running:
             try:
-                running.task.exit(running.data)
+                if not running.task.exit(running.data):
+                    logger.warning("task %s says it did not end", running.task.name)
             except Exception:
                 logger.exception("task %s failed to end", running.task.name)
         state.running = []

@@ -58,8 +58,6 @@ class MotorMode(enum.IntEnum):
 
 
 USER_CONTROLLERS = tuple(state for state in WholeBody if state.name.startswith("UserController_"))
-BALANCED = (WholeBody.PdStand, WholeBody.UpperBodyUserCmd)
-"""States in which the legs balance by themselves."""
 HUNG = (WholeBody.Default, WholeBody.JointStand)
 """States in which a real robot hangs from its gantry."""
 

@@ -39,7 +39,7 @@ class Task:
         """Do the work of one period."""
 
     def exit(self, data: RobotData) -> bool:
-        """End. False: not yet; it is asked again at the next tick."""
+        """End. False is logged; the state is left all the same."""
         return True
 
 

@@ -65,7 +65,9 @@ class BodyTwin:
             for request in self.link.receive():
                 controller.ask(request)
         body.drive(controller.tick())
-        body.hang(controller.whole in HUNG)
+        # On the gantry until something balances, and off it until it is put back: who falls, falls.
+        if controller.whole in HUNG or controller.balances:
+            body.hang(controller.whole in HUNG)
         for hand in body.scales:
             command = body.robot.board.read_hand(hand)
             if command is not None:

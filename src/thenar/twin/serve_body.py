@@ -6,7 +6,7 @@ from pathlib import Path
 
 from thenar.humanoid.config import BodyConfig, load_config
 from thenar.humanoid.controller import BodyController
-from thenar.humanoid.joystick import Joystick
+from thenar.humanoid.joystick import Gamepad, Joystick
 from thenar.twin.body import BodyTwin
 from thenar.twin.body_world import BodyWorld
 from thenar.twin.live import LiveTwin
@@ -50,9 +50,11 @@ def serve_body(
         domain: DDS domain, in place of the configuration's.
         ros: Whether names are spelled as ROS 2 does.
         network: False keeps it to itself.
-        joystick: The operator.
+        joystick: The operator; a configuration with ``UseJoyStick`` has a gamepad when nobody else is named.
     """
     chosen = config if isinstance(config, BodyConfig) else load_config(config)
+    if joystick is None and chosen.use_joystick:
+        joystick = Gamepad()
     world = BodyWorld(hands=chosen.hands)
     controller = BodyController(world.robot, states=chosen.states, joystick=joystick)
     node = None
