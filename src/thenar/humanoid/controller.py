@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from thenar.humanoid.task import Running, Task
 from thenar.humanoid.tasks.examples import ActTask
 from thenar.humanoid.tasks.move import Move, MoveTask
 from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release
-from thenar.signals import BodyReport, BodyRequest, GroupReport, MoveRequest
+from thenar.signals import BodyReport, BodyRequest, GroupCommand, GroupGains, GroupReport, MoveRequest
 
 logger = logging.getLogger(__name__)
 
@@ -274,37 +275,39 @@ class BodyController:
             if wish.buttons != self._pressed:
                 self._pressed = wish.buttons
                 if wish.buttons in BUTTONS:
-                    self._try(lambda: self.change(BUTTONS[wish.buttons]))
+                    self._try(partial(self.change, BUTTONS[wish.buttons]))
         if self._velocity_until_s and now_s >= self._velocity_until_s:
             self._velocity_until_s = 0.0
             self.robot.put(vel_cmd=np.zeros(3))
 
     def _grant(self, request: BodyRequest) -> None:
-        robot = self.robot.seen_by(CLIENT)
+        """Do what is asked, one thing after the other; what is refused does not keep the rest from being done."""
+        acts: list[Callable[[], None]] = []
         if request.whole_body_state is not None:
-            self._try(lambda: self.change(request.whole_body_state or 0))
+            acts.append(partial(self.change, request.whole_body_state))
         if request.upper_body_state is not None:
-            self._try(lambda: self.change_upper(request.upper_body_state or 0))
+            acts.append(partial(self.change_upper, request.upper_body_state))
         if request.velocity_source is not None:
-            self._try(lambda: self._set_source(request.velocity_source or 0))
+            acts.append(partial(self._set_source, request.velocity_source))
         if request.velocity is not None:
-            self._try(lambda: self._set_velocity(*request.velocity))  # type: ignore[misc]
+            acts.append(partial(self._set_velocity, *request.velocity))
         if request.stand_pose is not None:
-            self._try(lambda: self._set_stand_pose(request.stand_pose))
-        for command in request.groups:
-            if command.group in HAND_GROUPS:
-                self._try(lambda c=command: robot.board.command_hand(CLIENT, c.group, c.position, c.velocity, c.effort))
-            else:
-                velocity, effort = command.velocity, command.effort
-                self._try(
-                    lambda c=command, v=velocity, e=effort: robot.board.command(
-                        CLIENT, c.group, c.position, v if v.size else None, e if e.size else None
-                    )
-                )
-        for gains in request.gains:
-            self._try(lambda g=gains: self._set_gains(g.group, g.kp_nm_rad, g.kd_nms_rad))
+            acts.append(partial(self._set_stand_pose, request.stand_pose))
+        acts += [partial(self._command_group, command) for command in request.groups]
+        acts += [partial(self._set_gains, gains) for gains in request.gains]
         if request.move is not None:
-            self._try(lambda: self._begin_move(request.move))  # type: ignore[arg-type]
+            acts.append(partial(self._begin_move, request.move))
+        for act in acts:
+            self._try(act)
+
+    def _command_group(self, command: GroupCommand) -> None:
+        board = self.robot.board
+        if command.group in HAND_GROUPS:
+            board.command_hand(CLIENT, command.group, command.position, command.velocity, command.effort)
+            return
+        velocity = command.velocity if command.velocity.size else None
+        effort = command.effort if command.effort.size else None
+        board.command(CLIENT, command.group, command.position, velocity, effort)
 
     def _set_source(self, wanted: int) -> None:
         self.velocity_source = check_source(wanted)
@@ -320,16 +323,22 @@ class BodyController:
         self.robot.put(vel_cmd=wanted)
         self._velocity_until_s = self.robot.stamp_s + duration_s
 
-    def _set_stand_pose(self, pose: tuple[float, float, float] | None) -> None:
+    def _set_stand_pose(self, pose: tuple[float, float, float]) -> None:
         wanted = np.array(pose)
         lower, upper = np.array(POSE_LOWER), np.array(POSE_UPPER)
         if not np.all(np.isfinite(wanted)) or np.any((wanted < lower) | (wanted > upper)):
             raise BadCommand(f"stand pose {wanted.tolist()}; wanted {lower.tolist()} to {upper.tolist()}")
         self.robot.put(stand_pose_cmd=wanted)
 
-    def _set_gains(self, group: str, kp: np.ndarray, kd: np.ndarray) -> None:
-        now_kp, now_kd = self.robot.board.gains(group)
-        self.robot.board.set_gains(CLIENT, group, kp if kp.size else now_kp, kd if kd.size else now_kd)
+    def _set_gains(self, gains: GroupGains) -> None:
+        board = self.robot.board
+        kp, kd = board.gains(gains.group)
+        board.set_gains(
+            CLIENT,
+            gains.group,
+            gains.kp_nm_rad if gains.kp_nm_rad.size else kp,
+            gains.kd_nms_rad if gains.kd_nms_rad.size else kd,
+        )
 
     def _begin_move(self, move: MoveRequest) -> None:
         if self.upper != UpperBody.MoveCmd:
@@ -419,7 +428,7 @@ class BodyController:
             )
         )
 
-    def _try(self, act) -> None:
+    def _try(self, act: Callable[[], None]) -> None:
         """Do what was asked; a refusal is counted by its reason, and the loop goes on."""
         counted = self.robot.board.refused.total()
         try:

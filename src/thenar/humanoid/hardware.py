@@ -67,7 +67,7 @@ class HandCommandPvc:
 class CommandBoard:
     """The newest command of every joint and hand, who may write it, and who did."""
 
-    def __init__(self, body: BodySpec, hands: Mapping[str, HandPort] = {}):
+    def __init__(self, body: BodySpec, hands: Mapping[str, HandPort]):
         self.body = body
         self.hands = dict(hands)
         self.now_s = 0.0
