@@ -145,6 +145,24 @@ def test_stand_poses_are_taken(pose):
     assert twin.controller.stable_level > 10
 
 
+def test_a_pose_asked_for_while_an_arm_comes_back_does_not_make_it_jump():
+    twin = standing()
+    controller, robot = twin.controller, twin.body.robot
+    controller.change_upper(UpperBody.Remote)
+    controller.ask(request(groups=(group("left_manipulator", [-1.2, 0.3, 0.0, -1.0, 0.0, 0.0, 0.0]),)))
+    twin.advance(1.5)
+    controller.change_upper(UpperBody.Default)
+    controller.ask(request(stand_pose=(-0.1, 0.0, 0.1)))
+    place, before, biggest = GR2.group_slice("whole_body"), robot.board.read().position_rad, 0.0
+    for _ in range(1200):
+        twin.advance(twin.body.world.timestep_s)
+        now = robot.board.read().position_rad
+        biggest, before = max(biggest, np.abs(now - before)[place].max()), now
+    assert biggest < 0.03
+    np.testing.assert_allclose(robot.hardware_data.state.q[GR2.group_slice("left_manipulator")], np.zeros(7), atol=0.06)
+    assert upright(twin)
+
+
 def test_postures_keep_feet_and_centre_of_mass():
     robot = RobotData()
     for pose in ((0.0, 0.0, 0.0), (-0.15, 0.1, -0.2)):

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from thenar import hands as hands
+    from thenar import humanoid as humanoid
     from thenar.errors import ThenarError as ThenarError
     from thenar.hands.spec import HandSpec as HandSpec
     from thenar.signals import Closing as Closing
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # What `thenar.X` is and where it lives; imported on first use, so that `import thenar` costs nothing.
 _EXPORTS = {
     "hands": "thenar.hands",
+    "humanoid": "thenar.humanoid",
     "scenes": "thenar.sim.scenes",
     "ThenarError": "thenar.errors",
     "HandSpec": "thenar.hands.spec",

@@ -51,8 +51,7 @@ class PdStandTask(Task):
         self._pose = np.zeros(3)
         self._posture = solve_posture(data, self._pose)
         self._gains = data.body.gains["user_cmd"]
-        start = within_limits(data, data.hardware_data.state.q)
-        self._way = Glide(start_rad=start, goal_rad=self._posture.q_rad, start_s=data.stamp_s, duration_s=RISE_S)
+        self._lead_in(data, data.hardware_data.state.q - self._posture.q_rad)
         self._held: tuple[str, ...] = ()
         self._last_s = data.stamp_s
         return True
@@ -71,11 +70,12 @@ class PdStandTask(Task):
         goal = 0.5 * (left.p + right.p) + over
         torque = stand_torques(now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance)
         torque = np.clip(torque, -self._effort, self._effort)
-        position, velocity = self._way.at(now.stamp_s)
-        hardware = data.hardware_data
         mine = tuple(group for group in self._groups if data.board.owner[group] in ("", data.source))
         if mine != self._held:
             self._take(data, mine)
+        away, velocity = self._away.at(now.stamp_s)
+        position = within_limits(data, self._posture.q_rad + away)
+        hardware = data.hardware_data
         for group in ("whole_body",) if mine == self._groups else mine:
             place = data.body.group_slice(group)
             hardware.set_control_group_pos_cmd(group, position[place], velocity[place], torque[place])
@@ -87,23 +87,25 @@ class PdStandTask(Task):
         if step.any():
             self._pose = self._pose + step
             self._posture = solve_posture(data, self._pose, self._posture.q_rad, steps=POSE_STEPS)
-            q = self._posture.q_rad
-            self._way = Glide(start_rad=q, goal_rad=q, start_s=data.stamp_s, duration_s=1.0)
 
     def _take(self, data: RobotData, mine: tuple[str, ...]) -> None:
         """Set the gains of groups that have just come to this task, and lead them back from where they are."""
         if self._held:
-            start = self._way.at(data.stamp_s)[0]
+            away = self._away.at(data.stamp_s)[0]
             for group in set(mine) - set(self._held):
                 place = data.body.group_slice(group)
-                start[place] = within_limits(data, data.hardware_data.state.q)[place]
-            goal = self._way.goal_rad
-            self._way = Glide(start_rad=start, goal_rad=goal, start_s=data.stamp_s, duration_s=RISE_S)
+                away[place] = (data.hardware_data.state.q - self._posture.q_rad)[place]
+            self._lead_in(data, away)
         for group in mine:
             place = data.body.group_slice(group)
             kp, kd = self._gains.kp_nm_rad[place], self._gains.kd_nms_rad[place]
             data.hardware_data.set_control_group_pd_mode_pd(group, kp, kd)
         self._held = mine
+
+    def _lead_in(self, data: RobotData, away_rad: FloatArray) -> None:
+        """From here on the joints come to the posture from this far away, so that nothing jumps whatever it becomes."""
+        still = np.zeros_like(away_rad)
+        self._away = Glide(start_rad=away_rad, goal_rad=still, start_s=data.stamp_s, duration_s=RISE_S)
 
 
 class SecurityTask(Task):
