@@ -173,6 +173,7 @@ def _finger_arrays(fingers: tuple[Finger, ...]) -> dict[str, np.ndarray]:
         "tip_node": np.array([finger.nodes[-1] for finger in fingers], dtype=np.int64),
         "pad_joint": np.array([finger.marks[-1].joint for finger in fingers], dtype=np.int64),
         "pad_m": np.array([finger.pad_m for finger in fingers]),
+        "pad_normal": np.array([finger.palmar for finger in fingers]),
     }
 
 

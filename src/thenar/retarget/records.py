@@ -64,6 +64,7 @@ HAND = np.dtype(
         ("tip_node", I, FINGERS),
         ("pad_joint", I, FINGERS),
         ("pad_m", F, (FINGERS, 3)),
+        ("pad_normal", F, (FINGERS, 3)),  # out of the pad
         ("core_joint", I, PARTS),  # joint that carries a colliding part; -1 stands still
         ("core_first", I, PARTS),
         ("core_count", I, PARTS),
@@ -119,8 +120,9 @@ WORK = np.dtype(
         ("moved", F, PARTS),
         ("reach", F, PARTS),
         ("blend", F, FINGERS),
+        ("calm", F, VARIABLES),
         ("pull", F, FINGERS),
-        ("apart", F, (FINGERS, 3)),
+        ("apart", F, FINGERS),
         ("pad", F, (FINGERS, 3)),
         ("on_a", F, 3),
         ("on_b", F, 3),
@@ -169,6 +171,8 @@ class Tuning(NamedTuple):
     pad_weight: float
     pad_stiffness: float
     slide_weight: float
+    pinch_damping: float
+    """Extra damping of the variables of a pinch, as a multiple."""
     contact: float
     """1 keeps parts apart, 0 does not know them."""
     clearance_m: float

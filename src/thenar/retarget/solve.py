@@ -118,10 +118,22 @@ def _find_pinches(hand, tuning, node, blend, pull, apart):
         blend[f] = tuning.pinch * share * share * (3.0 - 2.0 * share)
         # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
         pull[f] = min(tuning.pinch_weight, tuning.pinch_stiffness * blend[f] / max(1e-6, 1.0 - blend[f]))
-        left = max(0.0, gap - tuning.touch_m) / max(gap, 1e-6)
-        turn = hand.finger_R[f]
-        for a in range(3):
-            apart[f, a] = left * (turn[a, 0] * dx + turn[a, 1] * dy + turn[a, 2] * dz)
+        apart[f] = max(0.0, gap - tuning.touch_m)
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def _calm_pinches(hand, blend, calm):
+    """How much each variable takes part in a pinch: a pinch magnifies the person's tremor, so it is damped."""
+    for i in range(hand.variables):
+        calm[i] = 0.0
+    for f in range(1, hand.fingers):
+        if blend[f] == 0.0:
+            continue
+        for end in (0, f):
+            joint = hand.pad_joint[end]
+            for m in range(hand.chain_length[joint]):
+                i = hand.variable[hand.chain[joint, m]]
+                calm[i] = max(calm[i], blend[f])
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -236,7 +248,10 @@ def _smallest(weight, low, high):
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def _add_pads(hand, tuning, w, v):
-    """Draw the pads of thumb and finger to each other, as far apart as the person's tips are beyond touching."""
+    """Draw the thumb's pad to the front of the finger's pad, as far before it as the person's tips are not yet touching.
+
+    The person's own direction would do, but gloves see a thumb beside or behind the finger it touches.
+    """
     any_pinch = False
     for f in range(1, hand.fingers):
         any_pinch = any_pinch or w.blend[f] > 0.0
@@ -248,13 +263,17 @@ def _add_pads(hand, tuning, w, v):
         if w.blend[f] == 0.0:
             continue
         weight = min(tuning.pad_weight, tuning.pad_stiffness * w.blend[f] / max(1e-6, 1.0 - w.blend[f]))
-        for a in range(3):
+        # Seen from the finger: turning it moves the thumb's pad in its frame as much as moving the thumb does.
+        joint = hand.pad_joint[f]
+        for c in range(3):
             _clear(w.dense, v)
-            _clear(w.normal, 3)
-            w.normal[a] = 1.0
+            error = -w.apart[f] * hand.pad_normal[f, c]
+            for a in range(3):
+                w.normal[a] = w.R[joint, a, c]
+                error += w.normal[a] * (w.pad[0, a] - w.pad[f, a])
             add_speed(hand, hand.pad_joint[0], w.pad[0], w.normal, 1.0, w.pos, w.axis, w.dense)
-            add_speed(hand, hand.pad_joint[f], w.pad[f], w.normal, -1.0, w.pos, w.axis, w.dense)
-            _add_square(w.H, w.g, w.dense, weight, w.pad[0, a] - w.pad[f, a] - w.apart[f, a], v)
+            add_speed(hand, joint, w.pad[0], w.normal, -1.0, w.pos, w.axis, w.dense)
+            _add_square(w.H, w.g, w.dense, weight, error, v)
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -343,6 +362,7 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
     _smooth(tuning, state, node_m, step_s, w.node)
     _aim(hand, targets, w.node, w.target)
     _find_pinches(hand, tuning, w.node, w.blend, w.pull, w.apart)
+    _calm_pinches(hand, w.blend, w.calm)
     _frame_box(hand, tuning, state, step_s, w.lower, w.upper)
     for i in range(v):
         w.angle[i] = min(w.upper[i], max(w.lower[i], state.angle_rad[i]))
@@ -367,7 +387,7 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
         _add_points(hand, tuning, targets, w, v)
         for i in range(v):
             prior = tuning.posture * hand.posture[i] + tuning.twist * hand.twist[i]
-            w.H[i, i] += tuning.damping * state.restless[i] + prior
+            w.H[i, i] += tuning.damping * state.restless[i] * (1.0 + tuning.pinch_damping * w.calm[i]) + prior
             w.g[i] += prior * w.angle[i]
             w.step_lower[i] = max(w.lower[i] - w.angle[i], -tuning.trust_rad)
             w.step_upper[i] = min(w.upper[i] - w.angle[i], tuning.trust_rad)
