@@ -19,9 +19,10 @@ from thenar.retarget.records import HAND, PAIRS, WORK, as_record
 from thenar.retarget.tree import Tree, build_tree
 from thenar.signals import FloatArray
 
-# Pairs of parts that stay farther apart than this in every sampled posture are left out; a pinch is offered where
-# thumb and finger come this near.
-NEAR_M, PINCH_REACH_M = 0.012, 0.015
+# Pairs of parts that stay farther apart than this in every sampled posture are left out.
+NEAR_M, POSTURES = 0.012, 4000
+# A pinch is a touch: fingers that the thumb cannot touch, tried harder, have none.
+TOUCH_M, PINCH_POSTURES = 0.002, 40000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -221,26 +222,19 @@ def _with_pairs(
         ends = {cores[a].link, cores[b].link}
         if links[0] in ends and len(ends & set(links[1:])) == 1:
             pinch[row] = links.index((ends & set(links[1:])).pop())
-    # Tried in batches: far more pairs are possible than ever come near.
-    nearest_m = np.concatenate(
-        [
-            nearest_approach(
-                as_record(HAND, {**values, "pair": some, "pairs": len(some)}),
-                values["lower_rad"],
-                values["upper_rad"],
-                len(some),
-            )
-            for some in np.split(pairs, range(PAIRS, len(pairs), PAIRS))
-        ]
-    )
+    def nearest_m(some: NDArray[np.int64], postures: int) -> FloatArray:
+        # In batches, because far more pairs are possible than ever come near.
+        batches = np.split(some, range(PAIRS, len(some), PAIRS))
+        records = [as_record(HAND, {**values, "pair": batch, "pairs": len(batch)}) for batch in batches]
+        limits = values["lower_rad"], values["upper_rad"]
+        return np.concatenate([nearest_approach(record, *limits, postures=postures) for record in records])
+
+    near = nearest_m(pairs, POSTURES) < NEAR_M
     # Two fingertips of a thumb and a finger may have several parts: the nearest of them is the one that pinches.
     for finger in range(1, len(fingers)):
         rows = np.flatnonzero(pinch == finger)
-        if len(rows):
-            best = rows[np.argmin(nearest_m[rows])]
-            pinch[rows] = 0
-            pinch[best] = finger if nearest_m[best] < PINCH_REACH_M else 0
-    keep = nearest_m < NEAR_M
-    return as_record(
-        HAND, {**values, "pair": pairs[keep], "pair_finger": pinch[keep], "pairs": np.count_nonzero(keep)}
-    )
+        touch_m = nearest_m(pairs[rows], PINCH_POSTURES)
+        pinch[rows] = 0
+        if len(rows) and touch_m.min() < TOUCH_M:
+            pinch[rows[np.argmin(touch_m)]] = finger
+    return as_record(HAND, {**values, "pair": pairs[near], "pair_finger": pinch[near], "pairs": np.count_nonzero(near)})

@@ -11,18 +11,19 @@ from thenar.retarget.kinematics import FAST, forward, place
 from thenar.retarget.records import WORK
 from thenar.signals import FloatArray
 
-POSTURES = 4000
-ENOUGH_M = 0.002
+ENOUGH_M = 0.0015
 
 
-def nearest_approach(hands: NDArray[np.void], lower_rad: FloatArray, upper_rad: FloatArray, pairs: int) -> FloatArray:
-    """Smallest distance of each pair over random postures within the limits, or 2 mm where it is less [m]."""
+def nearest_approach(
+    hands: NDArray[np.void], lower_rad: FloatArray, upper_rad: FloatArray, *, postures: int
+) -> FloatArray:
+    """Smallest distance of each pair over random postures within the limits; below 1.5 mm nobody looks closer [m]."""
     rng = np.random.default_rng(0)
-    share = rng.random((POSTURES, len(lower_rad)))
+    share = rng.random((postures, len(lower_rad)))
     # A third of the postures has half of its joints at an end: there the farthest reaches are.
-    ends = (np.arange(POSTURES) % 3 == 1)[:, None] & (rng.random(share.shape) < 0.5)
+    ends = (np.arange(postures) % 3 == 1)[:, None] & (rng.random(share.shape) < 0.5)
     share = np.where(ends, np.round(share), share)
-    nearest_m = np.full(pairs, 1.0)
+    nearest_m = np.full(int(hands["pairs"][0]), 1.0)
     _try_postures(hands, np.zeros(1, WORK), lower_rad + share * (upper_rad - lower_rad), nearest_m)
     return nearest_m
 
