@@ -28,6 +28,13 @@ def nearest_approach(
     return nearest_m
 
 
+def tightest_m(hands: NDArray[np.void], variable_rad: FloatArray) -> float:
+    """Smallest distance of any two parts in one posture [m]."""
+    nearest_m = np.full(int(hands["pairs"][0]), 1.0)
+    _try_postures(hands, np.zeros(1, WORK), np.ascontiguousarray(variable_rad)[None], nearest_m)
+    return float(nearest_m.min(initial=1.0))
+
+
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def _try_postures(hands, works, postures, nearest_m):
     hand, w = hands[0], works[0]

@@ -12,6 +12,7 @@ from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model import HandModel, build_model
+from thenar.retarget.near import tightest_m
 from thenar.retarget.records import STATE, TARGETS, TUNING, WORK, Tuning, as_record
 from thenar.retarget.solve import find_targets, solve_frames
 from thenar.signals import FloatArray, GloveFrame, GloveSide, HandCommand
@@ -164,13 +165,33 @@ def fresh_state(model: HandModel) -> NDArray[np.void]:
 def settled_state(
     model: HandModel, tuning: NDArray[np.void], targets: NDArray[np.void], nodes: FloatArray
 ) -> NDArray[np.void]:
-    """The posture a hand comes to rest in when it is shown one frame for long."""
+    """The posture a hand comes to rest in when it is shown one frame for long.
+
+    It is first sought without contact: where parts are apart in that posture it is the best there is. Else the hand
+    comes to it from open, in contact, and may be held up on the way.
+    """
+    alone = tuning.copy()
+    alone["contact"] = alone["pinch"] = 0.0
     state = fresh_state(model)
+    _show(model, alone, targets, state, nodes)
+    if tightest_m(model.record, state["angle_rad"][0]) < 0.0:
+        state = fresh_state(model)
+    state["apart_m"] = -1.0  # nothing is known of distances yet
+    _show(model, tuning, targets, state, nodes)
+    state["velocity_rad_s"] = 0.0
+    return state
+
+
+def _show(
+    model: HandModel,
+    tuning: NDArray[np.void],
+    targets: NDArray[np.void],
+    state: NDArray[np.void],
+    nodes: FloatArray,
+) -> None:
     frames, steps_s = np.repeat(nodes[None], SETTLE_FRAMES, axis=0), np.full(SETTLE_FRAMES, SETTLE_STEP_S)
     out = np.empty((SETTLE_FRAMES, len(model.variables)))
     solve_frames(model.record, tuning, targets, state, np.zeros(1, WORK), frames, steps_s, out)
-    state["velocity_rad_s"] = 0.0
-    return state
 
 
 def aligned_nodes(model: HandModel, finger_m: FloatArray, side: GloveSide, *, mirror: bool) -> FloatArray:

@@ -386,7 +386,8 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
                 w.H[i, j] = 0.0
         _add_points(hand, tuning, targets, w, v)
         for i in range(v):
-            prior = tuning.posture * hand.posture[i] + tuning.twist * hand.twist[i]
+            # A linear map says where a knuckle is; directions do not.
+            prior = tuning.twist * hand.twist[i] + (tuning.posture * hand.posture[i] if targets.linear == 0 else 0.0)
             w.H[i, i] += tuning.damping * state.restless[i] * (1.0 + tuning.pinch_damping * w.calm[i]) + prior
             w.g[i] += prior * w.angle[i]
             w.step_lower[i] = max(w.lower[i] - w.angle[i], -tuning.trust_rad)
