@@ -34,7 +34,7 @@ lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=
 	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
 
 clean:  ## Remove what the other targets made
-	rm -rf .venv dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # A new lock means a new environment, so that nothing outlives the lock that asked for it.

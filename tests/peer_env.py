@@ -1,9 +1,6 @@
-"""Programs of other people to test against, each in an environment of its own, made once and kept."""
-
-from __future__ import annotations
+"""Environments for the programs the tests talk to: each gets its own, made once and kept under .cache/peers."""
 
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -12,28 +9,41 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".cache" / "peers"
 PEERS = Path(__file__).parent / "peers"
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "peers"
+
+_unavailable: dict[str, str] = {}
+"""Why an environment could not be made; without a network every try would take its time."""
 
 
 def peer_python(name: str, *requirements: str) -> Path:
-    """The interpreter of an environment with these packages; skips the test where they cannot be had."""
-    key = hashlib.sha256(" ".join((sys.version, *requirements)).encode()).hexdigest()[:12]
-    home = CACHE / f"{name}-{key}"
-    python = home / "bin" / "python"
+    """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
+
+    The test is skipped, with the reason, where the packages cannot be installed.
+
+    Args:
+        name: Name of the environment.
+        requirements: What pip shall install, with versions pinned.
+    """
+    if name in _unavailable:
+        pytest.skip(_unavailable[name])
+    folder = CACHE / name
+    python = folder / "bin" / "python"
+    ready = folder / "ready"
+    wanted = "\n".join([sys.version, *requirements])
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{name}.lock").open("w") as lock:  # one process makes it, the others wait
+    # Test processes may run side by side; the first one builds, the others wait.
+    with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (home / ".ready").exists():
-            shutil.rmtree(home, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
             install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-            done = subprocess.run(install, capture_output=True, text=True)
+            done = subprocess.run(install, capture_output=True, text=True, check=False)
             if done.returncode:
-                shutil.rmtree(home, ignore_errors=True)
-                pytest.skip(f"{', '.join(requirements)} cannot be installed here: {done.stderr.strip()[-300:]}")
-            (home / ".ready").touch()
+                why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                _unavailable[name] = f"{', '.join(requirements)} cannot be installed here: {why}"
+                pytest.skip(_unavailable[name])
+            ready.write_text(wanted, encoding="utf-8")
     return python
 
 
@@ -55,3 +65,22 @@ def compiled_peer(name: str, idl: str, tmp: Path) -> Path:
 def quiet_environment() -> dict[str, str]:
     """The environment without what would lead another interpreter to our packages."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+
+
+def fast2_program() -> Path:
+    """The Fast DDS 2 peer, compiled once."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ for the Fast DDS 2 peer")
+    if not Path("/usr/include/fastdds/dds/domain/DomainParticipant.hpp").exists():
+        pytest.skip("no Fast DDS 2 library: on Debian or Ubuntu run: sudo apt-get install libfastrtps-dev")
+    source, program = PEERS / "fast2_peer.cpp", CACHE / "fast2_peer"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        made = CACHE / f"fast2_peer.{os.getpid()}"
+        command = [compiler, "-std=c++17", str(source), "-o", str(made), "-lfastrtps", "-lfastcdr"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"the Fast DDS 2 peer does not compile here: {done.stderr.strip().splitlines()[0]}")
+        made.rename(program)
+    return program

@@ -1,7 +1,9 @@
 """The twin on the network: real clients of other makers in processes of their own, faults, and keeping time."""
 
 import json
+import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -275,6 +277,68 @@ def test_nothing_listens_outside_the_chosen_interface(domain: int, port: int):
         assert host in ("127.0.0.1", "local") or device == "lo", (host, device)
 
 
+@pytest.fixture
+def three_machines() -> Iterator[tuple[tuple[str, ...], ...]]:
+    """A machine with two network cards, and one machine at the other end of each, as words to put before a command."""
+    ip = shutil.which("ip")
+    if ip is None or os.geteuid() != 0:
+        pytest.skip("needs root and the ip command to make network namespaces")
+    names = [f"thenar{random.randrange(10**6)}{letter}" for letter in "abc"]
+
+    def call(*words: str) -> None:
+        subprocess.run([ip, *words], check=True, capture_output=True)
+
+    try:
+        for name in names:
+            call("netns", "add", name)
+    except subprocess.CalledProcessError as why:
+        pytest.skip(f"network namespaces cannot be made here: {why.stderr.decode().strip()}")
+    try:
+        middle, *ends = names
+        for n, end in enumerate(ends):
+            call("link", "add", f"card{n}", "netns", middle, "type", "veth", "peer", "name", "card", "netns", end)
+            call("-n", middle, "addr", "add", f"198.51.100.{64 * n + 1}/26", "dev", f"card{n}")
+            call("-n", end, "addr", "add", f"198.51.100.{64 * n + 2}/26", "dev", "card")
+            call("-n", middle, "link", "set", f"card{n}", "up")
+            call("-n", end, "link", "set", "card", "up")
+        for name in names:
+            call("-n", name, "link", "set", "lo", "up")
+        yield tuple((ip, "netns", "exec", name) for name in names)
+    finally:
+        for name in names:
+            subprocess.run([ip, "netns", "del", name], check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("peers", [False, True], ids=["multicast", "peers"])
+def test_another_machine_reaches_the_twin_over_the_chosen_card_only(peers: bool, domain: int, three_machines):
+    here, near, far = three_machines
+    words = ["serve", "--hands", "inspire_right", "--wire", "inspire,modbus", "--interface", "card0", "--json"]
+    command = [*here, sys.executable, "-m", "thenar.cli", *words, "--domain", str(domain)]
+    twin = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def look(within: tuple[str, ...], address: str) -> dict:
+        found = [*within, sys.executable, "-m", "thenar.cli", "inspect", "--interface", "card", "--domain", str(domain)]
+        found += ["--json", "--seconds", "2", *(["--peers", address] if peers else [])]
+        return json.loads(subprocess.run(found, capture_output=True, text=True, check=True, timeout=60).stdout)
+
+    def modbus(within: tuple[str, ...], address: str) -> bool:
+        probe = f"import socket; socket.create_connection(('{address}', 6000), 1.0)"
+        return subprocess.run([*within, sys.executable, "-c", probe], capture_output=True, timeout=30).returncode == 0
+
+    try:
+        assert wait_until(lambda: bool(look(near, "198.51.100.1")["twins"]), 20.0)
+        rates = {t["topic"]: t["rate_hz"] for t in look(near, "198.51.100.1")["topics"]}
+        assert rates["rt/inspire_hand/state/r"] == pytest.approx(100.0, rel=0.1)
+        assert modbus(near, "198.51.100.1")
+        # Nobody on the other card: not by its own address, nor by the first card's, which Linux would accept.
+        for address in ("198.51.100.65", "198.51.100.1"):
+            assert look(far, address)["participants"] == []
+        assert not modbus(far, "198.51.100.65")
+    finally:
+        twin.send_signal(signal.SIGTERM)
+        assert twin.wait(timeout=10) == 0
+
+
 def test_a_packet_filter_lets_only_its_interfaces_through():
     from thenar.wire.interface import _only_from
 
@@ -378,7 +442,7 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["command", "shadow_right", "--close", "1"], "Inspire"),
         (["command", "inspire_right", "--close", "1", "--wire", "modbus", "--modbus", "127.0.0.1:1"], "thenar serve"),
         (["serve", "--interface", "nosuch0"], "this machine has"),
-        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus"),
+        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus, tienkung"),
         (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
         (["serve", "--domain", "999"], "0 to 230"),
         (["serve", "--state-hz", "5000"], "hertz"),

@@ -46,10 +46,11 @@ class Bench:
         cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live_bench.measure_message())]
-        live, soaks = [], []
+        live, calls, soaks = [], [], []
         if self.minutes > 0.0:
             with console.status(f"the live twin runs for {self.minutes:g} minutes"):
                 live.append(asdict(live_bench.soak(self.minutes)))
+                calls.append(asdict(live_bench.soak_calls(6.0 * self.minutes)))
         soaked = hands.names() if self.minutes > 0.0 else ()
         for name in track(soaked, description="Soaking", console=console, disable=self.json or not soaked):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
@@ -61,6 +62,7 @@ class Bench:
                     "touch_accuracy": accuracy,
                     "touch_message": message,
                     "live": live,
+                    "calls": calls,
                     "soak": soaks,
                 }
             )
@@ -73,6 +75,8 @@ class Bench:
         if live:
             rows = [{"what": name, "measured": value} for name, value in live[0].items()]
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)
+        if calls:
+            print_table("Tienkung's services called 500 times a second", calls)
         if soaks:
             print_table(f"{self.minutes:g} simulated minutes of random commands with objects in the hand", soaks)
         for path in written:

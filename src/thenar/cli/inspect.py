@@ -66,6 +66,19 @@ class Inspect:
                     for topic in found.topics
                 ],
             )
+        if found.services:
+            print_table(
+                "Services",
+                [
+                    {
+                        "service": service.service,
+                        "type": service.type_name.rpartition("/")[2],
+                        "out": len(service.servers),
+                        "in": len(service.clients),
+                    }
+                    for service in found.services
+                ],
+            )
         for twin in found.twins:
             _print_twin(twin)
         for problem in found.problems:

@@ -35,6 +35,8 @@ class Serve:
 
     thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene in_hand
 
+    thenar serve --wire tienkung --domain 0
+
     thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
 
     In a second terminal: thenar inspect, thenar watch touch, thenar command inspire_right --close 0.8
@@ -45,9 +47,9 @@ class Serve:
     scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
     wire: str = "inspire,dfx,modbus"
-    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus."""
+    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2)."""
     domain: int = 1
-    """DDS domain: Unitree's simulators use 1, robots 0."""
+    """DDS domain, ROS_DOMAIN_ID: Unitree's simulators use 1, robots 0."""
     interface: str = "lo"
     """Network interface of all wires. Nothing is heard on any other."""
     peers: str = ""
@@ -56,6 +58,10 @@ class Serve:
     """Modbus port of the first hand; the next hands count up."""
     flash: Path | None = None
     """Folder in which hands keep what Modbus clients tell them to save."""
+    tienkung_hz: float = 25.0
+    """How often Tienkung's state topics are published."""
+    ros: Literal["humble", "jazzy"] = "humble"
+    """Which ROS 2 shows the twin in its list of nodes."""
     state_hz: float = 100.0
     """How often states are published."""
     touch_hz: float = 50.0
@@ -89,6 +95,8 @@ class Serve:
             peers=tuple(_names(self.peers)),
             modbus_port=self.modbus_port,
             flash_dir=self.flash,
+            tienkung_hz=self.tienkung_hz,
+            ros=self.ros,
             state_hz=self.state_hz,
             touch_hz=self.touch_hz,
             profile=self.profile,

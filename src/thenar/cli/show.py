@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thenar.wire.counts import Readings
 
 console = Console()
-SHORT = ("status", "error", "type", "hz", "age_s")  # columns of words that are not broken
+SHORT = ("status", "error", "hz", "age_s")  # columns of words that are not broken
 
 
 def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:

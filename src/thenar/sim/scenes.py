@@ -133,7 +133,7 @@ SCENES = {
         mounts={
             "right": Mount(pos_m=(0.15, 0.0, 0.0)),
             "left": Mount(pos_m=(-0.15, 0.0, 0.0)),
-            "none": Mount(pos_m=(0.15, 0.0, 0.0)),
+            "none": Mount(pos_m=(0.15, 0.0, -0.01)),
         },
     ),
     "palm_drop": Scene(

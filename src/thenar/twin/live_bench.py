@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import resource
+import struct
 import time
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
@@ -18,16 +19,18 @@ import numpy as np
 from thenar import hands
 from thenar.errors import ThenarError
 from thenar.twin.serve import serve
-from thenar.wire import codec_inspire, idl
+from thenar.wire import codec_inspire, codec_tienkung, idl
 from thenar.wire.client_modbus import ModbusHand
 from thenar.wire.codec_inspire import Ctrl, Mode, TouchLayout
 from thenar.wire.link_dds import DdsNode
 from thenar.wire.link_inspire import InspireClient
+from thenar.wire.rtps import Participant, ros
 from thenar.wire.survey import local_domains
 
 BOTH = ("inspire_left", "inspire_right")
 COMMAND_HZ = 100.0
 POLL_HZ = 25.0
+CALLS_HZ = 500.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +129,55 @@ def soak(minutes: float) -> Soak:
         client_touches_hz=round(touches / talked_s, 2),
         memory_growth_mb=round(late_mb - early_mb, 2),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallSoak:
+    """A run of Tienkung's services called 500 times a second."""
+
+    seconds: float
+    calls: int
+    answered: int
+    late_percent: float
+    worst_late_ms: float
+    real_time_factor: float
+
+
+def soak_calls(seconds: float) -> CallSoak:
+    """Call a service of a running twin 500 times a second from another process."""
+    domain = _free_domain()
+    with serve(BOTH, wires=("tienkung",), domain=domain) as twin:
+        with _process(_call, domain) as heard:
+            time.sleep(seconds)
+            health = twin.health()
+        calls, answered = heard.recv()
+    return CallSoak(
+        seconds=seconds,
+        calls=calls,
+        answered=answered,
+        late_percent=round(100.0 * health.late_ticks / health.ticks, 4),
+        worst_late_ms=round(1e3 * health.worst_late_s, 2),
+        real_time_factor=round(health.real_time_factor, 6),
+    )
+
+
+def _call(domain: int, stop: Event, answer: Any) -> None:
+    """A program that calls ``set_force`` 500 times a second and counts the replies."""
+    answered: list[bytes] = []
+    service = next(s for s in codec_tienkung.SERVICES if s.name == "set_force")
+    names = ros.service_names(codec_tienkung.service_path(service.name, "right"), service.type_name)
+    with Participant(domain, name="bench caller") as me:
+        writer = me.advertise(names.request_topic, names.request_type)
+        me.subscribe(names.reply_topic, names.reply_type, lambda sample: answered.append(sample.body))
+        writer.wait_for_readers(10.0)
+        time.sleep(0.5)
+        began_s, calls = time.perf_counter(), 0
+        while not stop.is_set():
+            writer.write(struct.pack("<6f", *[0.5] * 6))
+            calls += 1
+            time.sleep(max(0.0, began_s + calls / CALLS_HZ - time.perf_counter()))
+        time.sleep(0.5)
+    answer.send((calls, len(answered)))
 
 
 def _command(domain: int, stop: Event, answer: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from thenar.errors import BadValue, UnknownName
 from thenar.sim.props import Prop
@@ -15,7 +16,7 @@ from thenar.touch.calibration import PROFILES
 from thenar.twin.live import Link, LiveTwin
 from thenar.twin.world import World
 
-WIRES = ("inspire", "dfx", "modbus")
+WIRES = ("inspire", "dfx", "modbus", "tienkung")
 MODBUS_PORT = 6000
 
 
@@ -30,6 +31,8 @@ def serve(
     peers: tuple[str, ...] = (),
     modbus_port: int = MODBUS_PORT,
     flash_dir: Path | None = None,
+    tienkung_hz: float = 25.0,
+    ros: Literal["humble", "jazzy"] = "humble",
     state_hz: float = 100.0,
     touch_hz: float = 50.0,
     profile: Profile = "measured",
@@ -39,7 +42,8 @@ def serve(
 
     Args:
         hands: Names of hands.
-        wires: Protocols to speak: ``inspire`` (DDS of the tactile hand), ``dfx`` (Unitree's DDS topics), ``modbus``.
+        wires: Protocols to speak: ``inspire`` (DDS of the tactile hand), ``dfx`` (Unitree's DDS topics), ``modbus``,
+            ``tienkung`` (ROS 2 topics and services).
         scene: Surroundings.
         props: Things to touch, besides those of the scene.
         domain: DDS domain; simulators of Unitree robots use 1, the robots 0.
@@ -47,6 +51,8 @@ def serve(
         peers: Addresses at which to look for DDS participants where multicast does not reach.
         modbus_port: Port of the first hand; the next hands count up.
         flash_dir: Folder in which hands keep what Modbus clients tell them to save.
+        tienkung_hz: How often Tienkung's state topics are published.
+        ros: Which ROS 2 shows the twin in its list of nodes.
         state_hz: How often states are published.
         touch_hz: How often skins are read and published.
         profile: ``measured`` or ``ideal``, see `World`.
@@ -67,14 +73,23 @@ def serve(
         links: list[Link] = []
         tell = None
         if "inspire" in wires or "dfx" in wires:
-            from thenar.wire.link_dds import TWIN_NAME, DdsNode
+            from thenar.wire.inbox import TWIN_NAME
+            from thenar.wire.link_dds import DdsNode
             from thenar.wire.link_dfx import DfxTopics
             from thenar.wire.link_inspire import InspireTopics
-            from thenar.wire.link_status import StatusTopic
 
-            node = opened.enter_context(DdsNode(domain=domain, interface=interface, peers=peers, name=TWIN_NAME))
-            links += [kind(node, specs) for kind in (InspireTopics, DfxTopics) if kind.wire in wires]
-            tell = StatusTopic(node).tell
+            dds = opened.enter_context(DdsNode(domain=domain, interface=interface, peers=peers, name=TWIN_NAME))
+            links += [kind(dds, specs) for kind in (InspireTopics, DfxTopics) if kind.wire in wires]
+            tell = dds.tell_status
+        if "tienkung" in wires:
+            from thenar.wire.link_tienkung import TienkungNode
+
+            node = TienkungNode(
+                specs, domain=domain, interface=interface, peers=peers, state_hz=tienkung_hz, layout=ros
+            )
+            opened.callback(node.close)
+            links.append(node)
+            tell = tell or node.tell_status
         if "modbus" in wires:
             from thenar.wire.link_modbus import ModbusServer
 

@@ -13,6 +13,7 @@ from thenar.errors import ThenarError
 HEADER = b"\x00\x01\x00\x00"
 """Plain CDR, little endian."""
 
+LONGEST_STRING = 4096
 _BIG = {0x0000: True, 0x0001: False, 0x0006: True, 0x0007: False}  # plain CDR of XTypes 1 and 2
 
 
@@ -48,6 +49,16 @@ class Reader:
     def sequence(self, dtype: str, largest: int, what: str) -> NDArray[np.generic]:
         """A sequence of at most ``largest`` numbers."""
         return self.numbers(dtype, self.length(largest, what), what)
+
+    def string(self, what: str) -> str:
+        """A string, which ends with a zero byte."""
+        text = self.numbers("u1", self.length(LONGEST_STRING, what), what).tobytes()
+        if not text.endswith(b"\x00"):
+            raise BadMessage(f"{what} does not end")
+        try:
+            return text[:-1].decode()
+        except UnicodeDecodeError:
+            raise BadMessage(f"{what} is not text") from None
 
     def records(self, dtype: np.dtype, count: int, what: str) -> NDArray[np.void]:
         """Structures laid out as a numpy record, aligned to four bytes."""

@@ -9,7 +9,7 @@ from thenar.errors import MissingExtra
 try:
     from cyclonedds.idl import IdlStruct
     from cyclonedds.idl.annotations import autoid, final
-    from cyclonedds.idl.types import array, float32, int8, int16, sequence, uint8, uint32
+    from cyclonedds.idl.types import array, float32, float64, int8, int16, int32, sequence, uint8, uint32
 except ImportError as error:
     raise MissingExtra("DDS", "cyclonedds", "dds") from error
 
@@ -123,6 +123,39 @@ class MotorStates(IdlStruct, typename="unitree_go.msg.dds_.MotorStates_"):
     """``rt/inspire/state``."""
 
     states: sequence[MotorState]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class Time(IdlStruct, typename="builtin_interfaces.msg.dds_.Time_"):
+    """A time of ROS 2."""
+
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+@final
+@autoid("sequential")
+class Header(IdlStruct, typename="std_msgs.msg.dds_.Header_"):
+    """A header of ROS 2."""
+
+    stamp: Time
+    frame_id: str
+
+
+@dataclass
+@final
+@autoid("sequential")
+class JointState(IdlStruct, typename="sensor_msgs.msg.dds_.JointState_"):
+    """``rt/inspire_hand/{state,ctrl}/{left,right}_hand``."""
+
+    header: Header
+    name: sequence[str]
+    position: sequence[float64]
+    velocity: sequence[float64]
+    effort: sequence[float64]
 
 
 SAME_BYTES = {

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from thenar.signals import Request
 
+TWIN_NAME = "thenar twin"
+"""How twins are called in the lists of others."""
+
 LONGEST = 1024  # requests between two ticks; a flood beyond it loses the oldest
 
 

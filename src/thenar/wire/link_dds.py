@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thenar.errors import BadValue, MissingExtra, ThenarError
-from thenar.wire import idl
+from thenar.wire import cdr, codec_status, idl
 from thenar.wire.dds_log import DdsLog
 from thenar.wire.inbox import LinkHealth, PeerHealth
 from thenar.wire.interface import ip_address, keep_on_interface, open_sockets
@@ -45,12 +45,10 @@ except ImportError as error:
 
 CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
 
-TWIN_NAME = "thenar twin"
-"""How twins are called in the lists of others."""
-
 MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
 ANY = SampleState.Any | ViewState.Any | InstanceState.Any
 TAKE_AT_ONCE = 64
+MOST_TALKS = 64  # remembered peers of a topic; silent ones are forgotten beyond that
 QUEUE = 32  # commands that may wait; the SDK's own queue has 10
 
 # As the vendors' SDKs have it: writers are reliable, readers take what they can get.
@@ -165,6 +163,7 @@ class DdsNode:
             ) from error
         keep_on_interface(open_sockets() - before, interface)
         self.outgoing: list[Outgoing] = []
+        self._status: Outgoing | None = None
         self.incoming: list[Incoming] = []
         self._participants = BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant)
         self._names: dict[uuid.UUID, str] = {}
@@ -211,6 +210,12 @@ class DdsNode:
         self.incoming = [*self.incoming, incoming]
         return incoming
 
+    def tell_status(self, health: Any) -> None:
+        """Publish how a twin is doing, for `thenar inspect`; latecomers get the newest."""
+        if self._status is None:
+            self._status = self.writer(codec_status.TOPIC, idl.TwinStatus, LATCHED)
+        self._status.write(cdr.HEADER + codec_status.encode_status(health))
+
     def participant_name(self, key: uuid.UUID) -> str:
         """A participant in words: program, process number and host."""
         if key not in self._names:
@@ -251,6 +256,8 @@ class DdsNode:
             talk = incoming.talks.get(info.publication_handle)
             if talk is None:
                 talk = self._introduce(incoming, info.publication_handle, arrived_s)
+                if len(incoming.talks) >= MOST_TALKS:
+                    incoming.talks = {h: t for h, t in incoming.talks.items() if arrived_s - t.last_s < 10.0}
                 incoming.talks[info.publication_handle] = talk
             talk.messages += 1
             talk.last_s = arrived_s

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thenar.wire import codec_dfx, codec_inspire, idl
-from thenar.wire.interface import ip_address
-from thenar.wire.link_dds import CYCLONE, TWIN_NAME, DdsNode, describe_participant
-from thenar.wire.link_status import TOPIC as STATUS_TOPIC
-from thenar.wire.link_status import decode_status  # isort: split
+from thenar.wire import codec_dfx, codec_inspire, codec_tienkung, idl
+from thenar.wire.codec_status import TOPIC as STATUS_TOPIC
+from thenar.wire.codec_status import decode_status  # isort: split
 
 from cyclonedds.builtin import (
     BuiltinDataReader,
@@ -24,6 +22,10 @@ from cyclonedds.builtin import (
 from cyclonedds.core import InstanceState
 from cyclonedds.qos import Policy
 
+from thenar.wire.inbox import TWIN_NAME
+from thenar.wire.interface import ip_address
+from thenar.wire.link_dds import CYCLONE, DdsNode, describe_participant
+
 PORT_BASE, PORTS_PER_DOMAIN = 7400, 250
 MULTICAST_FLAG = 0x1000
 
@@ -33,6 +35,8 @@ KNOWN = {
     **{codec_inspire.topic("touch", side): idl.InspireTouch for side in ("left", "right")},
     codec_dfx.COMMAND_TOPIC: idl.MotorCmds,
     codec_dfx.STATE_TOPIC: idl.MotorStates,
+    **{f"rt{codec_tienkung.state_topic(side)}": idl.JointState for side in ("left", "right")},
+    **{f"rt{codec_tienkung.control_topic(side)}": idl.JointState for side in ("left", "right")},
     STATUS_TOPIC: idl.TwinStatus,
 }
 """Topics whose types we have, and whose messages we can count."""
@@ -70,6 +74,16 @@ class TopicFlow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceEnds:
+    """A ROS 2 service: who answers and who asks."""
+
+    service: str
+    type_name: str
+    servers: tuple[str, ...]
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Survey:
     """What was found."""
 
@@ -78,6 +92,7 @@ class Survey:
     address: str
     participants: tuple[str, ...]
     topics: tuple[TopicFlow, ...]
+    services: tuple[ServiceEnds, ...]
     problems: tuple[str, ...]
     """What does not fit, in words."""
     hints: tuple[str, ...]
@@ -137,7 +152,12 @@ def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), s
         interface=interface,
         address=ip_address(interface),
         participants=tuple(sorted(people.values())),
-        topics=tuple(_flow(topic, endpoints, heard, now_s) for topic in sorted({e.topic for e in endpoints})),
+        topics=tuple(
+            _flow(topic, endpoints, heard, now_s)
+            for topic in sorted({e.topic for e in endpoints})
+            if not topic.startswith(("rq/", "rr/"))
+        ),
+        services=tuple(find_services(endpoints)),
         problems=tuple(find_problems(endpoints)),
         hints=() if people else tuple(reasons_for_silence(domain, interface)),
         twins=tuple(twins),
@@ -152,6 +172,8 @@ def find_problems(endpoints: list[Endpoint]) -> list[str]:
         writers, readers = [e for e in here if e.writes], [e for e in here if not e.writes]
         problems += [why for w in writers for r in readers if (why := _mismatch(w, r))]
         problems += [why for endpoint in here if (why := _foreign_type(endpoint))]
+        if topic.startswith("rq/") and not readers:
+            problems.append(f"{topic[2:].removesuffix('Request')}: {_people(writers)} calls it, but nobody answers")
         if topic in KNOWN:
             # A twin that nobody talks to is no problem; a client that nobody answers is.
             strangers = [endpoint for endpoint in here if not endpoint.who.startswith(TWIN_NAME)]
@@ -160,6 +182,23 @@ def find_problems(endpoints: list[Endpoint]) -> list[str]:
             elif strangers and not readers:
                 problems.append(f"{topic}: {_people(strangers)} publishes it, but nobody listens")
     return list(dict.fromkeys(problems))
+
+
+def find_services(endpoints: list[Endpoint]) -> list[ServiceEnds]:
+    """ROS 2 services, from the topics of their requests."""
+    found = []
+    for topic in sorted({e.topic for e in endpoints if e.topic.startswith("rq/") and e.topic.endswith("Request")}):
+        here = [endpoint for endpoint in endpoints if endpoint.topic == topic]
+        kind = here[0].type_name.replace("::dds_::", "::").removesuffix("_Request_").replace("::", "/")
+        found.append(
+            ServiceEnds(
+                service=topic[2:].removesuffix("Request"),
+                type_name=kind,
+                servers=tuple(e.who for e in here if not e.writes),
+                clients=tuple(e.who for e in here if e.writes),
+            )
+        )
+    return found
 
 
 def reasons_for_silence(domain: int, interface: str) -> list[str]:

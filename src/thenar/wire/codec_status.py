@@ -8,24 +8,18 @@ import struct
 from dataclasses import asdict
 from typing import Any
 
-from thenar.wire import cdr, idl
-from thenar.wire.link_dds import LATCHED, DdsNode
+from thenar.wire import cdr
 
 TOPIC = "thenar/status"
 
 
-class StatusTopic:
-    """The twin's side."""
+TYPE = "thenar::TwinStatus"
 
-    def __init__(self, node: DdsNode):
-        """Announce the topic."""
-        self._out = node.writer(TOPIC, idl.TwinStatus, LATCHED)
 
-    def tell(self, health: Any) -> None:
-        """Publish a dataclass of plain values."""
-        text = json.dumps(_plain(asdict(health)))
-        body = text.encode() + b"\x00"
-        self._out.write(cdr.HEADER + struct.pack("<I", len(body)) + body)
+def encode_status(health: Any) -> bytes:
+    """A dataclass of plain values as the body of a message."""
+    text = json.dumps(_plain(asdict(health))).encode() + b"\x00"
+    return struct.pack("<I", len(text)) + text
 
 
 def decode_status(message: bytes) -> dict[str, Any]:

@@ -1,0 +1,390 @@
+"""What participants tell each other about themselves and their endpoints, as parameter lists.
+
+Pure functions. Ref: OMG formal/2022-04-01, sections 8.5 and 9.6; vendors' parameters are left alone.
+"""
+
+import math
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from thenar.wire.rtps.messages import OUR_VENDOR, VERSION, Refused, parameter_list, read_parameters
+from thenar.wire.rtps.qos import Qos
+
+Address = tuple[str, int]
+"""IPv4 address and port."""
+
+PARTICIPANT = b"\x00\x00\x01\xc1"
+SPDP_WRITER, SPDP_READER = b"\x00\x01\x00\xc2", b"\x00\x01\x00\xc7"
+PUBLICATIONS_WRITER, PUBLICATIONS_READER = b"\x00\x00\x03\xc2", b"\x00\x00\x03\xc7"
+SUBSCRIPTIONS_WRITER, SUBSCRIPTIONS_READER = b"\x00\x00\x04\xc2", b"\x00\x00\x04\xc7"
+LIVELINESS_WRITER, LIVELINESS_READER = b"\x00\x02\x00\xc2", b"\x00\x02\x00\xc7"
+
+# Which built-in endpoints a participant has: the bit of the writer and of the reader of each pair.
+ANNOUNCER_BITS = {
+    PUBLICATIONS_WRITER: 1 << 2,
+    PUBLICATIONS_READER: 1 << 3,
+    SUBSCRIPTIONS_WRITER: 1 << 4,
+    SUBSCRIPTIONS_READER: 1 << 5,
+    LIVELINESS_WRITER: 1 << 10,
+    LIVELINESS_READER: 1 << 11,
+}
+OUR_BUILTINS = 0b11 | sum(ANNOUNCER_BITS.values())
+
+PID_LEASE = 0x0002
+PID_TOPIC = 0x0005
+PID_TYPE = 0x0007
+PID_DOMAIN = 0x000F
+PID_VERSION = 0x0015
+PID_VENDOR = 0x0016
+PID_RELIABILITY = 0x001A
+PID_LIVELINESS = 0x001B
+PID_DURABILITY = 0x001D
+PID_OWNERSHIP = 0x001F
+PID_DEADLINE = 0x0023
+PID_PARTITION = 0x0029
+PID_USER_DATA = 0x002C
+PID_UNICAST = 0x002F
+PID_USER_UNICAST = 0x0031
+PID_META_UNICAST = 0x0032
+PID_HISTORY = 0x0040
+PID_PARTICIPANT_GUID = 0x0050
+PID_BUILTINS = 0x0058
+PID_ENDPOINT_GUID = 0x005A
+PID_NAME = 0x0062
+PID_KEY_HASH = 0x0070
+PID_STATUS = 0x0071
+PID_REPRESENTATION = 0x0073
+PID_RELATED_IDENTITY = 0x0083
+PID_RELATED_IDENTITY_FAST = 0x800F
+
+DISPOSED = 0b01
+UNREGISTERED = 0b10
+
+_PL_CDR_LE = b"\x00\x03\x00\x00"
+_UDP_V4 = 1
+_SMALL_FRACTION = 429496730  # a tenth of a second: how long writers may block, which ours never do
+
+
+class SampleIdentity(NamedTuple):
+    """Which sample: the writer's GUID and its sequence number."""
+
+    guid: bytes
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParticipantInfo:
+    """What a participant says about itself."""
+
+    prefix: bytes
+    vendor: bytes = OUR_VENDOR
+    lease_s: float = 100.0
+    """Without a sign of life for so long it is gone [s]."""
+    meta: tuple[Address, ...] = ()
+    """Where it listens for discovery."""
+    user: tuple[Address, ...] = ()
+    """Where its endpoints listen unless they say otherwise."""
+    builtins: int = 0
+    """Its built-in endpoints, see `ANNOUNCER_BITS`."""
+    name: str = ""
+    user_data: bytes = b""
+    domain: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointInfo:
+    """What a participant says about one of its readers or writers."""
+
+    guid: bytes
+    topic: str
+    type_name: str
+    qos: Qos
+    addresses: tuple[Address, ...] = ()
+    """Where it listens; empty means where its participant does."""
+    user_data: bytes = b""
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether it sends (the kind of an entity is in the last byte of its id)."""
+        return self.guid[15] & 0x0F in (0x02, 0x03)
+
+
+class _Values:
+    """The parameters of one list, by id, with the byte order they came in."""
+
+    def __init__(self, payload: bytes):
+        if len(payload) < 4 or payload[:2] not in (b"\x00\x02", b"\x00\x03"):
+            raise Refused("discovery data is not a parameter list")
+        self.order = "<" if payload[1] & 1 else ">"
+        self.found: dict[int, list[bytes]] = {}
+        for pid, value in read_parameters(payload, 4, len(payload), bool(payload[1] & 1))[0]:
+            self.found.setdefault(pid, []).append(value)
+
+    def unpack(self, pid: int, layout: str) -> tuple[int, ...] | None:
+        """Numbers of a parameter, or None when it is absent."""
+        values = self.found.get(pid)
+        if values is None:
+            return None
+        if len(values[0]) < struct.calcsize(self.order + layout):
+            raise Refused("discovery parameter is too short")
+        return struct.unpack_from(self.order + layout, values[0])
+
+    def raw(self, pid: int, length: int) -> bytes | None:
+        """The first bytes of a parameter, or None when it is absent."""
+        values = self.found.get(pid)
+        if values is None:
+            return None
+        if len(values[0]) < length:
+            raise Refused("discovery parameter is too short")
+        return values[0][:length]
+
+    def counted(self, pid: int) -> bytes:
+        """Bytes that carry their own length; empty when absent."""
+        head = self.unpack(pid, "I")
+        if head is None:
+            return b""
+        value = self.found[pid][0]
+        if 4 + head[0] > len(value):
+            raise Refused("discovery parameter is shorter than it says")
+        return value[4 : 4 + head[0]]
+
+    def text(self, pid: int) -> str:
+        """A string; empty when absent."""
+        # Names of topics and types are ASCII; what is not stays readable and cannot match.
+        return self.counted(pid).rstrip(b"\x00").decode("ascii", "backslashreplace")
+
+    def seconds(self, pid: int, skip: str = "") -> float | None:
+        """A duration [s], or None when it is absent."""
+        numbers = self.unpack(pid, skip + "iI")
+        if numbers is None:
+            return None
+        whole, fraction = numbers[-2:]
+        return math.inf if whole == 0x7FFFFFFF else max(0.0, whole + fraction / 2**32)
+
+    def addresses(self, pid: int) -> tuple[Address, ...]:
+        """The UDP version 4 locators among all values of a parameter."""
+        found = []
+        for value in self.found.get(pid, ()):
+            if len(value) < 24:
+                raise Refused("locator is too short")
+            kind, port = struct.unpack_from(self.order + "iI", value)
+            if kind == _UDP_V4 and 0 < port < 65536:
+                found.append((socket.inet_ntoa(value[20:24]), port))
+        return tuple(dict.fromkeys(found))
+
+    def partitions(self) -> tuple[str, ...]:
+        """Names of partitions."""
+        values = self.found.get(PID_PARTITION)
+        if values is None:
+            return ()
+        value, names, offset = values[0], [], 4
+        if len(value) < 4:
+            raise Refused("discovery parameter is too short")
+        (count,) = struct.unpack_from(self.order + "I", value)
+        for _ in range(min(count, 64)):
+            offset += -offset % 4
+            if offset + 4 > len(value):
+                raise Refused("discovery parameter is shorter than it says")
+            (length,) = struct.unpack_from(self.order + "I", value, offset)
+            names.append(value[offset + 4 : offset + 4 + length].rstrip(b"\x00").decode("ascii", "backslashreplace"))
+            offset += 4 + length
+        return tuple(names)
+
+    def representations(self) -> tuple[int, ...]:
+        """Encodings, or the default one."""
+        head = self.unpack(PID_REPRESENTATION, "I")
+        if head is None or not 0 < head[0] < 16:
+            return Qos().representations
+        return (self.unpack(PID_REPRESENTATION, f"I{head[0]}h") or (0, 0))[1:]
+
+
+def decode_participant(payload: bytes, vendor: bytes) -> ParticipantInfo:
+    """Read what a participant says about itself.
+
+    Args:
+        payload: Encapsulation and parameter list.
+        vendor: Vendor of the datagram, for participants that do not repeat it.
+    """
+    values = _Values(payload)
+    guid = values.raw(PID_PARTICIPANT_GUID, 16)
+    if guid is None:
+        raise Refused("participant does not say who it is")
+    domain = values.unpack(PID_DOMAIN, "I")
+    lease_s = values.seconds(PID_LEASE)
+    return ParticipantInfo(
+        prefix=guid[:12],
+        vendor=values.raw(PID_VENDOR, 2) or vendor,
+        lease_s=100.0 if lease_s is None else lease_s,
+        meta=values.addresses(PID_META_UNICAST),
+        user=values.addresses(PID_USER_UNICAST),
+        builtins=(values.unpack(PID_BUILTINS, "I") or (0,))[0],
+        name=values.text(PID_NAME),
+        user_data=values.counted(PID_USER_DATA),
+        domain=domain[0] if domain else None,
+    )
+
+
+def decode_endpoint(payload: bytes, *, is_writer: bool) -> EndpointInfo:
+    """Read what a participant says about a writer (or else a reader) of its own."""
+    values = _Values(payload)
+    guid = values.raw(PID_ENDPOINT_GUID, 16)
+    if guid is None:
+        raise Refused("endpoint does not say who it is")
+    reliability = values.unpack(PID_RELIABILITY, "I")
+    durability = (values.unpack(PID_DURABILITY, "I") or (0,))[0]
+    liveliness = (values.unpack(PID_LIVELINESS, "I") or (0,))[0]
+    deadline_s = values.seconds(PID_DEADLINE)
+    lease_s = values.seconds(PID_LIVELINESS, "I")
+    if durability > 3 or liveliness > 2:
+        raise Refused("endpoint has a durability or liveliness that does not exist")
+    endpoint = EndpointInfo(
+        guid=guid,
+        topic=values.text(PID_TOPIC),
+        type_name=values.text(PID_TYPE),
+        qos=Qos(
+            # Silence means the default, which differs: writers are reliable, readers are not.
+            reliable=reliability[0] == 2 if reliability else is_writer,
+            durability=durability,
+            depth=1,  # what it keeps is its own business
+            exclusive=(values.unpack(PID_OWNERSHIP, "I") or (0,))[0] == 1,
+            partitions=values.partitions(),
+            representations=values.representations(),
+            deadline_s=math.inf if deadline_s is None else deadline_s,
+            liveliness=liveliness,
+            liveliness_lease_s=math.inf if lease_s is None else lease_s,
+        ),
+        addresses=values.addresses(PID_UNICAST),
+        user_data=values.counted(PID_USER_DATA),
+    )
+    if endpoint.is_writer != is_writer:
+        raise Refused("endpoint is announced as what it is not")
+    return endpoint
+
+
+def decode_key(payload: bytes | None, inline: dict[int, bytes], pid: int) -> bytes | None:
+    """The GUID a disposal speaks of: from its key, or else from the hash of the key; None if neither is there."""
+    if payload:
+        guid = _Values(payload).raw(pid, 16)
+        if guid:
+            return guid
+    return inline[PID_KEY_HASH][:16] if len(inline.get(PID_KEY_HASH, b"")) >= 16 else None
+
+
+def status(inline: dict[int, bytes]) -> int:
+    """What a sample says about its instance: `DISPOSED`, `UNREGISTERED`, both or 0."""
+    value = inline.get(PID_STATUS, b"")
+    return value[3] & (DISPOSED | UNREGISTERED) if len(value) >= 4 else 0
+
+
+def _locator(address: Address) -> bytes:
+    return struct.pack("<iI", _UDP_V4, address[1]) + bytes(12) + socket.inet_aton(address[0])
+
+
+def _counted(value: bytes) -> bytes:
+    return struct.pack("<I", len(value)) + value
+
+
+def _text(value: str) -> bytes:
+    return _counted(value.encode("ascii", "backslashreplace") + b"\x00")
+
+
+def _duration(seconds: float) -> bytes:
+    if math.isinf(seconds):
+        return struct.pack("<iI", 0x7FFFFFFF, 0xFFFFFFFF)
+    return struct.pack("<iI", int(seconds), int(seconds % 1 * 2**32))
+
+
+def encode_participant(info: ParticipantInfo) -> bytes:
+    """Encapsulation and parameter list of a participant."""
+    parameters = [
+        (PID_VERSION, VERSION),
+        (PID_VENDOR, info.vendor),
+        (PID_PARTICIPANT_GUID, info.prefix + PARTICIPANT),
+        *((PID_META_UNICAST, _locator(address)) for address in info.meta),
+        *((PID_USER_UNICAST, _locator(address)) for address in info.user),
+        (PID_LEASE, _duration(info.lease_s)),
+        (PID_BUILTINS, struct.pack("<I", info.builtins)),
+    ]
+    if info.domain is not None:
+        parameters.append((PID_DOMAIN, struct.pack("<I", info.domain)))
+    if info.name:
+        parameters.append((PID_NAME, _text(info.name)))
+    if info.user_data:
+        parameters.append((PID_USER_DATA, _counted(info.user_data)))
+    return _PL_CDR_LE + parameter_list(parameters)
+
+
+def encode_endpoint(info: EndpointInfo) -> bytes:
+    """Encapsulation and parameter list of a reader or writer."""
+    qos = info.qos
+    parameters = [
+        (PID_ENDPOINT_GUID, info.guid),
+        (PID_PARTICIPANT_GUID, info.guid[:12] + PARTICIPANT),
+        (PID_KEY_HASH, info.guid),
+        (PID_TOPIC, _text(info.topic)),
+        (PID_TYPE, _text(info.type_name)),
+        (PID_VERSION, VERSION),
+        (PID_VENDOR, OUR_VENDOR),
+        (PID_RELIABILITY, struct.pack("<IiI", 2 if qos.reliable else 1, 0, _SMALL_FRACTION)),
+        (PID_DURABILITY, struct.pack("<I", qos.durability)),
+        (PID_HISTORY, struct.pack("<Ii", 0, qos.depth)),
+        (PID_REPRESENTATION, struct.pack("<IhH", 1, qos.representations[0], 0)),
+        *((PID_UNICAST, _locator(address)) for address in info.addresses),
+    ]
+    if info.user_data:
+        parameters.append((PID_USER_DATA, _counted(info.user_data)))
+    return _PL_CDR_LE + parameter_list(parameters)
+
+
+def encode_key(pid: int, guid: bytes) -> bytes:
+    """Encapsulation and parameter list that only says of whom a disposal speaks."""
+    return _PL_CDR_LE + parameter_list([(pid, guid)])
+
+
+def disposal(guid: bytes) -> bytes:
+    """Inline parameters of a disposal."""
+    return parameter_list([(PID_STATUS, bytes([0, 0, 0, DISPOSED | UNREGISTERED])), (PID_KEY_HASH, guid)])
+
+
+def related_identity(identity: SampleIdentity) -> bytes:
+    """Inline parameters that say which request a reply belongs to.
+
+    Fast DDS before 2.14 reads its own parameter, newer ones and RustDDS the standard one: both are sent.
+    """
+    high, low = identity.number >> 32, identity.number & 0xFFFFFFFF
+    value = identity.guid + struct.pack("<iI", high, low)
+    return parameter_list([(PID_RELATED_IDENTITY, value), (PID_RELATED_IDENTITY_FAST, value)])
+
+
+def read_related_guid(inline: dict[int, bytes]) -> bytes | None:
+    """The GUID a request wants its reply marked with; None when it does not say."""
+    for pid in (PID_RELATED_IDENTITY, PID_RELATED_IDENTITY_FAST):
+        value = inline.get(pid, b"")
+        if len(value) >= 24 and value[:16] != bytes(16):
+            return value[:16]
+    return None
+
+
+def reachable(
+    announced: Sequence[Address], *, source: str, own: Sequence[str], fallback: Sequence[Address] = ()
+) -> tuple[Address, ...]:
+    """Where to send so that a peer hears it.
+
+    Args:
+        announced: What the peer says.
+        source: Address its datagram came from.
+        own: Addresses we are bound to; loopback alone means that every peer is on this machine.
+        fallback: Taken when the peer announces nothing.
+    """
+    announced = announced or fallback
+    if list(own) == ["127.0.0.1"]:
+        # A peer on this machine may announce its network card only, yet it hears on loopback too.
+        return tuple(dict.fromkeys(("127.0.0.1", port) for _, port in announced))
+    near = source in own or source.startswith("127.")
+    usable = [address for address in announced if near or not address[0].startswith("127.")]
+    # With several cards, the one its datagram came from is known to be reachable.
+    same = [address for address in usable if address[0] == source]
+    return tuple(dict.fromkeys(same or usable))

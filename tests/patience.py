@@ -1,0 +1,22 @@
+"""Waiting for things that take their time, on domains where nobody else is."""
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterator
+
+
+def wait_for(condition: Callable[[], object], limit_s: float = 10.0) -> bool:
+    """Wait until something holds; False if it did not in time."""
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def domains(first: int, count: int) -> Iterator[int]:
+    """DDS domains in turn, so that one test does not hear the last; each of up to four test processes has its own."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
+    return itertools.cycle(range(first + worker * count, first + (worker + 1) * count))

@@ -1,0 +1,334 @@
+"""RTPS with real peers of other vendors, each unchanged and in a process of its own, all on loopback.
+
+cyclonedds, rosless and dora-rs (RustDDS), Fast DDS 3 (inside fourier-aurora-client), and Fast DDS 2.9 where a
+compiler and the library are present. Their programs are in tests/peers.
+"""
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from lossy_network import LossyNetwork
+from patience import domains, wait_for
+from peer_env import fast2_program, peer_python
+
+from thenar.wire.rtps import LATCHED, Participant, Qos, ros
+
+PROGRAMS = Path(__file__).parent / "peers"
+NEEDS = {
+    "cyclone": ["cyclonedds==11.0.1"],
+    "fast": ["fourier-aurora-client==0.1.8"],
+    "rosless": ["rosless==0.5.0"],
+    "dora": ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"],
+}
+ALL = ["cyclone", "fast", "fast2", "rosless", "dora"]
+CALLERS = ["cyclone", "fast", "fast2", "dora"]
+VENDORS = {
+    "cyclone": "Cyclone DDS",
+    "fast": "Fast DDS",
+    "fast2": "Fast DDS",
+    "rosless": "RustDDS",
+    "dora": "RustDDS",
+}
+SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
+
+ENDLESS = 1_000_000
+"""So many calls that the test has to end the caller."""
+
+_domains = domains(1, 25)
+
+
+class Running:
+    """A peer at work; what it prints is kept line by line."""
+
+    def __init__(self, name: str, mode: str, domain: int, count: int, limit_s: float, within: tuple[str, ...] = ()):
+        if name == "fast2":
+            command = [str(fast2_program())]
+        else:
+            command = [str(peer_python(name, *NEEDS[name])), str(PROGRAMS / f"{name}_peer.py")]
+        env = {
+            key: value for key, value in os.environ.items() if not key.startswith(("CYCLONEDDS", "ROS_", "FASTRTPS"))
+        }
+        if count == ENDLESS:
+            env["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # a killed peer would leave its shared memory behind
+        self.process = subprocess.Popen(
+            [*within, *command, mode, str(domain), str(count), str(limit_s)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=env,
+        )
+        self.lines: list[str] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    def wait(self, limit_s: float) -> list[str]:
+        """Let it finish; return what it printed."""
+        try:
+            self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"the peer did not finish in {limit_s} s; it printed {self.lines[-5:]}")
+        self._thread.join()
+        return self.lines
+
+    def kill(self) -> None:
+        """End it without a farewell."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def replies_us(self) -> list[int]:
+        """How long each right reply took [us]."""
+        return [int(line.split()[1]) for line in self.lines if line.startswith("reply")]
+
+
+@pytest.fixture
+def domain() -> int:
+    """A domain of one's own, so that tests do not hear each other."""
+    return next(_domains)
+
+
+@pytest.fixture
+def start(domain: int) -> Iterator[Callable[..., Running]]:
+    """Starts peers, and ends those that still run after the test."""
+    running: list[Running] = []
+
+    def run(name: str, mode: str, count: int, limit_s: float = 10.0, within: tuple[str, ...] = ()) -> Running:
+        running.append(Running(name, mode, domain, count, limit_s, within))
+        return running[-1]
+
+    yield run
+    for peer in running:
+        if peer.process.poll() is None:
+            peer.kill()
+
+
+def text(value: str) -> bytes:
+    """CDR of a string."""
+    data = value.encode() + b"\x00"
+    return struct.pack("<I", len(data)) + data
+
+
+class Server:
+    """The service all callers call: six floats in, a flag and the first float out."""
+
+    def __init__(self, participant: Participant):
+        self.handled: list[float] = []
+        self.service = participant.serve(SET_FORCE, self.handle, body_bytes=24)
+
+    def handle(self, body: bytes) -> bytes:
+        (first,) = struct.unpack_from("<f", body)
+        self.handled.append(first)
+        return struct.pack("<?3xf", True, first)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_topics_go_both_ways(name: str, domain: int, start):
+    # The Fast DDS 3 wheel has no String; a Header carries a string too, after its stamp.
+    plain = name != "fast"
+    kind = ros.message_type("std_msgs/msg/String" if plain else "std_msgs/msg/Header")
+    prefix = "" if plain else "headers_"
+    stamp = b"" if plain else bytes(8)
+    got: list[bytes] = []
+    with Participant(domain, user_data=ros.ENCLAVE) as participant:
+        writer = participant.advertise(ros.topic_name(f"/{prefix}from_thenar"), kind, qos=Qos(depth=30))
+        participant.subscribe(ros.topic_name(f"/{prefix}to_thenar"), kind, lambda sample: got.append(sample.body))
+        listener, talker = start(name, "listen", 20), start(name, "talk", 20)
+        assert writer.wait_for_readers(10)
+        for number in range(19):
+            writer.write(stamp + text(f"sample {number}"))
+            time.sleep(0.002)
+        writer.write(stamp + text("x" * 100_000))
+        heard = listener.wait(10)
+        assert heard == [*(f"got {len(f'sample {n}')} sample {n}" for n in range(19)), f"got 100000 {'x' * 20}"]
+        assert wait_for(lambda: len(got) == 20)
+        bodies = [body[len(stamp) + 4 :].rstrip(b"\x00 ") for body in got]
+        said = "fast2" if name == "fast2" else name
+        assert bodies == [f"{said} {number}".encode() for number in range(20)]
+        assert len(got[-1]) >= 100_000
+        assert VENDORS[name] in {peer.vendor for peer in participant.health().peers}
+        talker.wait(5)
+
+
+def test_cyclone_that_comes_late_gets_what_is_latched(domain: int, start):
+    with Participant(domain) as participant:
+        writer = participant.advertise("rt/from_thenar", ros.message_type("std_msgs/msg/String"), qos=LATCHED)
+        writer.write(text("too old"))
+        writer.write(text("latched"))
+        assert start("cyclone", "latched", 1).wait(10) == ["got 7 latched"]
+
+
+def test_ros_tools_see_topics_and_services(domain: int, start):
+    with Participant(domain, user_data=ros.ENCLAVE) as participant:
+        Server(participant)
+        participant.advertise(ros.topic_name("/hand/state"), ros.message_type("sensor_msgs/msg/JointState"))
+        topics, services = start("rosless", "list", 1).wait(10)
+        assert "/hand/state=sensor_msgs/msg/JointState" in topics
+        assert 'name="/set_forceRequest", type_name="thenar_test/srv/SetForce_Request"' in services
+        assert 'name="/set_forceReply", type_name="thenar_test/srv/SetForce_Response"' in services
+
+
+@pytest.mark.parametrize("layout", ["humble", "jazzy"])
+def test_nodes_and_user_data_are_told_as_ros_reads_them(layout: ros.Layout, domain: int, start):
+    with Participant(domain, user_data=ros.ENCLAVE) as participant:
+        server = Server(participant)
+        writer = participant.advertise(
+            ros.topic_name("/hand/state"),
+            ros.message_type("sensor_msgs/msg/JointState"),
+            user_data=ros.type_hash_data("RIHS01_00ff"),
+        )
+        node = ros.Node(participant, "hand", namespace="/left", layout=layout)
+        node.show([writer, server.service])
+        printed = start("cyclone", "nodes", ros.GID_BYTES[layout]).wait(10)
+    told = json.loads(printed[0])
+    request, reply = server.service.guids
+    assert (told["namespace"], told["name"]) == ("/left", "hand")
+    assert told["participant"][:24] == participant.prefix.hex()
+    assert [gid[:32] for gid in told["readers"]] == [request.hex()]
+    assert [gid[:32] for gid in told["writers"]] == [writer.info.guid.hex(), reply.hex()]
+    assert {len(gid) for gid in told["writers"]} == {2 * ros.GID_BYTES[layout]}
+    assert told["user_data"] == {"participant": "enclave=/;", "rt/hand/state": "typehash=RIHS01_00ff;"}
+
+
+@pytest.mark.parametrize(("name", "mode"), [*((name, "call") for name in CALLERS), ("fast", "call_plain")])
+def test_calls_are_answered(name: str, mode: str, domain: int, start):
+    with Participant(domain) as participant:
+        server = Server(participant)
+        lines = start(name, mode, 100).wait(15)
+        assert [line.split()[0] for line in lines] == ["reply"] * 100
+        assert len(server.handled) == len(set(server.handled)) == 100
+        assert server.service.refused == 0
+
+
+@pytest.mark.timing
+def test_ten_thousand_calls_of_three_vendors_at_once_are_each_answered_once(domain: int, start):
+    calls = 3334
+    with Participant(domain) as participant:
+        server = Server(participant)
+        callers = [start(name, "call", calls) for name in ("cyclone", "fast", "dora")]
+        for caller in callers:
+            lines = caller.wait(40)
+            assert [line for line in lines if not line.startswith("reply")] == []
+            assert len(lines) == calls
+        assert len(server.handled) == len(set(server.handled)) == 3 * calls
+        assert server.service.answered == 3 * calls
+        took_us = sorted(took for caller in callers for took in caller.replies_us())
+        assert statistics.median(took_us) < 1000
+        assert took_us[int(0.99 * len(took_us))] < 10_000
+
+
+def test_calls_on_a_bad_line_are_each_answered_once(domain: int, start):
+    """A tenth of the datagrams lost, a tenth doubled, a tenth overtaken, both ways."""
+    line = LossyNetwork(domain, seed=5)
+    with Participant(domain, network=line) as participant:
+        server = Server(participant)
+        callers = {name: start(name, "call", calls) for name, calls in (("cyclone", 100), ("fast", 12), ("dora", 48))}
+        for caller in callers.values():
+            lines = caller.wait(60)
+            assert [printed for printed in lines if not printed.startswith("reply")] == []
+        assert len(server.handled) == len(set(server.handled)) == 160
+    assert line.lost > 20
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_client_killed_between_calls_leaves_the_server_serving(name: str, domain: int, start):
+    with Participant(domain) as participant:
+        server = Server(participant)
+        victim = start(name, "call", ENDLESS)
+        assert wait_for(lambda: len(server.handled) > 50)
+        victim.kill()
+        assert [line.split()[0] for line in start(name, "call", 20).wait(15)] == ["reply"] * 20
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_server_that_restarts_is_found_again_by_a_client_at_work(name: str, domain: int, start):
+    with Participant(domain) as participant:
+        first = Server(participant)
+        client = start(name, "call", ENDLESS, 1.0)
+        assert wait_for(lambda: len(first.handled) > 20)
+    with Participant(domain) as participant:
+        second = Server(participant)
+        # The call that was on its way when the first server left is lost: the client gives it a second.
+        assert wait_for(lambda: len(second.handled) > 20)
+        client.kill()
+        # Old requests are not played to the new server.
+        assert not set(first.handled) & set(second.handled)
+
+
+def test_peer_that_is_killed_is_gone_after_its_lease(domain: int, start, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PEER_LEASE_S", "2")
+    with Participant(domain) as participant:
+        Server(participant)
+        victim = start("cyclone", "call", ENDLESS)
+        assert wait_for(lambda: participant.health().peers)
+        victim.kill()
+        (peer,) = participant.health().peers
+        assert (peer.vendor, peer.lease_s) == ("Cyclone DDS", 2.0)
+        assert wait_for(lambda: participant.health().peers == (), 4)
+
+
+@pytest.fixture
+def cable() -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Two machines of the poor: network namespaces with a cable in between; gives the commands to run in each."""
+    ip = shutil.which("ip")
+    if ip is None or os.geteuid() != 0:
+        pytest.skip("network namespaces need root and the ip command")
+    here, there = f"twin{os.getpid()}", f"peer{os.getpid()}"
+
+    def call(*arguments: str) -> None:
+        subprocess.run([ip, *arguments], check=True, capture_output=True)
+
+    try:
+        call("netns", "add", here)
+    except subprocess.CalledProcessError as why:
+        pytest.skip(f"network namespaces cannot be made here: {why.stderr.decode().strip()}")
+    try:
+        call("netns", "add", there)
+        call("link", "add", "veth0", "netns", here, "type", "veth", "peer", "name", "veth0", "netns", there)
+        for name, address in ((here, "198.51.100.1/24"), (there, "198.51.100.2/24")):
+            call("-n", name, "addr", "add", address, "dev", "veth0")
+            call("-n", name, "link", "set", "veth0", "up")
+            call("-n", name, "link", "set", "lo", "up")
+        time.sleep(1.5)  # Fast DDS does not see a card that is only just up
+        yield (ip, "netns", "exec", here), (ip, "netns", "exec", there)
+    finally:
+        subprocess.run([ip, "netns", "del", there], check=False, capture_output=True)
+        call("netns", "del", here)
+
+
+@pytest.mark.parametrize(("peers", "multicast"), [((), "on"), (("198.51.100.2",), "switched off")])
+def test_peers_on_another_machine_are_found_and_served(
+    cable, peers: tuple[str, ...], multicast: str, domain: int, start, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = cable
+    monkeypatch.setenv("PEER_INTERFACE", "veth0")
+    command = [sys.executable, str(PROGRAMS / "thenar_server.py"), "veth0", str(domain), *peers]
+    with subprocess.Popen([*here, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        # One by one: on one machine Cyclone keeps Fast DDS from the multicast port, and Fast DDS 2 and 3 get into
+        # each other's shared memory.
+        for name in CALLERS:
+            lines = start(name, "call", 50, within=there).wait(15)
+            assert [line.split()[0] for line in lines] == ["reply"] * 50, name
+        server.stdin.close()
+        health = json.loads(server.stdout.readline())
+    assert health["interface_address"] == "198.51.100.1"
+    assert health["multicast"] == multicast
+    assert {peer["host"] for peer in health["peers"]} <= {"198.51.100.2"}

@@ -1,0 +1,365 @@
+"""Tienkung's ROS 2 interface: bytes, semantics, and programs of every middleware against one running twin."""
+
+import json
+import random
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from peer_env import PEERS, fast2_program, peer_python, quiet_environment
+
+from thenar import hands
+from thenar.errors import BadValue
+from thenar.signals import HandCommand
+from thenar.twin.live import LiveTwin
+from thenar.twin.serve import serve
+from thenar.units import GRAM_FORCE_N
+from thenar.wire import cdr, codec_tienkung
+from thenar.wire import idl as idl_types
+from thenar.wire.cdr import BadMessage
+from thenar.wire.codec_tienkung import FINGER_IDS, JointState
+from thenar.wire.counts import Scale
+from thenar.wire.rtps import Participant, ros
+from thenar.wire.rtps.type_hash import type_hash
+from thenar.wire.survey import local_domains
+
+idl: Any = idl_types
+RIGHT = hands.load("inspire_right")
+SCALE = Scale.of(RIGHT)
+BOTH = ("inspire_left", "inspire_right")
+NEEDS = {
+    "dora": ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"],
+    "rosless": ["rosless==0.5.0"],
+    "fast": ["fourier-aurora-client==0.1.8"],
+}
+
+
+@pytest.fixture(scope="module")
+def everyones() -> Iterator[tuple[LiveTwin, int]]:
+    """One twin, for the programs of every middleware, and its domain."""
+    domain = free_domain()
+    with serve(BOTH, wires=("tienkung",), scene="empty", domain=domain) as twin:
+        yield twin, domain
+
+
+@pytest.fixture
+def domain() -> int:
+    return free_domain()
+
+
+def free_domain() -> int:
+    return random.choice(sorted(set(range(20, 90)) - local_domains()))
+
+
+def theirs(message: JointState) -> bytes:
+    """The same message by the DDS library's own encoder, without its header."""
+    seconds = int(message.stamp_s)
+    made = idl.JointState(
+        header=idl.Header(stamp=idl.Time(sec=seconds, nanosec=0), frame_id=message.frame_id),
+        name=list(message.name),
+        position=np.asarray(message.position, dtype=float).tolist(),
+        velocity=np.asarray(message.velocity, dtype=float).tolist(),
+        effort=np.asarray(message.effort, dtype=float).tolist(),
+    )
+    return made.serialize()[4:]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        JointState(),
+        JointState(
+            frame_id="hand_left_link",
+            name=FINGER_IDS,
+            position=np.arange(6) / 10,
+            velocity=np.ones(6),
+            effort=[0.2] * 6,
+        ),
+        JointState(stamp_s=12.0, frame_id="abc", name=("6", "2"), position=[0.3, 0.4]),
+        JointState(name=("a", "bc", "def"), effort=[1.0]),
+    ],
+)
+def test_joint_states_equal_the_library_encoder_and_come_back(message: JointState):
+    body = codec_tienkung.encode_joint_state(message)
+    assert body == theirs(message)
+    back = codec_tienkung.decode_joint_state(body)
+    assert (back.stamp_s, back.frame_id, back.name) == (message.stamp_s, message.frame_id, message.name)
+    np.testing.assert_array_equal(np.asarray(back.position), np.asarray(message.position, dtype=float))
+
+
+def test_the_type_hash_is_the_one_ros_2_computes():
+    # Ref: the hash that ROS 2 itself gives JointState.
+    known = "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
+    assert type_hash(codec_tienkung.JOINT_STATE, codec_tienkung.TYPES) == known
+    renamed = codec_tienkung.TYPES | {
+        "std_msgs/msg/Header": {"stamp": "builtin_interfaces/msg/Time", "frame": "string"}
+    }
+    assert type_hash(codec_tienkung.JOINT_STATE, renamed) != known
+    with pytest.raises(BadValue, match="float32"):
+        type_hash("a/msg/B", {"a/msg/B": {"x": "floaty"}})
+
+
+def test_random_bytes_never_do_more_than_be_refused():
+    rng = np.random.default_rng(1)
+    whole = codec_tienkung.encode_joint_state(JointState(frame_id="x", name=FINGER_IDS, position=[0.5] * 6))
+    flexible = codec_tienkung.encode_flexible_request(("1", "2"), [0.1, 0.2])
+    for _ in range(3000):
+        for body, read in (
+            (whole, codec_tienkung.decode_joint_state),
+            (flexible, codec_tienkung.flexible_request),
+        ):
+            bent = bytearray(body)
+            for place in rng.integers(0, len(bent), 3):
+                bent[place] = rng.integers(256)
+            try:
+                read(bytes(bent[: rng.integers(len(bent) + 1)]))
+            except BadMessage:
+                continue
+
+
+def test_names_decide_not_places():
+    command, unknown, outside = codec_tienkung.command_by_name(SCALE, ("6", "2"), [0.25, 1.0])
+    assert command is not None
+    assert (unknown, outside) == (0, 0)
+    given = dict(zip(RIGHT.actuator_names, command.target_rad, strict=True))
+    assert [name for name, target in given.items() if not np.isnan(target)] == ["ring", "thumb_rotation"]
+    assert given["ring"] == pytest.approx(RIGHT.open_rad[1])
+    assert given["thumb_rotation"] == pytest.approx(0.75 * RIGHT.closed_rad[5] + 0.25 * RIGHT.open_rad[5])
+
+
+def test_strange_names_and_ratios_are_counted_and_harmless():
+    command, unknown, outside = codec_tienkung.command_by_name(SCALE, ("0", "7", "1", "3"), [0.0, 0.0, 1.5, np.nan])
+    assert command is not None
+    assert (unknown, outside) == (2, 2)
+    assert np.isnan(command.target_rad).tolist() == [False, True, True, True, True, True]
+    assert codec_tienkung.command_by_name(SCALE, ("9",), [0.0]) == (None, 1, 0)
+    with pytest.raises(BadMessage, match="2 names and 1 positions"):
+        codec_tienkung.command_by_name(SCALE, ("1", "2"), [0.0])
+
+
+def test_force_and_speed_have_the_units_of_the_page():
+    half = np.full(6, 0.5)
+    np.testing.assert_allclose(codec_tienkung.force_command(SCALE, half).force_limit_n, 500 * GRAM_FORCE_N)
+    speed = codec_tienkung.speed_command(SCALE, half).speed_rad_s
+    np.testing.assert_allclose(np.abs(RIGHT.closed_rad - RIGHT.open_rad) / speed, 1.6)
+    assert np.isnan(codec_tienkung.speed_command(SCALE, half).target_rad).all()
+
+
+@pytest.mark.parametrize("bad", [-0.01, 1.01, np.nan, np.inf, 25.0])
+def test_six_ratios_outside_their_range_are_no_request(bad: float):
+    body = struct.pack("<6f", 0.1, 0.2, 0.3, bad, 0.5, 0.6)
+    assert codec_tienkung.six_ratios(body) is None
+    assert codec_tienkung.six_ratios(struct.pack("<6f", *[0.5] * 6)) is not None
+
+
+def test_flexible_requests_come_back_and_bad_ones_say_why():
+    body = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5])
+    names, ratios = codec_tienkung.flexible_request(body)
+    assert names == ("3", "1")
+    np.testing.assert_allclose(ratios, [0.7, 0.5], rtol=1e-6)
+    assert codec_tienkung.flexible_refusal(body) is None
+    # The header of the Cyclone flavour before the body is never taken for names.
+    assert codec_tienkung.flexible_refusal(random.randbytes(8) + struct.pack("<q", 1) + body)
+    assert codec_tienkung.flexible_refusal(body[:-2])
+
+
+def start(peer: str, domain: int, side: str) -> subprocess.Popen[str]:
+    python = sys.executable if peer == "cyclone" else peer_python(peer, *NEEDS[peer])
+    command = [str(python), str(PEERS / f"tienkung_{peer}.py"), str(domain), side]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet_environment()
+    )
+
+
+def answer_of(peer: subprocess.Popen[str]) -> dict:
+    out, _ = peer.communicate(timeout=60)
+    assert peer.returncode == 0
+    return json.loads(out.splitlines()[-1])
+
+
+def open_hands(twin: LiveTwin) -> None:
+    for hand in BOTH:
+        twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.0, speed=1.0)))
+    time.sleep(1.2)
+
+
+def check_state(state: dict, side: str) -> None:
+    assert state["frame_id"] == f"hand_{side}_link"
+    assert state["name"] == list(FINGER_IDS)
+    assert state["position"][1] == pytest.approx(0.4, abs=0.03)
+    assert state["position"][5] == pytest.approx(0.3, abs=0.03)
+    # Single precision made double, as on the robot.
+    assert all(value == float(np.float32(round(value * 1000) / 1000)) for value in state["position"])
+    assert max(map(abs, state["velocity"])) < 0.1
+
+
+def six(*ratios: float) -> str:
+    return struct.pack("<6f", *ratios).hex()
+
+
+def test_fast_dds_2_uses_every_service_and_both_topics(everyones: tuple[LiveTwin, int]):
+    twin, domain = everyones
+    open_hands(twin)
+    program = fast2_program()
+    kinds = {s.name: s.type_name.replace("/srv/", "::srv::dds_::") for s in codec_tienkung.SERVICES}
+
+    def call(service: str, body: str = "00") -> str:
+        return f"call {codec_tienkung.service_path(service, 'left')} {kinds[service]} {body}"
+
+    joint_state = ros.message_type(codec_tienkung.JOINT_STATE)
+    control = codec_tienkung.encode_joint_state(JointState(name=("6", "2"), position=[0.3, 0.4])).hex()
+    flexible = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5]).hex()
+    peer = subprocess.Popen(
+        [str(program), "script", str(domain), "0", "5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    into, out = peer.stdin, peer.stdout
+    assert into is not None
+    assert out is not None
+
+    def tell(line: str) -> list[str]:
+        into.write(line + "\n")
+        into.flush()
+        return out.readline().split()
+
+    accepted, refused = ["reply", "01000000"], ["reply", "00000000"]
+    assert tell(call("set_speed", six(*[1.0] * 6))) == accepted
+    assert tell(call("set_force", six(*[0.5] * 6))) == accepted
+    assert tell(call("set_force", six(0.5, 0.5, 7.0, 0.5, 0.5, 0.5))) == refused
+    assert tell(call("set_angle_flexible", flexible)) == accepted
+    time.sleep(1.3)
+    angles = np.frombuffer(bytes.fromhex(tell(call("get_angle_act"))[1]), "<f4")
+    np.testing.assert_allclose(angles, [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
+    assert np.abs(np.frombuffer(bytes.fromhex(tell(call("get_force_act"))[1]), "<f4")).max() < 0.2
+    assert tell(call("get_error")) == ["reply", "00000000" * 6]
+    assert tell(call("get_status")) == ["reply", "02000000" * 6]
+    assert tell(call("set_clear_error")) == accepted
+    assert tell(call("set_angle", six(*[0.9] * 6))) == accepted
+    assert tell(f"say rt/inspire_hand/ctrl/left_hand {joint_state} {control} 120") == ["said"]
+    heard = codec_tienkung.decode_joint_state(
+        bytes.fromhex(tell(f"hear rt/inspire_hand/state/left_hand {joint_state}")[1])
+    )
+    assert heard.frame_id == "hand_left_link"
+    assert np.asarray(heard.position)[1] == pytest.approx(0.4, abs=0.03)
+    np.testing.assert_allclose(twin.ask(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N)
+    into.close()
+    peer.wait(timeout=10)
+
+
+def test_programs_of_every_middleware_use_the_same_twin(everyones: tuple[LiveTwin, int]):
+    twin, domain = everyones
+    open_hands(twin)
+    right, left = start("cyclone", domain, "right"), start("dora", domain, "left")
+    for peer, side in ((right, "right"), (left, "left")):
+        heard = answer_of(peer)
+        for service in ("set_speed", "set_force", "set_angle_flexible", "set_clear_error", "set_angle"):
+            assert heard[service] is True, (service, heard[service])
+        assert heard["refused"] is False
+        assert heard["unknown"] is False
+        np.testing.assert_allclose(heard["get_angle_act"], [0.5, 1, 0.7, 1, 1, 1], atol=0.03)
+        assert max(map(abs, heard["get_force_act"])) < 0.2
+        assert heard["get_error"] == [0] * 6
+        assert heard["get_status"] == [2] * 6
+        check_state(heard["state"], side)
+    settings = twin.ask(lambda world: world.settings("inspire_right"))
+    np.testing.assert_allclose(settings.force_limit_n, 500 * GRAM_FORCE_N)
+    np.testing.assert_allclose(settings.speed_rad_s, np.abs(RIGHT.closed_rad - RIGHT.open_rad) / 0.8)
+    heard = answer_of(start("rosless", domain, "left"))
+    check_state(heard["state"], "left")
+    assert set(heard["topics"]) == {
+        f"/inspire_hand/{kind}/{side}_hand" for kind in ("ctrl", "state") for side in ("left", "right")
+    }
+    assert sum("left_handRequest" in service for service in heard["services"]) == 9
+    heard = answer_of(start("fast", domain, "right"))
+    assert heard["frame_id"] == "hand_right_link"
+    assert twin.ask(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
+        250 * GRAM_FORCE_N, rel=1e-3
+    )
+    assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.fixture
+def caller(domain: int) -> Iterator[tuple[LiveTwin, Callable[[str, bytes], None]]]:
+    """A twin, and a way to send any body to a service of its right hand."""
+    with serve("inspire_right", wires=("tienkung",), scene="empty", domain=domain) as twin, Participant(domain) as me:
+        writers = {}
+
+        def send(service: str, body: bytes) -> None:
+            if service not in writers:
+                kind = {s.name: s.type_name for s in codec_tienkung.SERVICES}[service]
+                names = ros.service_names(codec_tienkung.service_path(service, "right"), kind)
+                writers[service] = me.advertise(names.request_topic, names.request_type)
+                assert writers[service].wait_for_readers(10.0)
+                time.sleep(0.3)
+            writers[service].write(body)
+
+        yield twin, send
+
+
+def test_requests_that_are_off_change_no_motor_parameter(caller):
+    twin, send = caller
+    before = twin.ask(lambda world: world.settings("inspire_right"))
+    cyclone = random.randbytes(8) + struct.pack("<q", 1)
+    fine = struct.pack("<6f", *[0.3] * 6)
+    for service in ("set_force", "set_speed", "set_angle"):
+        for body in (
+            b"",
+            fine[:20],
+            fine + fine,
+            cyclone + fine,  # the other flavour's header before it
+            struct.pack("<6f", 0.3, 0.3, np.nan, 0.3, 0.3, 0.3),
+            struct.pack("<6f", 0.3, 0.3, -0.1, 0.3, 0.3, 0.3),
+            struct.pack("<6f", 0.3, 0.3, 25.0, 0.3, 0.3, 0.3),
+        ):
+            send(service, body)
+    for body in (b"", cyclone + codec_tienkung.encode_flexible_request(("1",), [0.0]), random.randbytes(40)):
+        send("set_angle_flexible", body)
+    time.sleep(0.5)
+    after = twin.ask(lambda world: world.settings("inspire_right"))
+    for name in ("target_rad", "speed_rad_s", "force_limit_n"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+    assert sum(twin.health().links[0].refused.values()) >= 24
+    send("set_force", fine)
+    time.sleep(0.3)
+    np.testing.assert_allclose(
+        twin.ask(lambda world: world.settings("inspire_right").force_limit_n), 300 * GRAM_FORCE_N, rtol=1e-6
+    )
+
+
+def test_inspect_shows_topics_services_and_who_commands(domain: int):
+    with (
+        serve("inspire_right", wires=("tienkung",), scene="empty", domain=domain),
+        Participant(domain, name="my_program") as me,
+    ):
+        writer = me.advertise("rt/inspire_hand/ctrl/right_hand", ros.message_type(codec_tienkung.JOINT_STATE))
+        assert writer.wait_for_readers(10.0)
+        body = codec_tienkung.encode_joint_state(JointState(name=("1",), position=[0.5]))
+        for _ in range(30):
+            writer.write(body)
+            time.sleep(0.02)
+        command = [sys.executable, "-m", "thenar.cli", "inspect", "--domain", str(domain), "--json"]
+        told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    rates = {topic["topic"]: topic["rate_hz"] for topic in told["topics"]}
+    assert rates["rt/inspire_hand/state/right_hand"] == pytest.approx(25.0, rel=0.1)
+    services = {service["service"]: service for service in told["services"]}
+    assert len(services) == 9
+    assert services["/inspire_hand/set_force/right_hand"]["type_name"] == "bodyctrl_msgs/srv/SetForce"
+    assert "my_program" in told["twins"][0]["hands"]["inspire_right"]["sender"]
+
+
+def test_the_page_lists_every_service():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "tienkung.md").read_text(encoding="utf-8")
+    for service in codec_tienkung.SERVICES:
+        assert f"`{service.name}`" in page
+        assert service.type_name.rpartition("/")[2] in page
+
+
+def test_commands_are_of_the_hand():
+    assert isinstance(codec_tienkung.angle_command(SCALE, np.full(6, 0.5)), HandCommand)
+    with pytest.raises(BadMessage):
+        cdr.Reader(cdr.HEADER + b"\x03\x00\x00\x00ab\xff").string("name")
