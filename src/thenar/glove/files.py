@@ -38,7 +38,9 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
     if not path.is_file():
         raise BadFile(path, "no such file")
     if path.suffix not in (".csv", ".npz"):
-        raise BadFile(path, f"a glove log ends in .csv (21 nodes) or .npz (25 nodes), not in {path.suffix or 'nothing'}")
+        raise BadFile(
+            path, f"a glove log ends in .csv (21 nodes) or .npz (25 nodes), not in {path.suffix or 'nothing'}"
+        )
     return _read_csv(path, side) if path.suffix == ".csv" else _read_npz(path, side)
 
 
@@ -66,7 +68,7 @@ def write_npz(path: Path, log: GloveLog) -> None:
 
 def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:
     with path.open(encoding="utf-8", errors="replace") as file:
-        header = file.readline().strip()
+        header, first = file.readline().strip(), file.readline().strip()
     if not header:
         raise BadFile(path, f"row 1: empty; expected the {len(COLUMNS)} columns timestamp, p0_x ... o20_w")
     names = [name.strip() for name in header.split(",")]
@@ -77,12 +79,12 @@ def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:
             f"row 1: {len(missing)} of {len(COLUMNS)} columns are missing ({', '.join(missing[:4])}"
             f"{', ...' if len(missing) > 4 else ''}); expected timestamp, p0_x ... p20_z, o0_x ... o20_w",
         )
+    if not first:
+        raise BadFile(path, "row 2: the file ends; expected at least one frame")
     try:
         table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, usecols=[names.index(name) for name in COLUMNS])
     except ValueError:
-        raise BadFile(path, _first_bad_row(path, len(names))) from None
-    if not len(table):
-        raise BadFile(path, "row 2: the file ends; expected at least one frame")
+        raise BadFile(path, _first_bad_row(path, names)) from None
     _refuse_nan(path, table, first_row=2, what="a number in every column")
     relative_m = table[:, 1 : 1 + 3 * NODES].reshape(-1, NODES, 3)
     xyzw = table[:, 1 + 3 * NODES :].reshape(-1, NODES, 4)
@@ -159,7 +161,7 @@ def _finish(
 
 
 def _absolute(relative_m: FloatArray, relative_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Parent-relative nodes laid end to end. Each finger starts from identity: the root only says where the glove is."""
+    """Parent-relative nodes laid end to end. A finger starts from identity: the root only says where the glove is."""
     position_m, quat_wxyz = np.zeros_like(relative_m), relative_wxyz.copy()
     quat_wxyz[:, 0] = (1.0, 0.0, 0.0, 0.0)
     for chain in CHAINS:
@@ -208,16 +210,16 @@ def _refuse_nan(path: Path, table: FloatArray, *, first_row: int, what: str) -> 
         raise BadFile(path, f"row {bad[0] + first_row}: NaN or infinite; expected {what}{more}")
 
 
-def _first_bad_row(path: Path, width: int) -> str:
+def _first_bad_row(path: Path, names: list[str]) -> str:
     """Say which row of a CSV file cannot be read."""
     with path.open(encoding="utf-8", errors="replace") as file:
         for row, line in enumerate(file, start=1):
             cells = line.strip().split(",")
             if row == 1 or not line.strip():
                 continue
-            if len(cells) != width:
-                return f"row {row}: {len(cells)} values; expected {width}, as many as the header has"
-            for name, cell in zip(COLUMNS, cells, strict=False):
+            if len(cells) != len(names):
+                return f"row {row}: {len(cells)} values; expected {len(names)}, as many as the header has"
+            for name, cell in zip(names, cells, strict=True):
                 try:
                     float(cell)
                 except ValueError:

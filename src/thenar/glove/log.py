@@ -75,9 +75,7 @@ def without_duplicates(position_m: FloatArray, quat_wxyz: FloatArray) -> tuple[n
     Returns:
         A mask over the frames, and what to say about it.
     """
-    same = np.all(position_m[1:] == position_m[:-1], axis=(1, 2)) & np.all(
-        quat_wxyz[1:] == quat_wxyz[:-1], axis=(1, 2)
-    )
+    same = np.all(position_m[1:] == position_m[:-1], axis=(1, 2)) & np.all(quat_wxyz[1:] == quat_wxyz[:-1], axis=(1, 2))
     keep = np.concatenate([[True], ~same])
     dropped = int(np.count_nonzero(same))
     return keep, (f"{dropped} frames sent twice: left out",) if dropped else ()

@@ -119,7 +119,7 @@ def pinch_angles(person: Person, finger: str, *, gap_m: float) -> FloatArray:
         lhs = slope.T @ slope + (pull + 1e-5) * np.eye(len(moving))
         rhs = slope.T @ (wanted - between[0]) + pull * (easy - angles)[moving]
         angles[moving] += np.clip(np.linalg.solve(lhs, rhs), -0.15, 0.15)
-        angles = np.clip(angles, LOWER_RAD, UPPER_RAD)
+        angles = np.asarray(np.clip(angles, LOWER_RAD, UPPER_RAD), dtype=np.float64)
     return angles
 
 

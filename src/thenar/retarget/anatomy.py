@@ -91,7 +91,7 @@ def _finger(
     place = tree.links[link]
     tip = Place(joint=place.joint, pos_m=place.point(tip_m), R=place.R)
     chain = [joint for joint in joints_to(hand, link) if joint not in whole_hand_joints(hand)]
-    marks = (*_segment_starts(hand, tree, chain), tip)
+    marks = (*_segment_starts(hand, tree, chain, tip), tip)
     at = [tree.open_point(mark) for mark in marks]
     number = FINGERS.index(name)
     # Two segments for a person's three: a finger's last two bones, or a thumb's first two, count as one.
@@ -127,25 +127,28 @@ def _finger(
     )
 
 
-def _segment_starts(hand: HandSpec, tree: Tree, chain: list[str]) -> list[Place]:
-    """Joints at which the last segments of a finger begin, at most three, the knuckle first."""
+def _segment_starts(hand: HandSpec, tree: Tree, chain: list[str], tip: Place) -> list[Place]:
+    """Joints at which the last segments of a finger begin, at most three, the knuckle first.
+
+    Makers put a joint's frame anywhere along its axis. What counts is the point of the axis nearest to the next mark.
+    """
     starts: list[Place] = []
-    next_axis, next_m = None, None
+    next_axis, next_m, origin_m = None, tree.open_point(tip), np.zeros(3)
     for name in reversed(chain):
         place = tree.origins[name]
-        at = tree.open_point(place)
+        here_m = tree.open_point(place)
         R = place.R if place.joint < 0 else tree.open_R[place.joint] @ place.R
-        axis = R @ np.asarray(hand.joint(name).axis)
-        if next_axis is None or next_m is None:
-            starts.insert(0, place)
-        else:
-            back_m = float(np.linalg.norm(at - next_m))
+        own_axis = np.asarray(hand.joint(name).axis)
+        axis = R @ own_axis
+        if next_axis is not None:
+            back_m = float(np.linalg.norm(here_m - origin_m))
             if back_m < 1e-4:  # the same place, seen by a joint about another axis
                 continue
             if abs(axis @ next_axis) < 0.99 and back_m < SEGMENT_M:
                 break
-            starts.insert(0, place)
-        next_axis, next_m = axis, at
+        along_m = float(axis @ (next_m - here_m))
+        starts.insert(0, Place(joint=place.joint, pos_m=place.point(along_m * own_axis), R=place.R))
+        next_axis, next_m, origin_m = axis, here_m + along_m * axis, here_m
         if len(starts) == 3:
             break
     return starts

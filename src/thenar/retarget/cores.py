@@ -81,9 +81,7 @@ def _core(shape: Shape) -> tuple[FloatArray, float]:
             # Rings of a globe; shrunk by the edge, which is only right on the axes but errs by less than the edge.
             height = np.array([-0.85, -0.4, 0.0, 0.4, 0.85])
             angle = np.arange(RING) * (2 * np.pi / RING)
-            globe = [
-                (np.cos(a) * np.sqrt(1 - h * h), np.sin(a) * np.sqrt(1 - h * h), h) for h in height for a in angle
-            ]
+            globe = [(np.cos(a) * np.sqrt(1 - h * h), np.sin(a) * np.sqrt(1 - h * h), h) for h in height for a in angle]
             globe += [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]
             return _posed(np.array(globe) * (np.asarray(shape.half_m) - EDGE_M), shape), EDGE_M
 

@@ -211,7 +211,8 @@ def hull_distance(a_first, a_count, b_first, b_count, far, between, w):
 def pair_distance(hand, pair, far, between, w):
     """Signed distance of two parts; fills their nearest points and the normal from the second to the first.
 
-    ``between`` is the last direction from b to a, all 0 where there is none. ``FAR`` or more means at least that less ``FAR``; points and normal are then not filled.
+    ``between`` is the last direction from b to a, all 0 where there is none. ``FAR`` or more means at least that less
+    ``FAR``; points and normal are then not filled.
     """
     vertex, centre, on_a, on_b, normal = w.vertex, w.centre, w.on_a, w.on_b, w.normal
     a, b = hand.pair[pair, 0], hand.pair[pair, 1]

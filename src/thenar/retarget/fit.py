@@ -68,9 +68,7 @@ def fit_map(model: HandModel, nodes: FloatArray, step_s: FloatArray, kind: MapKi
         fitted = [_fit(x, y, "diagonal", shift=True) for x, y in zip(person, robot, strict=True)]
     else:
         fitted = [_fit(np.concatenate(person), np.concatenate(robot), kind, shift=False)] * len(person)
-    errors = [
-        np.linalg.norm(x @ S.T + t - y, axis=1) for x, y, (S, t, _) in zip(person, robot, fitted, strict=True)
-    ]
+    errors = [np.linalg.norm(x @ S.T + t - y, axis=1) for x, y, (S, t, _) in zip(person, robot, fitted, strict=True)]
     return LinearMap(
         hand=model.hand.name,
         kind=kind,
@@ -115,4 +113,5 @@ def _fit(x: FloatArray, y: FloatArray, kind: MapKind, *, shift: bool) -> tuple[F
         S = np.diag(np.sum(x * y, axis=0) / np.maximum(np.sum(x * x, axis=0), 1e-12))
     else:
         S = np.linalg.lstsq(x, y, rcond=None)[0].T
+    S = np.asarray(S, dtype=np.float64)
     return S, y_mean - S @ x_mean, condition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class HandModel:
     def point_slices(self) -> tuple[slice, ...]:
         """Where each finger stands in `points_m`."""
         ends = np.cumsum([0, *(len(finger.marks) for finger in self.fingers)]).tolist()
-        return tuple(slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(start, end) for start, end in pairwise(ends))
 
 
 def build_model(hand: HandSpec) -> HandModel:
@@ -222,6 +223,7 @@ def _with_pairs(
         ends = {cores[a].link, cores[b].link}
         if links[0] in ends and len(ends & set(links[1:])) == 1:
             pinch[row] = links.index((ends & set(links[1:])).pop())
+
     def nearest_m(some: NDArray[np.int64], postures: int) -> FloatArray:
         # In batches, because far more pairs are possible than ever come near.
         batches = np.split(some, range(PAIRS, len(some), PAIRS))
@@ -237,4 +239,4 @@ def _with_pairs(
         pinch[rows] = 0
         if len(rows) and touch_m.min() < TOUCH_M:
             pinch[rows[np.argmin(touch_m)]] = finger
-    return as_record(HAND, {**values, "pair": pairs[near], "pair_finger": pinch[near], "pairs": np.count_nonzero(near)})
+    return as_record(HAND, {**values, "pair": pairs[near], "pair_finger": pinch[near], "pairs": int(near.sum())})

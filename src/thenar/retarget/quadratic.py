@@ -1,8 +1,8 @@
 """A small dense quadratic program, compiled: Goldfarb and Idnani's dual active-set method.
 
-Minimise ``x'Hx/2 + g'x`` with ``step_lower <= x[:bounded] <= step_upper`` and ``row @ x >= least`` for every row. It starts at
-the free minimum and adds the most violated constraint until none is left, so few active constraints cost little.
-Constraints are numbered: lower bounds, upper bounds, rows.
+Minimise ``x'Hx/2 + g'x`` with ``step_lower <= x[:bounded] <= step_upper`` and ``row @ x >= least`` for every row. It
+starts at the free minimum and adds the most violated constraint until none is left, so few active constraints cost
+little. Constraints are numbered: lower bounds, upper bounds, rows.
 """
 
 from __future__ import annotations

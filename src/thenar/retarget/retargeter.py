@@ -96,7 +96,7 @@ class Retargeter:
         else:
             step_s = min(max(frame.stamp_s - max(self._stamp_s, self._now_s), 0.0), LONGEST_STEP_S) or USUAL_STEP_S
         self._stamp_s = self._now_s = frame.stamp_s
-        self._follow(nodes, step_s)
+        self.follow(nodes, step_s)
         return self._answer(frame.stamp_s, Following.FOLLOWING)
 
     def tick(self, now_s: float) -> Retargeted:
@@ -112,14 +112,15 @@ class Retargeter:
         step_s = min(max(now_s - max(self._now_s, self._stamp_s + self.config.relax_s), 0.0), LONGEST_STEP_S)
         self._now_s = now_s
         if step_s > 0.0:
-            self._follow(open_nodes(self.model), RELAX_SPEED * step_s)
+            self.follow(open_nodes(self.model), RELAX_SPEED * step_s)
         return self._answer(now_s, Following.RELAXING)
 
     def _settle(self, nodes: FloatArray) -> None:
         """Begin where the first frame is: a jump from the open hand is nobody's motion."""
         self._state = settled_state(self.model, self._tuning, self.targets, nodes)
 
-    def _follow(self, nodes: FloatArray, step_s: float) -> None:
+    def follow(self, nodes: FloatArray, step_s: float) -> FloatArray:
+        """Move on by one frame of nodes as the hand's own side has them [m]; the angles of the variables [rad]."""
         self._frames[0], self._step_s[0] = nodes, step_s
         solve_frames(
             self.model.record,
@@ -131,6 +132,7 @@ class Retargeter:
             self._step_s,
             self._out,
         )
+        return self._out[0]
 
     def _answer(self, stamp_s: float, following: Following) -> Retargeted:
         joint_rad = self.model.joint_rad(self._out[0])

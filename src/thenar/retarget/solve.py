@@ -13,6 +13,7 @@ speed it has and never makes it jump. Everything the next frame starts from is i
 from __future__ import annotations
 
 import math
+
 from numba import njit
 
 from thenar.retarget.distance import FAR, pair_distance
@@ -248,7 +249,7 @@ def _smallest(weight, low, high):
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def _add_pads(hand, tuning, w, v):
-    """Draw the thumb's pad to the front of the finger's pad, as far before it as the person's tips are not yet touching.
+    """Draw the thumb's pad to the front of the finger's pad, as far before it as the person's tips are apart.
 
     The person's own direction would do, but gloves see a thumb beside or behind the finger it touches.
     """

@@ -55,7 +55,7 @@ class Quality:
     """Mean tip error of each frame. (n,)"""
     overlap_mm: FloatArray
     """Deepest overlap of each frame. (n,)"""
-    pinching: FloatArray
+    pinching: NDArray[np.bool_]
     """True where the person pinches. (n,)"""
 
 
@@ -84,9 +84,7 @@ def measure(
     points = model.points_m(variable_rad)
     wanted = frame_targets_m(model, targets, nodes)
     tip_mm = _tip_errors_mm(model, points, wanted)
-    gap_mm = 1e3 * np.linalg.norm(
-        nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2
-    )
+    gap_mm = 1e3 * np.linalg.norm(nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2)
     pinching = np.any(gap_mm < PINCH_MM, axis=1)
     off = ~pinching if not np.all(pinching) else np.ones(len(nodes), dtype=bool)
     overlap_mm, gaps, palmar = _judged(model, judge, variable_rad, gap_mm)
