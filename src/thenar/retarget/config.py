@@ -20,7 +20,7 @@ class RetargetConfig:
     """Weight of its tip; with the other two at 0 only tips are followed."""
     pinch: bool = True
     """Keep the thumb's contact with a finger when the person pinches."""
-    pinch_from_mm: float = 35.0
+    pinch_from_mm: float = 32.0
     """Distance of the person's fingertips at which a pinch begins to draw."""
     pinch_full_mm: float = 21.0
     """Distance at which it is complete."""
@@ -30,6 +30,8 @@ class RetargetConfig:
     """Smallest distance of parts, pinching tips excepted."""
     speed_scale: float = 1.0
     """Motors may move at this multiple of their speed; large numbers lift the limit."""
+    tendon_speed: bool = True
+    """Hold the speed of a motor that pulls two joints (Shadow's J0), and not only that of each joint."""
     posture: float = 3e-4
     """Pull of joints that carry a knuckle towards the open hand; segment directions do not determine them."""
     twist: float = 0.0
@@ -76,8 +78,9 @@ class RetargetConfig:
             pinch_stiffness=1 / 1.5,
             pad_weight=15.0,
             pad_stiffness=0.5,
+            come_round=30.0,
             slide_weight=5.0,
-            pinch_damping=300.0,
+            pinch_damping=500.0,
             contact=float(self.contact),
             clearance_m=1e-3 * self.clearance_mm,
             look_m=0.012,
@@ -87,5 +90,6 @@ class RetargetConfig:
             settled_rad=0.035,
             trust_rad=0.2,
             speed_scale=self.speed_scale,
+            tendon_speed=float(self.tendon_speed),
             smooth_s=self.smooth_s,
         )

@@ -170,6 +170,8 @@ class Tuning(NamedTuple):
     pinch_stiffness: float
     pad_weight: float
     pad_stiffness: float
+    come_round: float
+    """Multiple of the pads' pull while the thumb is behind the finger's pad."""
     slide_weight: float
     pinch_damping: float
     """Extra damping of the variables of a pinch, as a multiple."""
@@ -187,6 +189,8 @@ class Tuning(NamedTuple):
     trust_rad: float
     """Most that a variable moves in a round."""
     speed_scale: float
+    tendon_speed: float
+    """1 holds the speed of motors that pull two joints, 0 that of their joints alone."""
     smooth_s: float
 
 

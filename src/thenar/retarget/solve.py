@@ -224,7 +224,7 @@ def _add_tendon_rows(hand, tuning, state, step_s, w, rows, v):
         wa, wb = hand.row_weight[k, 0], hand.row_weight[k, 1]
         now = wa * w.angle[a] + wb * w.angle[b]
         was = wa * state.angle_rad[a] + wb * state.angle_rad[b]
-        reach = hand.row_speed_rad_s[k] * tuning.speed_scale * step_s
+        reach = hand.row_speed_rad_s[k] * tuning.speed_scale * step_s if tuning.tendon_speed == 1.0 else math.inf
         low = max(hand.row_lower_rad[k], was - reach) - now
         high = min(hand.row_upper_rad[k], was + reach) - now
         for sign in (1.0, -1.0):
@@ -266,6 +266,13 @@ def _add_pads(hand, tuning, w, v):
         weight = min(tuning.pad_weight, tuning.pad_stiffness * w.blend[f] / max(1e-6, 1.0 - w.blend[f]))
         # Seen from the finger: turning it moves the thumb's pad in its frame as much as moving the thumb does.
         joint = hand.pad_joint[f]
+        front = 0.0
+        for c in range(3):
+            for a in range(3):
+                front += hand.pad_normal[f, c] * w.R[joint, a, c] * (w.pad[0, a] - w.pad[f, a])
+        if front < 0.0:
+            # The thumb is behind the pad it should meet: come round before the tips touch.
+            weight *= tuning.come_round
         for c in range(3):
             _clear(w.dense, v)
             error = -w.apart[f] * hand.pad_normal[f, c]
