@@ -35,6 +35,10 @@ from thenar.retarget.retargeter import (
 from thenar.signals import FloatArray, GloveLayout
 from thenar.sim.judge import Judge
 from thenar.twin.retarget_measure import Quality, measure
+from thenar.wire.codec_markers import MARKER_ARRAY
+from thenar.wire.codec_tienkung import JOINT_STATE, decode_joint_state
+from thenar.wire.link_follow import FollowNode
+from thenar.wire.rtps import SENSOR_DATA, Participant, ros
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LIFTED = 100.0
@@ -456,3 +460,28 @@ def test_a_recording_is_shown_in_a_page(tmp_path: Path):
     main(["glove", "make", str(log), "--gestures", "wave"])
     main(["glove", "animate", str(log), "--out", str(page)])
     assert '"bones": [[0, 1]' in page.read_text()
+
+
+def test_joint_states_and_markers_reach_a_ros_2_program():
+    hand, log = hands.load("shadow_right"), make_log(("fist",))
+    heard: dict[str, list[bytes]] = {"joint_states": [], "hand_markers": []}
+    kinds = {"joint_states": JOINT_STATE, "hand_markers": MARKER_ARRAY}
+    with Participant(77, interface="lo", peers=("127.0.0.1",), name="listener") as listener:
+        for topic, kind in kinds.items():
+            listener.subscribe(
+                ros.topic_name(f"/{topic}"),
+                ros.message_type(kind),
+                lambda sample, topic=topic: heard[topic].append(bytes(sample.body)),
+                qos=SENSOR_DATA,
+            )
+        with FollowNode(hand, domain=77) as node:
+            until_s = time.perf_counter() + 10.0
+            while not all(heard.values()) and time.perf_counter() < until_s:
+                node.publish(np.arange(24.0), log.finger_m[0])
+                time.sleep(0.05)
+    state = decode_joint_state(heard["joint_states"][-1])
+    assert state.name[:2] == ("rh_THJ5", "rh_THJ4")
+    assert state.name[-2:] == ("rh_WRJ1", "rh_WRJ2")
+    assert len(state.name) == 24
+    assert list(state.position)[-2:] == [hand.joint_names.index("WRJ1"), hand.joint_names.index("WRJ2")]
+    assert heard["hand_markers"][-1][:4] == (20).to_bytes(4, "little")

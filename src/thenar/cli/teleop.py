@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,8 @@ class Teleop:
 
     thenar teleop person.csv --hand inspire_right --wire inspire
 
+    thenar teleop person.csv --hand shadow_right --ros2 --domain 0
+
     thenar teleop live --hand shadow_right --wire none --port 9763
     """
 
@@ -50,6 +52,8 @@ class Teleop:
     """Hand to drive."""
     wire: Literal["inspire", "none"] = "none"
     """none drives a twin in this process; inspire drives a served twin or a real hand over DDS."""
+    ros2: bool = False
+    """Publish joint_states and the skeleton as hand_markers on the ROS 2 domain --domain."""
     port: int = 9763
     """UDP port of live frames, on this machine."""
     duration: float = 0.0
@@ -74,7 +78,7 @@ class Teleop:
             signal.signal(number, lambda *_: stop.set())
         until_s = time.perf_counter() + self.duration if self.duration else float("inf")
         count, late_s, where = 0, [], np.zeros(len(spec.actuators))
-        with self._glove(spec) as frames, self._driven(spec) as driven:
+        with self._glove(spec) as frames, self._driven(spec) as driven, self._told(spec) as tell:
             view = Live(console=console, auto_refresh=False) if not self.json else None
             if view:
                 view.start()
@@ -84,6 +88,7 @@ class Teleop:
                     answer = retargeter(frame) if frame is not None else retargeter.tick(time.perf_counter())
                     driven.go(answer.command.target_rad)
                     if frame is not None:
+                        tell(answer.joint_rad, frame.finger_m)
                         count += 1
                         late_s.append(time.perf_counter() - arrived_s)
                     now_s = time.perf_counter()
@@ -140,6 +145,18 @@ class Teleop:
                 yield frame, time.perf_counter()
 
         yield recorded
+
+    @contextmanager
+    def _told(self, spec: HandSpec) -> Iterator[Callable[[FloatArray, FloatArray], None]]:
+        """Who else is told of every frame."""
+        if not self.ros2:
+            yield lambda joint_rad, finger_m: None
+            return
+        from thenar.wire.link_follow import FollowNode
+
+        peers = self.reach.peer_list() or ("127.0.0.1",)
+        with FollowNode(spec, domain=self.reach.domain, interface=self.reach.interface, peers=peers) as node:
+            yield node.publish
 
     @contextmanager
     def _driven(self, spec: HandSpec) -> Iterator[_Driven]:

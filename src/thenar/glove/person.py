@@ -116,7 +116,7 @@ def pinch_angles(person: Person, finger: str, *, gap_m: float) -> FloatArray:
         slope = (between[1:] - between[0]).T / 1e-5  # (3, moving)
         wanted = between[0] * gap_m / max(float(np.linalg.norm(between[0])), 1e-9)
         pull = 1e-6  # towards the easy hand, far weaker than the tips
-        lhs: FloatArray = slope.T @ slope + (pull + 1e-5) * np.eye(len(moving))
+        lhs = slope.T @ slope + (pull + 1e-5) * np.eye(len(moving))
         rhs = slope.T @ (wanted - between[0]) + pull * (easy - angles)[moving]
         angles[moving] += np.clip(np.linalg.solve(lhs, rhs), -0.15, 0.15)
         angles = np.asarray(np.clip(angles, LOWER_RAD, UPPER_RAD), dtype=np.float64)
@@ -140,7 +140,7 @@ def _thumb_base() -> FloatArray:
     z = THUMB_ALONG / np.linalg.norm(THUMB_ALONG)
     pad = THUMB_PAD - np.dot(THUMB_PAD, z) * z
     y = -pad / np.linalg.norm(pad)
-    return np.stack([np.cross(y, z), y, z], axis=1)
+    return np.stack([np.cross(y, z), y, z], axis=1).astype(np.float64)
 
 
 def _about_x(angle_rad: FloatArray) -> FloatArray:
