@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -30,7 +31,7 @@ BOTH = ("inspire_left", "inspire_right")
 @pytest.fixture
 def domain() -> int:
     """A DDS domain that nobody on this machine uses."""
-    return random.choice(sorted(set(range(20, 200)) - local_domains()))
+    return random.choice(sorted(set(range(20, 100)) - local_domains()))
 
 
 @pytest.fixture
@@ -75,6 +76,11 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def memory_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def angles_of(twin: LiveTwin, hand: str) -> np.ndarray:
@@ -202,6 +208,83 @@ def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
         assert any(told in why for why in twin.health().links[0].refused)
         peer.kill()
         peer.wait()
+
+
+def test_another_type_moves_nothing_even_if_its_writer_is_gone_at_once(domain: int):
+    with serve("inspire_right", scene="empty", domain=domain) as twin:
+        for _ in range(6):
+            start_peer("wrong_type.py", domain, 0.0, "once").wait(timeout=20)
+        time.sleep(0.3)
+        assert twin.health().hands["inspire_right"].requests == 0
+
+
+def test_reasons_for_refusal_do_not_grow_without_end(port: int):
+    from pymodbus.client import ModbusTcpClient
+
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port) as twin:
+        client = ModbusTcpClient("127.0.0.1", port=port)
+        assert client.connect()
+        for address in range(9000, 9200):
+            assert client.read_holding_registers(address, count=1).isError()
+        assert client.read_coils(0, count=1).isError()
+        assert client.write_register(1487, 0).isError() is False  # half of two values: nobody moves
+        client.close()
+        refused = twin.health().links[0].refused
+        assert len(refused) <= 65
+        assert sum(refused.values()) >= 200
+        assert angles_of(twin, "inspire_right").min() > 980
+        targets = twin.ask(lambda world: world.settings("inspire_right").target_rad)
+        np.testing.assert_allclose(targets, twin.world.hand("inspire_right").open_rad)
+
+
+def test_a_command_over_dfx_to_the_right_hand_leaves_the_left_alone(domain: int):
+    with serve(BOTH, wires=("dfx",), scene="empty", domain=domain) as twin:
+        before = twin.health().hands["inspire_left"].requests
+        run_thenar("command", "inspire_right", "--close", "0.5", "--wire", "dfx", "--domain", str(domain))
+        assert twin.health().hands["inspire_left"].requests == before
+        assert angles_of(twin, "inspire_right")[0] == pytest.approx(500, abs=30)
+    with serve("inspire_right", wires=("dfx",), scene="empty", domain=domain):
+        words = ["command", "inspire_left", "--close", "0.5", "--wire", "dfx", "--domain", str(domain)]
+        done = run_thenar(*words, check=False)
+        assert "no left hand" in done.stderr
+
+
+def test_two_twins_on_one_domain_are_told(domain: int, ask_about: Callable[..., dict]):
+    words = ["serve", "--domain", str(domain), "--hands", "inspire_right", "--wire", "inspire", "--json"]
+    other = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE)
+    with serve("inspire_right", scene="empty", domain=domain):
+        assert wait_until(lambda: any("both publish it" in p for p in ask_about(seconds=0.8)["problems"]), 20.0)
+        other.send_signal(signal.SIGTERM)
+        other.wait(timeout=10)
+
+
+def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port):
+        pass
+    assert os.getpriority(os.PRIO_PROCESS, 0) == nice
+    twin = serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port)
+    twin.world.settings = None  # type: ignore[assignment]
+    with pytest.raises(TypeError), twin:
+        pass
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_client_stays_awake_when_a_message_is_off(domain: int):
+    from thenar.wire import idl as types
+    from thenar.wire.link_dds import DdsNode
+    from thenar.wire.link_dfx import DfxClient
+
+    with DdsNode(domain=domain) as node:
+        client = DfxClient(node)
+        out = node.writer("rt/inspire/state", types.MotorStates)
+        one = types.MotorState(0, 1.0, 0, 0, 0, 0, 0, 0, 0, 0, [0, 0])  # type: ignore[arg-type]
+        for motors in (65, 12):
+            out.write(types.MotorStates([one] * motors).serialize())  # type: ignore[arg-type]
+            time.sleep(0.2)
+        assert client.state_messages == 1
+        assert client.q is not None
 
 
 def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int, ask_about: Callable[..., dict]):
@@ -368,7 +451,8 @@ def test_commands_reach_the_motors_within_milliseconds(domain: int):
 @pytest.mark.timing
 def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
     with serve(BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, touch_hz=100.0) as twin:
-        peer = start_peer("inspire_peer.py", domain, 10.0, 300)
+        peer = start_peer("inspire_peer.py", domain, 20.0, 300)
+        before_mb = memory_mb()
         hand = thenar.hands.load("inspire_left")
         from thenar.wire.client_modbus import ModbusHand
 
@@ -377,12 +461,13 @@ def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
                 client.readings()
                 time.sleep(0.02)
         answer_of(peer)
-        health = twin.health()
+        health, grown_mb = twin.health(), memory_mb() - before_mb
     assert health.real_time_factor == pytest.approx(1.0, abs=0.01)
     assert health.late_ticks < 0.05 * health.ticks
     assert health.state_hz[1] == pytest.approx(100.0, rel=0.02)
     assert health.touch_hz[1] == pytest.approx(100.0, rel=0.02)
     assert health.diverged == ()
+    assert grown_mb < 20.0
 
 
 def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
@@ -446,6 +531,13 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
         (["serve", "--domain", "999"], "0 to 230"),
         (["serve", "--state-hz", "5000"], "hertz"),
+        (["serve", "--state-hz", "0"], "hertz above 0"),
+        (["serve", "--wire", "tienkung", "--tienkung-hz", "0"], "hertz above 0"),
+        (["serve", "--modbus-port", "99999"], "from 1 to 65534"),
+        (["serve", "--peers", "a<b"], "addresses of machines"),
+        (["serve", "--peers", "nosuchhost.invalid"], "addresses of machines"),
+        (["serve", "--flash", "/proc/nowhere"], "give another --flash"),
+        (["watch", "state", "--wire", "modbus"], "HOST:PORT"),
     ],
 )
 def test_what_cannot_be_done_is_told_with_what_to_type(words: list[str], told: str):

@@ -18,7 +18,8 @@ from thenar.errors import BadValue
 if TYPE_CHECKING:
     from thenar.wire.counts import Readings
 
-SETTLE_S = 8.0
+SETTLE_S = 4.0
+FULL_STROKE_S = 0.8  # at speed 1000
 JITTER = 0.012  # of the stroke: a hand at rest reads a few counts more or less
 STILL_READINGS = 5  # in a row make a hand that has stopped; its own latency is shorter
 
@@ -62,12 +63,13 @@ class Command:
             hand.readings()  # a hand that says nothing is told of before it is moved
             hand.send(angle, speed, force)
             readings = hand.readings()
-            until_s = time.perf_counter() + SETTLE_S
+            until_s = time.perf_counter() + SETTLE_S + FULL_STROKE_S * 1000 / max(self.speed or 1000, 10)
             still = 0
             while angle and still < STILL_READINGS and time.perf_counter() < until_s:
                 time.sleep(0.05)
                 before, readings = _place(readings), hand.readings()
-                still = still + 1 if np.all(np.abs(_place(readings) - before) <= JITTER) else 0
+                resting = np.all(np.abs(_place(readings) - before) <= JITTER) and not _moving(readings)
+                still = still + 1 if resting else 0
         if self.json:
             print_json(plain_readings(readings))
         else:
@@ -77,6 +79,11 @@ class Command:
 def _place(readings: Readings | NDArray[np.float32]) -> NDArray[np.float64]:
     """How far open each motor is."""
     return np.asarray(readings if isinstance(readings, np.ndarray) else readings.angle / 1000.0, dtype=np.float64)
+
+
+def _moving(readings: Readings | NDArray[np.float32]) -> bool:
+    """What it says itself, where the wire tells: 0 is releasing, 1 is grasping."""
+    return not isinstance(readings, np.ndarray) and bool(np.isin(readings.status, (0, 1)).any())
 
 
 def _angles(text: str) -> list[int]:

@@ -123,5 +123,9 @@ def _print_twin(twin: dict) -> None:
     for link in twin["links"]:
         for why, count in link["refused"].items():
             console.print(Text(f"! {link['wire']}: {count} x {why}", style="yellow"), highlight=False)
+    if twin["skipped_s"]:
+        console.print(Text(f"! too slow for real time: {twin['skipped_s']:.1f} s were let go", style="red"))
+    for why in twin["diverged"]:
+        console.print(Text(f"! {why}", style="red"), highlight=False)
     for why, count in twin["refused"].items():
         console.print(Text(f"! {count} x {why}", style="yellow"), highlight=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import sys
 import threading
 import time
 from dataclasses import asdict, dataclass
@@ -86,6 +85,8 @@ class Serve:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        if not self.json:
+            console.print("loading; the very first start compiles for about half a minute", style="dim")
         twin = serve(
             _names(self.hands),
             wires=_names(self.wire),
@@ -107,7 +108,7 @@ class Serve:
                 threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
             until_s = time.perf_counter() + self.duration if self.duration else float("inf")
             if self.json:
-                _wait(stop, until_s)
+                _wait(twin, stop, until_s)
             else:
                 with Live(_status(self, twin.health()), console=console, auto_refresh=False) as live:
                     while twin.running and not stop.is_set() and time.perf_counter() < until_s:
@@ -117,6 +118,7 @@ class Serve:
         if self.json:
             print_json(asdict(health))
         else:
+            console.print("" if console.is_terminal else "\n", end="")
             console.print("stopped; every topic is disposed and every port closed")
 
 
@@ -144,9 +146,8 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _wait(stop: threading.Event, until_s: float) -> None:
-    sys.stdout.flush()
-    while not stop.is_set() and time.perf_counter() < until_s:
+def _wait(twin: LiveTwin, stop: threading.Event, until_s: float) -> None:
+    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
         stop.wait(min(1.0, max(0.0, until_s - time.perf_counter())))
 
 
@@ -184,6 +185,8 @@ def _status(options: Serve, health: Health) -> Group:
     reasons = [Text(f"{count} x {why}", style="yellow") for link in health.links for why, count in link.refused.items()]
     reasons += [Text(f"{count} x {why}", style="yellow") for why, count in health.refused.items()]
     reasons += [Text(why, style="red") for why in health.diverged]
+    if health.skipped_s:
+        reasons.append(Text(f"too slow for real time: {health.skipped_s:.1f} s were let go", style="red"))
     median_s, p99_s = health.command_latency_s
     arrived = (
         Text(f"command to motor: median {1e3 * median_s:.2f} ms, 99 % {1e3 * p99_s:.2f} ms") if median_s else Text()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.cli.show import console
 from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class Reach:
     """Network interface."""
     peers: str = ""
     """Addresses, separated by commas, to look at where multicast does not reach."""
-    modbus: str = "127.0.0.1:6000"
-    """Address of a Modbus hand."""
+    modbus: str = ""
+    """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows."""
 
     def peer_list(self) -> tuple[str, ...]:
         """The peers as a tuple."""
@@ -120,9 +121,15 @@ class _DfxLine:
             raise _nobody("listens to dfx commands", self._reach)
         self.readings()
         assert self._client.q is not None
-        # The message has no hold: every other motor is sent to where it is.
+        if self._client.lost[self._side]:
+            raise ThenarError(f"no {self._side} hand at the other end: its readings are marked as lost")
+        # The message has no hold: a motor that is to stay is sent to where it is.
         q = {side: values.astype(float).tolist() for side, values in self._client.q.items()}
         q[self._side] = [was if a < 0 else a / 1000 for was, a in zip(q[self._side], angle, strict=True)]
+        if self._side == "right":  # it comes first, so the message may end behind it
+            del q["left"]
+        else:
+            console.print("the message cannot leave the right hand out: it is told to stay where it is", style="dim")
         self._client.send(q)
 
     def readings(self) -> NDArray[np.float32]:

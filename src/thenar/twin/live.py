@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError
-from thenar.signals import HandSettings, HandState, Request, SolidContacts, TouchFrame
+from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
 from thenar.twin.world import World, warm_up_touch
-from thenar.wire.inbox import LinkHealth
+from thenar.wire.inbox import LinkHealth, count_reason
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
@@ -154,6 +154,7 @@ class LiveTwin:
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
         self._stopping = threading.Event()
+        self._nice: int | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
         self._tell = tell
@@ -161,7 +162,11 @@ class LiveTwin:
 
     def __enter__(self) -> LiveTwin:
         """Start."""
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -170,8 +175,13 @@ class LiveTwin:
 
     def start(self) -> None:
         """Let it run."""
-        self._warm_up()
-        _go_first()
+        warm_up(self.world)
+        self._take_requests()  # what hands do when they are switched on
+        self._latencies_s.clear()
+        self._publish_state()
+        if self._skins:
+            self._publish_touch(self.world.solid_contacts())
+        self._nice = _set_nice(NICE)
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
         gc.freeze()
@@ -190,6 +200,8 @@ class LiveTwin:
         if self._teller.ident is not None:
             self._teller.join()
         gc.unfreeze()
+        if self._nice is not None:
+            _set_nice(self._nice)
         for link in self.links:
             link.close()
         failure, self._failure = self._failure, None
@@ -246,16 +258,6 @@ class LiveTwin:
             refused=dict(self._refused),
             diverged=tuple(self._diverged),
         )
-
-    def _warm_up(self) -> None:
-        """Everything once before the clock starts: compiled code is loaded, links know the hands."""
-        self._take_requests()  # what hands do when they are switched on
-        self._latencies_s.clear()
-        self.world.advance(self.world.timestep_s)
-        self._publish_state()
-        if self._skins:
-            warm_up_touch()
-            self._publish_touch(self.world.solid_contacts())
 
     def _keep_telling(self) -> None:
         while not self._stopping.wait(TELL_EVERY_S):
@@ -318,7 +320,7 @@ class LiveTwin:
                 try:
                     self._apply(request)
                 except ThenarError as error:
-                    self._refused[str(error)] += 1
+                    count_reason(self._refused, str(error))
 
     def _apply(self, request: Request) -> None:
         world, hand = self.world, request.hand
@@ -369,11 +371,28 @@ class LiveTwin:
             link.publish_touch(frames)
 
 
-def _go_first() -> None:
-    """Ask the system to run this process before others; without the right to, the twin is late a little more often.
+def warm_up(world: World) -> None:
+    """Load the compiled code of everything a running twin does, so that nothing is late the first time it happens."""
+    for hand in world.hand_names:
+        world.command(hand, HandCommand.closing(np.nan))  # asks nothing
+    world.advance(world.timestep_s)
+    skins = [hand for hand in world.hand_names if world.hand(hand).pads]
+    if skins:
+        warm_up_touch()
+    for hand in skins:
+        world.skin(hand)
+
+
+def _set_nice(nice: int) -> int | None:
+    """Ask the system to run this process before others, or as before; what it was, None without the right to.
 
     All its threads: one that holds the interpreter while others keep it waiting would hold up the physics.
     """
-    with contextlib.suppress(PermissionError, ProcessLookupError):
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
         for thread in os.listdir("/proc/self/task"):
-            os.setpriority(os.PRIO_PROCESS, int(thread), NICE)
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+    except PermissionError:  # then the twin is late a little more often
+        return None
+    return before

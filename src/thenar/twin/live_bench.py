@@ -242,4 +242,4 @@ def _memory_mb() -> float:
 
 
 def _free_domain() -> int:
-    return random.Random(os.getpid()).choice(sorted(set(range(20, 200)) - local_domains()))
+    return random.Random(os.getpid()).choice(sorted(set(range(20, 100)) - local_domains()))

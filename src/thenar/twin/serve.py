@@ -13,7 +13,7 @@ from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.sim.world import Profile
 from thenar.touch.calibration import PROFILES
-from thenar.twin.live import Link, LiveTwin
+from thenar.twin.live import Link, LiveTwin, warm_up
 from thenar.twin.world import World
 
 WIRES = ("inspire", "dfx", "modbus", "tienkung")
@@ -63,12 +63,17 @@ def serve(
     for wire in wires:
         if wire not in WIRES:
             raise UnknownName("wire", wire, WIRES)
+    if not state_hz > 0.0:
+        raise BadValue("state_hz", state_hz, "hertz above 0: links show nothing newer than the last state")
+    if "tienkung" in wires and not 0.0 < tienkung_hz <= state_hz:
+        raise BadValue("tienkung_hz", tienkung_hz, f"hertz above 0 and up to state_hz, which is {state_hz:g}")
     # A sensor with a rate of its own is read at the rate that is published.
     skin = PROFILES[profile]
     skin = replace(skin, rate_hz=touch_hz) if touch_hz and profile == "measured" else skin
     names = [hands] if isinstance(hands, str) else list(hands)
     world = World(names, props=props, scene=scene, seed=seed, profile=profile, skin=dict.fromkeys(names, skin))
     specs = [world.hand(name) for name in world.hand_names]
+    warm_up(world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails
         links: list[Link] = []
         tell = None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +33,7 @@ class ModbusHand:
         self.scale = Scale.of(spec)
         self._layout = TouchLayout.of(spec) if spec.pads else None
         self._where = f"{host}:{port}"
+        logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # what it has to say is raised here
         self._client = ModbusTcpClient(host, port=port, framer=FramerType.SOCKET, timeout=timeout_s, retries=0)
         if not self._client.connect():
             raise ThenarError(f"no Modbus hand at {self._where}; start one with: thenar serve --wire modbus")
@@ -52,14 +57,15 @@ class ModbusHand:
         total = -(-register.size // 2)
         while len(words) < total:
             count = min(MOST_WORDS, total - len(words))
-            words += self._checked(self._client.read_holding_registers(register.address + 2 * len(words), count=count))
+            address = register.address + 2 * len(words)
+            words += self._checked(lambda: self._client.read_holding_registers(address, count=count))  # noqa: B023
         memory = np.array(words, dtype="<u2").tobytes()[: register.size]
         return np.frombuffer(memory, register.dtype).astype(np.int64)
 
     def write(self, name: str, values: list[int]) -> None:
         """Write a register from its first value on; -1 leaves a motor as it is."""
         words = [value & 0xFFFF for value in values]
-        self._checked(self._client.write_registers(REGISTERS[name].address, words))
+        self._checked(lambda: self._client.write_registers(REGISTERS[name].address, words))
 
     def readings(self) -> Readings:
         """What the hand reports."""
@@ -81,7 +87,11 @@ class ModbusHand:
         taxels[self._layout.taxels] = self.read("TOUCH")
         return taxels
 
-    def _checked(self, answer: object) -> list[int]:
-        if isinstance(answer, ModbusException) or answer.isError():  # type: ignore[attr-defined]
+    def _checked(self, ask: Callable[[], Any]) -> list[int]:
+        try:
+            answer = ask()
+        except ModbusException as error:
+            raise ThenarError(f"the hand at {self._where} has hung up ({error})") from error
+        if answer.isError():
             raise ThenarError(f"the hand at {self._where} answers {answer}")
-        return list(answer.registers)  # type: ignore[attr-defined]
+        return list(answer.registers)

@@ -201,5 +201,6 @@ _COMMANDS = {"angle": "ANGLE_SET", "stroke": "POS_SET", "force": "FORCE_SET", "s
 
 def _written(memory: bytearray, touched: NDArray[np.bool_], name: str) -> NDArray[np.int64] | None:
     """Values of a six-vector register that a request wrote, -1 where it did not; None if it wrote none."""
-    fresh = touched[REGISTERS[name].bytes].reshape(len(MOTORS), 2).any(axis=1)
-    return np.where(fresh, load(memory, name), counts.HOLD) if fresh.any() else None
+    halves = touched[REGISTERS[name].bytes].reshape(len(MOTORS), 2)
+    fresh = halves.all(axis=1)  # a motor is not sent to half a value
+    return np.where(fresh, load(memory, name), counts.HOLD) if halves.any() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from thenar.signals import Request
 TWIN_NAME = "thenar twin"
 """How twins are called in the lists of others."""
 
+MOST_REASONS = 64
+RECENT = 512  # arrivals kept for a peer's rate
 LONGEST = 1024  # requests between two ticks; a flood beyond it loses the oldest
 
 
@@ -24,6 +27,41 @@ class PeerHealth:
     rate_hz: float
     age_s: float
     """Since its last message."""
+
+
+class Talk:
+    """What one peer has said."""
+
+    def __init__(self, who: str, stranger: str = ""):
+        """Nothing yet.
+
+        Args:
+            who: The peer, in words.
+            stranger: Why it is not listened to; empty for a peer that is.
+        """
+        self.who, self.stranger = who, stranger
+        self.messages = 0
+        self.last_s = 0.0
+        self._recent_s: deque[float] = deque(maxlen=RECENT)
+
+    def hear(self, arrived_s: float) -> None:
+        """Count a message, by `time.perf_counter`."""
+        self.messages += 1
+        self.last_s = arrived_s
+        self._recent_s.append(arrived_s)
+
+    def health(self, where: str) -> PeerHealth:
+        """How it is doing: its rate is that of the last two seconds."""
+        now_s = time.perf_counter()
+        recent_s = [at_s for at_s in self._recent_s.copy() if now_s - at_s < 2.0]
+        lately = len(recent_s) > 1 and now_s - self.last_s < 1.0 and recent_s[-1] > recent_s[0]
+        return PeerHealth(
+            who=self.who,
+            where=where,
+            messages=self.messages,
+            rate_hz=(len(recent_s) - 1) / (recent_s[-1] - recent_s[0]) if lately else 0.0,
+            age_s=now_s - self.last_s,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +80,12 @@ class LinkHealth:
     """Messages that were refused or bent, by reason."""
 
 
+def count_reason(tally: Counter[str], reason: str, count: int = 1) -> None:
+    """Count a reason. Reasons quote what came in, so there may be no end of them: beyond some they count as others."""
+    known = reason in tally or len(tally) < MOST_REASONS
+    tally[reason if known else "other reasons"] += count
+
+
 class Inbox:
     """Filled by a listener's thread, emptied by the loop's."""
 
@@ -58,7 +102,7 @@ class Inbox:
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count something that was not done, or not as it was asked."""
-        self.refused[reason] += count
+        count_reason(self.refused, reason, count)
 
     def drain(self) -> list[Request]:
         """Everything that waits, oldest first."""

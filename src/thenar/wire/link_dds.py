@@ -17,13 +17,13 @@ from typing import Any
 from thenar.errors import BadValue, MissingExtra, ThenarError
 from thenar.wire import cdr, codec_status, idl
 from thenar.wire.dds_log import DdsLog
-from thenar.wire.inbox import LinkHealth, PeerHealth
+from thenar.wire.inbox import LinkHealth, Talk
 from thenar.wire.interface import ip_address, keep_on_interface, open_sockets
 from thenar.wire.untyped import without_type_information
 
 try:
     from cyclonedds._clayer import ddspy_take, ddspy_write  # as bytes; the public calls know objects only
-    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsParticipant
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsParticipant, BuiltinTopicDcpsPublication
     from cyclonedds.core import (
         DDSException,
         GuardCondition,
@@ -48,6 +48,7 @@ CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
 MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
 ANY = SampleState.Any | ViewState.Any | InstanceState.Any
 TAKE_AT_ONCE = 64
+MOST_WRITERS = 4096
 MOST_TALKS = 64  # remembered peers of a topic; silent ones are forgotten beyond that
 QUEUE = 32  # commands that may wait; the SDK's own queue has 10
 
@@ -82,18 +83,6 @@ def domain_config(interface: str, peers: tuple[str, ...], log_path: str) -> str:
       </Discovery>
       <Tracing><Verbosity>warning</Verbosity><OutputFile>{log_path}</OutputFile></Tracing>
     </Domain></CycloneDDS>"""
-
-
-@dataclass(kw_only=True)
-class Talk:
-    """What one peer has said on one topic."""
-
-    who: str
-    stranger: str = ""
-    """Why it is not listened to; empty for a peer that is."""
-    messages: int = 0
-    first_s: float = 0.0
-    last_s: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -147,16 +136,22 @@ class DdsNode:
         if not 0 <= domain <= 230:
             raise BadValue("domain", domain, "a number from 0 to 230")
         ip_address(interface)
+        _check_peers(peers)
         self.domain, self.interface = domain, interface
         before = open_sockets()
         self._log = DdsLog()
         try:
             self._domain = Domain(domain, domain_config(interface, peers, self._log.path))
         except DDSException as error:
-            raise ThenarError(f"domain {domain} is already open in this process: use one DdsNode for it") from error
+            self._log.close()
+            if error.code == DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
+                raise ThenarError(f"domain {domain} is open in this process already: use one DdsNode") from error
+            raise ThenarError(f"cannot open domain {domain} on {interface}: {error}") from error
         try:
             self.participant = DomainParticipant(domain, qos=Qos(Policy.EntityName(name)))
         except DDSException as error:
+            _delete(self._domain)
+            self._log.close()
             raise ThenarError(
                 f"no place on domain {domain}: {MOST_PARTICIPANTS} programs use it on {interface} already; "
                 "stop one or use another --domain"
@@ -166,10 +161,13 @@ class DdsNode:
         self._status: Outgoing | None = None
         self.incoming: list[Incoming] = []
         self._participants = BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant)
+        self._published = BuiltinDataReader(self.participant, BuiltinTopicDcpsPublication)
+        self._publications: dict[int, Any] = {}  # by handle: a writer may be gone when its message is looked at
         self._names: dict[uuid.UUID, str] = {}
         self._wake = GuardCondition(self.participant)
         self._waitset = WaitSet(self.participant)
         self._waitset.attach(self._wake)
+        self._waitset.attach(ReadCondition(self._published, ANY))
         self._closing = False
         self._listener = threading.Thread(target=self._listen, name="dds", daemon=True)
         self._listener.start()
@@ -243,8 +241,17 @@ class DdsNode:
         while not self._closing:
             self._waitset.wait(duration(seconds=1))
             arrived_s = time.perf_counter()
+            self._meet_writers()
             for incoming in self.incoming:
                 self._take(incoming, arrived_s)
+
+    def _meet_writers(self) -> None:
+        """Remember who announced a writer."""
+        for sample in self._published.take(N=TAKE_AT_ONCE):
+            if sample.sample_info.valid_data and len(self._publications) < MOST_WRITERS:
+                self._publications[sample.sample_info.instance_handle] = sample
+            else:
+                self._publications.pop(sample.sample_info.instance_handle, None)
 
     def _take(self, incoming: Incoming, arrived_s: float) -> None:
         taken = ddspy_take(incoming.reader._ref, ANY, TAKE_AT_ONCE)
@@ -255,28 +262,31 @@ class DdsNode:
                 continue
             talk = incoming.talks.get(info.publication_handle)
             if talk is None:
-                talk = self._introduce(incoming, info.publication_handle, arrived_s)
+                talk = self._introduce(incoming, info.publication_handle)
                 if len(incoming.talks) >= MOST_TALKS:
                     incoming.talks = {h: t for h, t in incoming.talks.items() if arrived_s - t.last_s < 10.0}
                 incoming.talks[info.publication_handle] = talk
-            talk.messages += 1
-            talk.last_s = arrived_s
+            talk.hear(arrived_s)
             if talk.stranger:
                 incoming.refuse(talk.stranger)
-            else:
+                continue
+            try:
                 incoming.on_message(message, talk.who, arrived_s)
+            except cdr.BadMessage as error:
+                incoming.refuse(f"{incoming.topic}: {error}")
 
-    def _introduce(self, incoming: Incoming, handle: int, arrived_s: float) -> Talk:
+    def _introduce(self, incoming: Incoming, handle: int) -> Talk:
         """Who a new writer is, and whether its type is ours."""
-        endpoint = incoming.reader.get_matched_publication_data(handle)
+        endpoint = self._publications.get(handle) or incoming.reader.get_matched_publication_data(handle)
         if endpoint is None:
-            return Talk(who="a peer that has left", first_s=arrived_s)
+            stranger = f"{incoming.topic}: a peer left before its type could be looked at"
+            return Talk("a peer that has left", stranger)
         who, stranger = self.participant_name(endpoint.participant_key), ""
         hashed = idl.type_hash(endpoint.type_id)
         # Other vendors' libraries hash the same type differently; their bytes are checked by the codec.
         if hashed and endpoint.key.bytes[:2] == CYCLONE and hashed not in incoming.type_hashes:
             stranger = f"{incoming.topic}: {who} has another {endpoint.type_name} than the hand: compare its IDL"
-        return Talk(who=who, stranger=stranger, first_s=arrived_s)
+        return Talk(who, stranger)
 
     def _topic(self, name: str, kind: type) -> Any:
         """A topic; types that old clients cannot compare are announced by name only."""
@@ -288,33 +298,15 @@ def dds_health(
     wire: str, where: str, out: Sequence[Outgoing], incoming: Sequence[Incoming], refused: Mapping[str, int]
 ) -> LinkHealth:
     """How some topics of a node are doing."""
-    now_s = time.perf_counter()
     return LinkHealth(
         wire=wire,
         where=where,
         listeners=max((one.readers for one in out), default=0),
         written=sum(one.written for one in out),
         not_written=sum(one.not_written for one in out),
-        peers=tuple(
-            PeerHealth(
-                who=talk.who,
-                where=one.topic,
-                messages=talk.messages,
-                rate_hz=_rate_hz(talk, now_s),
-                age_s=now_s - talk.last_s,
-            )
-            for one in incoming
-            for talk in list(one.talks.values())
-        ),
+        peers=tuple(talk.health(one.topic) for one in incoming for talk in list(one.talks.values())),
         refused=dict(refused),
     )
-
-
-def _rate_hz(talk: Talk, now_s: float) -> float:
-    """Messages a second while it talked; 0 for one that has said nothing for a second."""
-    if now_s - talk.last_s > 1.0 or talk.last_s <= talk.first_s:
-        return 0.0
-    return (talk.messages - 1) / (talk.last_s - talk.first_s)
 
 
 def describe_participant(sample: Any) -> str:
@@ -329,6 +321,15 @@ def describe_participant(sample: Any) -> str:
         + (f" (process {process})" if process else "")
         + (f" on {host}" if host not in (None, socket.gethostname()) else "")
     )
+
+
+def _check_peers(peers: tuple[str, ...]) -> None:
+    """The DDS library ends the whole process over an address that it cannot make out."""
+    for peer in peers:
+        try:
+            socket.getaddrinfo(peer, None, socket.AF_INET)
+        except (OSError, UnicodeError):
+            raise BadValue("peers", peer, "addresses of machines, such as 192.0.2.7, separated by commas") from None
 
 
 def _delete(entity: Any) -> None:

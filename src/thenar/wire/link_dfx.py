@@ -72,6 +72,8 @@ class DfxClient:
         self._news = threading.Condition()
         self.q: dict[str, np.ndarray] | None = None
         """How far open each motor is, by side."""
+        self.lost: dict[str, int] = {}
+        """Readings that a hand has missed in a row; a hand that is there has missed none."""
         self.state_messages = 0
         node.reader(codec_dfx.STATE_TOPIC, idl.MotorStates, self._hear)
 
@@ -98,5 +100,6 @@ class DfxClient:
         states = codec_dfx.decode_states(message)
         with self._news:
             self.q = {side: part["q"].copy() for side, part in states.items()}
+            self.lost = {side: int(part["lost"].max(initial=0)) for side, part in states.items()}
             self.state_messages += 1
             self._news.notify_all()

@@ -64,7 +64,8 @@ class InspireTopics:
         """How it is doing."""
         out = [*self._state.values(), *self._touch.values()]
         letters = ",".join(LETTER[scale.side] for scale in self._scales.values())
-        where = f"rt/inspire_hand/{{ctrl,state,touch}}/{{{letters}}}"
+        kinds = "ctrl,state,touch" if self._touch else "ctrl,state"
+        where = f"rt/inspire_hand/{{{kinds}}}/{{{letters}}}"
         return dds_health(self.wire, where, out, self._incoming, self._inbox.refused)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, MissingExtra, ThenarError
+from thenar.errors import BadFile, BadValue, MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.wire import codec_inspire, codec_modbus, counts
 from thenar.wire.codec_inspire import TouchLayout
 from thenar.wire.counts import Scale
-from thenar.wire.inbox import Inbox, LinkHealth, PeerHealth
+from thenar.wire.inbox import Inbox, LinkHealth, Talk
 from thenar.wire.interface import ip_address
 
 try:
@@ -32,6 +33,7 @@ except ImportError as error:
 
 PORT = 6000
 READ, WRITE_ONE, WRITE_MANY = 3, 6, 16
+MEMORY_CODES = (1, 2, 3, 4, 5, 6, 15, 16, 22, 23)  # that read or write something; the hand knows three of them
 
 
 class HandRegisters:
@@ -41,8 +43,7 @@ class HandRegisters:
         """A hand as it wakes up: what it saved before, or what a new one has."""
         self.scale = Scale.of(spec)
         self.layout = TouchLayout.of(spec) if spec.pads else None
-        self.requests = 0
-        self.first_s = self.last_s = 0.0
+        self.talk = Talk("Modbus clients")
         self._inbox = inbox
         self._flash = flash
         self._lock = threading.Lock()  # between the server's thread and the loop's
@@ -58,7 +59,7 @@ class HandRegisters:
 
     async def async_getValues(self, _device: int, function: int, address: int, count: int = 1) -> Any:
         """Answer a read."""
-        self._count()
+        self.talk.hear(time.perf_counter())
         # The server reads a single written word back for its answer.
         known = function in (READ, WRITE_ONE)
         words = codec_modbus.read_words(self.memory, address, count) if known else None
@@ -70,7 +71,7 @@ class HandRegisters:
 
     async def async_setValues(self, _device: int, function: int, address: int, values: list[int]) -> Any:
         """Carry out a write."""
-        self._count()
+        self.talk.hear(time.perf_counter())
         with self._lock:
             write = (
                 codec_modbus.write_words(self.memory, self.scale, address, values)
@@ -83,8 +84,6 @@ class HandRegisters:
                 self._inbox.refuse("counts out of range", write.out_of_range)
             if write.factory_reset:
                 codec_modbus.reset(self.memory)
-            if write.save:
-                self._save()
             limit_a = None
             if write.current_limit:
                 limit_a = np.empty(len(counts.MOTORS))
@@ -94,6 +93,8 @@ class HandRegisters:
                 self._inbox.put(
                     self._request("a Modbus client", write.command, write.clear_errors, write.zero_force, limit_a)
                 )
+        if write.save and not self._save():
+            return ExcCodes.DEVICE_FAILURE
         return None
 
     def show(self, state: HandState, told: HandSettings) -> None:
@@ -115,11 +116,6 @@ class HandRegisters:
         """Put what the skin says into the memory."""
         if self.layout is not None:
             codec_modbus.store(self.memory, "TOUCH", codec_inspire.touch_words(self.layout, frame.taxel_counts))
-
-    def _count(self) -> None:
-        self.last_s = time.perf_counter()
-        self.first_s = self.first_s or self.last_s
-        self.requests += 1
 
     def _refuse(self, function: int, address: int, what: str) -> ExcCodes:
         if function not in (READ, WRITE_ONE, WRITE_MANY):
@@ -151,12 +147,20 @@ class HandRegisters:
         speed, force = (codec_modbus.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
         return counts.command(self.scale, speed=speed, force=force)[0]
 
-    def _save(self) -> None:
-        if self._flash is not None:
-            names = [register.name for register in codec_modbus.SAVED]
-            kept = {name: codec_modbus.load(self.memory, name).tolist() for name in names}
-            self._flash.parent.mkdir(parents=True, exist_ok=True)
-            self._flash.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    def _save(self) -> bool:
+        """Keep what is to be kept; False if it cannot be."""
+        if self._flash is None:
+            return True
+        names = [register.name for register in codec_modbus.SAVED]
+        kept = {name: codec_modbus.load(self.memory, name).tolist() for name in names}
+        fresh = self._flash.with_suffix(".new")
+        try:
+            fresh.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+            fresh.replace(self._flash)  # whole or not at all
+        except OSError as error:
+            self._inbox.refuse(f"SAVE failed: {error}")
+            return False
+        return True
 
     def _wake_up(self, flash: Path) -> None:
         try:
@@ -186,6 +190,11 @@ class ModbusServer:
             port: Of the first hand.
             flash_dir: Folder where a hand keeps what it is told to save; None forgets it.
         """
+        last = port + len(hands) - 1
+        if not (port >= 1 and last <= 65535):
+            raise BadValue("modbus_port", port, f"a number from 1 to {65536 - len(hands)}")
+        if flash_dir is not None:
+            _make_folder(flash_dir)
         self._inbox = Inbox()
         logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # it shouts at every client that hangs up
         self._hands = {
@@ -225,29 +234,17 @@ class ModbusServer:
 
     def health(self) -> LinkHealth:
         """How it is doing."""
-        now_s = time.perf_counter()
-        peers = []
-        for name, registers in self._hands.items():
-            if registers.requests:
-                while_s = registers.last_s - registers.first_s
-                talking = now_s - registers.last_s < 1.0 and while_s > 0.0
-                host, port = self.addresses[name]
-                peers.append(
-                    PeerHealth(
-                        who="Modbus clients",
-                        where=f"{host}:{port}",
-                        messages=registers.requests,
-                        rate_hz=(registers.requests - 1) / while_s if talking else 0.0,
-                        age_s=now_s - registers.last_s,
-                    )
-                )
         return LinkHealth(
             wire=self.wire,
             where=", ".join(f"{host}:{port}" for host, port in self.addresses.values()),
             listeners=sum(len(server.active_connections) for server in self._servers),
             written=0,
             not_written=0,
-            peers=tuple(peers),
+            peers=tuple(
+                registers.talk.health("{}:{}".format(*self.addresses[name]))
+                for name, registers in self._hands.items()
+                if registers.talk.messages
+            ),
             refused=dict(self._inbox.refused),
         )
 
@@ -266,9 +263,20 @@ class ModbusServer:
                 SimDevice(0, simdata=[SimData(0, datatype=DataType.REGISTERS)]), address=self.addresses[name]
             )
             server.context = registers  # type: ignore[assignment]
+            # Without those that the library would answer in its own name, such as what make the device is.
+            server.decoder.pdu_table = {code: server.decoder.pdu_table[code] for code in MEMORY_CODES}
             self._servers.append(server)
             await server.serve_forever(background=True)
 
     async def _shut(self) -> None:
         for server in self._servers:
             await server.shutdown()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadFile(folder, f"cannot be made ({error.strerror}); give another --flash") from error
+    if not os.access(folder, os.W_OK):
+        raise BadFile(folder, "cannot be written to; give another --flash")

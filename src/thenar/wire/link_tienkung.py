@@ -15,7 +15,7 @@ from thenar.wire import codec_status, codec_tienkung, counts
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_tienkung import JOINT_STATE, SERVICES, TYPES, ServiceType
 from thenar.wire.counts import Readings, Scale
-from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, PeerHealth
+from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Sample, Service, Writer, ros
 from thenar.wire.rtps.type_hash import type_hash
 
@@ -51,7 +51,7 @@ class TienkungNode:
         """
         self._inbox = Inbox()
         self._status: Writer | None = None
-        self._names: dict[bytes, str] = {}
+        self._talks: dict[bytes, Talk] = {}
         self._scales = counts.sides([Scale.of(spec) for spec in hands])
         self._readings: dict[str, Readings] = {}
         self._period_s = 1.0 / state_hz
@@ -109,16 +109,7 @@ class TienkungNode:
             listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
             written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
             not_written=0,
-            peers=tuple(
-                PeerHealth(
-                    who=f"{peer.name or 'a program'} ({peer.vendor})",
-                    where=peer.host,
-                    messages=0,
-                    rate_hz=0.0,
-                    age_s=peer.silent_s,
-                )
-                for peer in health.peers
-            ),
+            peers=tuple(talk.health("ctrl") for talk in list(self._talks.values())),
             refused=dict(self._inbox.refused) | health.refusals,
         )
 
@@ -133,6 +124,8 @@ class TienkungNode:
         self._participant.close()
 
     def _hear(self, scale: Scale, sample: Sample) -> None:
+        talk = self._talk(sample.identity.guid[:12])
+        talk.hear(time.perf_counter())
         try:
             message = codec_tienkung.decode_joint_state(sample.body)
             command, unknown, outside = codec_tienkung.command_by_name(scale, message.name, message.position)
@@ -144,16 +137,16 @@ class TienkungNode:
         if outside:
             self._inbox.refuse("ratios outside 0 to 1", outside)
         if command is not None:
-            self._put(scale, sender=self._name_of(sample.identity.guid[:12]), command=command)
+            self._put(scale, sender=talk.who, command=command)
 
-    def _name_of(self, prefix: bytes) -> str:
-        """Who a participant is, in words."""
-        if prefix not in self._names:
-            self._names = {
-                bytes.fromhex(peer.guid_prefix): f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}"
-                for peer in self._participant.health().peers
-            }
-        return self._names.get(prefix, "a ROS 2 program")
+    def _talk(self, prefix: bytes) -> Talk:
+        """What a participant has said."""
+        if prefix not in self._talks:
+            peers = {bytes.fromhex(peer.guid_prefix): peer for peer in self._participant.health().peers}
+            peer = peers.get(prefix)
+            who = f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}" if peer else "a ROS 2 program"
+            self._talks = {known: talk for known, talk in self._talks.items() if known in peers} | {prefix: Talk(who)}
+        return self._talks[prefix]
 
     def _put(
         self,

@@ -174,6 +174,10 @@ def find_problems(endpoints: list[Endpoint]) -> list[str]:
         problems += [why for endpoint in here if (why := _foreign_type(endpoint))]
         if topic.startswith("rq/") and not readers:
             problems.append(f"{topic[2:].removesuffix('Request')}: {_people(writers)} calls it, but nobody answers")
+        if topic in KNOWN and "/ctrl/" not in topic and topic not in (codec_dfx.COMMAND_TOPIC, STATUS_TOPIC):
+            publishers = sorted({endpoint.who for endpoint in writers})
+            if len(publishers) > 1:
+                problems.append(f"{topic}: {' and '.join(publishers)} both publish it; clients see both hands as one")
         if topic in KNOWN:
             # A twin that nobody talks to is no problem; a client that nobody answers is.
             strangers = [endpoint for endpoint in here if not endpoint.who.startswith(TWIN_NAME)]
@@ -223,10 +227,13 @@ def reasons_for_silence(domain: int, interface: str) -> list[str]:
 
 
 def local_domains() -> set[int]:
-    """Domains whose ports are open on this machine."""
+    """Domains whose ports are open on this machine, as far as ports tell: up to about 100."""
     domains = set()
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split())
     for line in Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]:
         port = int(line.split()[1].rpartition(":")[2], 16)
+        if first <= port <= last:  # any program may have been given it
+            continue
         domain, offset = divmod(port - PORT_BASE, PORTS_PER_DOMAIN)
         if 0 <= domain <= 230 and 10 <= offset < 10 + 2 * 64:
             domains.add(domain)
