@@ -1,5 +1,6 @@
 """Glove recordings: read, mended, refused, made and sent."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,11 @@ from thenar.glove.files import COLUMNS, read_log, write_csv, write_npz
 from thenar.glove.live import GloveReceiver, GloveSender, decode_frame, encode_frame
 from thenar.glove.log import repair_clock
 from thenar.glove.make import GESTURES, make_log
-from thenar.glove.palm import detect_side
+from thenar.glove.palm import detect_side, frame_in_palm_axes
 from thenar.signals import GloveLayout, GloveSide
+from thenar.wire.codec_manus import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
+from thenar.wire.link_manus import ManusListener
+from thenar.wire.rtps import Participant, ros
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LAYOUTS: tuple[GloveLayout, ...] = ("nodes21", "manus25")
@@ -201,3 +205,27 @@ def test_recordings_of_real_gloves_are_read():
     assert (len(csv), len(npz)) == (1198, 5000)
     assert np.all(np.diff(csv.stamp_s) > 0.0)
     assert any("1.621 s" in note for note in csv.notes)
+
+
+def test_a_manus_glove_is_heard_on_ros_2_and_nonsense_is_counted():
+    log = make_log(CALM, layout="manus25", side="left")
+    sent = ManusGlove(glove_id=1, side="left", position_m=log.position_m[9], quat_wxyz=log.quat_wxyz[9])
+    got = decode_glove(encode_glove(sent))
+    assert np.array_equal(got.position_m, sent.position_m)
+    assert np.array_equal(got.quat_wxyz, sent.quat_wxyz)
+    with (
+        Participant(78, interface="lo", peers=("127.0.0.1",), name="glove") as glove,
+        ManusListener("left", domain=78) as listener,
+    ):
+        writer = glove.advertise(ros.topic_name("/manus_glove_1"), ros.message_type(MANUS_GLOVE))
+        news, until_s = None, time.perf_counter() + 10.0
+        while news is None and time.perf_counter() < until_s:
+            writer.write(encode_glove(sent))
+            news = listener.wait(0.05)
+        assert news is not None
+        frame = frame_in_palm_axes(0.0, "left", "manus25", news[0].position_m, news[0].quat_wxyz)
+        assert np.abs(frame.finger_m - log.finger_m[9]).max() < 1e-6
+        writer.write(encode_glove(sent)[:40])
+        while not listener.refused and time.perf_counter() < until_s:
+            time.sleep(0.02)
+        assert listener.refused

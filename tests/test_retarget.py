@@ -483,5 +483,5 @@ def test_joint_states_and_markers_reach_a_ros_2_program():
     assert state.name[:2] == ("rh_THJ5", "rh_THJ4")
     assert state.name[-2:] == ("rh_WRJ1", "rh_WRJ2")
     assert len(state.name) == 24
-    assert list(state.position)[-2:] == [hand.joint_names.index("WRJ1"), hand.joint_names.index("WRJ2")]
+    assert np.asarray(state.position)[-2:].tolist() == [hand.joint_names.index("WRJ1"), hand.joint_names.index("WRJ2")]
     assert heard["hand_markers"][-1][:4] == (20).to_bytes(4, "little")

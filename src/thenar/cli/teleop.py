@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
@@ -44,10 +44,12 @@ class Teleop:
     thenar teleop person.csv --hand shadow_right --ros2 --domain 0
 
     thenar teleop live --hand shadow_right --wire none --port 9763
+
+    thenar teleop manus --hand inspire_left --wire inspire --domain 0
     """
 
-    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LOG|live")]
-    """A recording, or live for frames from a local socket (docs/retarget.md has the schema)."""
+    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LOG|live|manus")]
+    """A recording, live (frames from a local socket, see docs/retarget.md) or manus (Manus' ROS 2 topic)."""
     hand: str = "inspire_right"
     """Hand to drive."""
     wire: Literal["inspire", "none"] = "none"
@@ -102,7 +104,7 @@ class Teleop:
             finally:
                 if view:
                     view.stop()
-        took_ms = 1e3 * np.median(late_s) if late_s else float("nan")
+        took_ms = float(1e3 * np.median(late_s)) if late_s else None
         if self.json:
             print_json(
                 {
@@ -113,7 +115,8 @@ class Teleop:
                 }
             )
         else:
-            console.print(f"{count} frames; {took_ms:.2f} ms from a frame to its command (median)", highlight=False)
+            took = "" if took_ms is None else f"; {took_ms:.2f} ms from a frame to its command (median)"
+            console.print(f"{count} frames{took}", highlight=False)
 
     @contextmanager
     def _glove(self, spec: HandSpec) -> Iterator[_Frames]:
@@ -125,9 +128,33 @@ class Teleop:
 
                 def live(stop: threading.Event) -> Iterator[tuple[GloveFrame | None, float]]:
                     while not stop.is_set():
-                        yield receiver.wait(TICK_S), time.perf_counter()
+                        frame, now_s = receiver.wait(TICK_S), time.perf_counter()
+                        # By our clock, as the age of the last frame is.
+                        yield None if frame is None else replace(frame, stamp_s=now_s), now_s
 
                 yield live
+            return
+        if self.source == "manus":
+            from thenar.glove.palm import frame_in_palm_axes
+            from thenar.wire.link_manus import ManusListener
+
+            side = None if self.following.mirror or spec.side == "none" else spec.side
+            peers = self.reach.peer_list() or ("127.0.0.1",)
+            with ManusListener(side, domain=self.reach.domain, interface=self.reach.interface, peers=peers) as listener:
+
+                def heard(stop: threading.Event) -> Iterator[tuple[GloveFrame | None, float]]:
+                    while not stop.is_set():
+                        news = listener.wait(TICK_S)
+                        if news is None:
+                            yield None, time.perf_counter()
+                        else:
+                            glove, arrived_s = news
+                            yield (
+                                frame_in_palm_axes(arrived_s, glove.side, "manus25", glove.position_m, glove.quat_wxyz),
+                                arrived_s,
+                            )
+
+                yield heard
             return
         from thenar.glove.files import read_log
 

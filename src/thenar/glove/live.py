@@ -4,7 +4,7 @@
      "position_m": [[x, y, z], ...], "quat_wxyz": [[w, x, y, z], ...]}
 
 Positions may be in any axes, from any origin, in metres: they are turned into palm axes here. ``quat_wxyz`` may be left
-out. ``stamp_s`` is the sender's own clock; only its differences count.
+out. ``stamp_s`` is the sender's own clock.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from thenar.errors import BadValue
-from thenar.glove import quaternions
-from thenar.glove.palm import palm_axes
-from thenar.signals import FINGER_NODES, GloveFrame, GloveLayout
+from thenar.glove.palm import frame_in_palm_axes
+from thenar.signals import GloveFrame, GloveLayout
 
 PORT = 9763
 LARGEST_BYTES = 65507
@@ -109,16 +108,7 @@ def decode_frame(message: bytes) -> GloveFrame:
     quat = values.get("quat_wxyz")
     upright = np.tile([1.0, 0.0, 0.0, 0.0], (NODES[layout], 1))
     quat_wxyz = upright if quat is None else _numbers("quat_wxyz", quat, (NODES[layout], 4))
-    position_m = position_m - position_m[0]
-    R = palm_axes(position_m[None, list(FINGER_NODES[layout])], side)
-    turn = quaternions.from_matrices(np.swapaxes(R, 1, 2))
-    return GloveFrame(
-        stamp_s=float(stamp_s),
-        side=side,
-        layout=layout,
-        position_m=position_m @ R[0],
-        quat_wxyz=quaternions.product(turn, quat_wxyz),
-    )
+    return frame_in_palm_axes(float(stamp_s), side, layout, position_m, quat_wxyz)
 
 
 def _numbers(name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thenar.signals import FloatArray, GloveSide
+from thenar.glove import quaternions
+from thenar.signals import FINGER_NODES, FloatArray, GloveFrame, GloveLayout, GloveSide
 
 INDEX_KNUCKLE, MIDDLE_KNUCKLE, LITTLE_KNUCKLE = 5, 9, 17
 FINGER_TIPS, FINGER_KNUCKLES = (8, 12, 16, 20), (5, 9, 13, 17)
@@ -29,6 +30,22 @@ def palm_axes(finger_m: FloatArray, side: GloveSide) -> FloatArray:
         across = -across
     x = _unit(across - np.sum(across * z, axis=1, keepdims=True) * z)
     return np.stack([x, np.cross(z, x), z], axis=2)
+
+
+def frame_in_palm_axes(
+    stamp_s: float, side: GloveSide, layout: GloveLayout, position_m: FloatArray, quat_wxyz: FloatArray
+) -> GloveFrame:
+    """A frame from nodes in any axes, from any origin. Shapes (21 or 25, 3) and (21 or 25, 4)."""
+    position_m = position_m - position_m[0]
+    R = palm_axes(position_m[None, list(FINGER_NODES[layout])], side)
+    turn = quaternions.from_matrices(np.swapaxes(R, 1, 2))
+    return GloveFrame(
+        stamp_s=stamp_s,
+        side=side,
+        layout=layout,
+        position_m=position_m @ R[0],
+        quat_wxyz=quaternions.product(turn, quat_wxyz),
+    )
 
 
 def detect_side(finger_m: FloatArray) -> GloveSide | None:

@@ -1,4 +1,4 @@
-"""Points for ROS 2 viewers as bytes: ``visualization_msgs/MarkerArray``, spheres only, in the layout of Humble and Jazzy."""
+"""Points for ROS 2 viewers as bytes: ``visualization_msgs/MarkerArray``, spheres only, as in Humble and Jazzy."""
 
 from __future__ import annotations
 
