@@ -113,7 +113,7 @@ def test_shadow_keeps_to_the_bars(name: str):
     assert min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80
     assert tabled.limit_over_deg == lifted.limit_over_deg == 0.0
     assert tabled.speed_over < 1.0 + 1e-6
-    assert tabled.chatter <= max(1.3 * alone.chatter, 0.015)  # a made person hardly ever turns back
+    assert tabled.chatter <= max(1.3 * alone.chatter, 0.02)  # a made person hardly ever turns back
 
 
 @pytest.mark.parametrize("name", ["nodes21", REAL[0]])

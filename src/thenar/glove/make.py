@@ -78,7 +78,7 @@ def _poses(person: Person, gesture: str, rng: np.random.Generator) -> list[Float
             return [hand.ravel()]
         case "fist":
             hand[1:] = curled
-            hand[0] = (0.45, 0.35, 0.6, 0.9)
+            hand[0] = (0.1, 0.65, 0.6, 0.6)  # across the fingers
             return [hand.ravel()]
         case "spread":
             hand[:, 0] = (-0.45, 0.30, 0.06, -0.18, -0.34)
@@ -86,7 +86,7 @@ def _poses(person: Person, gesture: str, rng: np.random.Generator) -> list[Float
             return [hand.ravel()]
         case "point":
             hand[2:] = curled
-            hand[0] = (0.45, 0.35, 0.5, 0.7)
+            hand[0] = (0.1, 0.65, 0.5, 0.5)
             return [hand.ravel()]
         case "thumbs_up":
             hand[1:] = curled

@@ -80,6 +80,7 @@ class RetargetConfig:
             pad_stiffness=0.5,
             come_round=30.0,
             slide_weight=5.0,
+            touch_slide=1.0,
             pinch_damping=500.0,
             contact=float(self.contact),
             clearance_m=1e-3 * self.clearance_mm,

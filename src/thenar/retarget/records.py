@@ -173,6 +173,8 @@ class Tuning(NamedTuple):
     come_round: float
     """Multiple of the pads' pull while the thumb is behind the finger's pad."""
     slide_weight: float
+    touch_slide: float
+    """The same where parts touch otherwise."""
     pinch_damping: float
     """Extra damping of the variables of a pinch, as a multiple."""
     contact: float

@@ -22,6 +22,7 @@ from thenar.retarget.quadratic import INFEASIBLE, solve_quadratic
 from thenar.retarget.records import ROWS
 
 SIDEWAYS_NEAR_M, SIDEWAYS_FAR_M = 0.002, 0.012
+TOUCHING_M = 0.001
 REVERSAL_RAD = 0.0015
 CALM, RESTLESS, MOST_DAMPED = 0.7, 4.0, 300.0
 
@@ -358,6 +359,8 @@ def _add_pairs(hand, tuning, state, w, rows, v):
             w.row[rows, i] = w.dense[i]
         w.row[rows, v] = 1.0
         w.least[rows] = -tuning.approach * room if room > 0.0 else -room
+        if not pinching and room < TOUCHING_M and tuning.touch_slide > 0.0:
+            _add_slide(hand, tuning, w, a, b, tuning.touch_slide * (1.0 - max(room, 0.0) / TOUCHING_M), v)
         rows += 1
     return rows, tightest
 
