@@ -4,10 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from patience import free_domain
 
 import thenar
 from thenar.signals import HandState
 from thenar.sim.world import Profile
+
+
+@pytest.fixture
+def domain() -> int:
+    """A DDS domain of one's own, so that tests do not hear each other."""
+    return free_domain()
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
+from thenar.wire.survey import local_domains
+
 
 def wait_for(condition: Callable[[], object], limit_s: float = 10.0) -> bool:
     """Wait until something holds; False if it did not in time."""
@@ -20,3 +22,11 @@ def domains(first: int, count: int) -> Iterator[int]:
     """DDS domains in turn, so that one test does not hear the last; each of up to four test processes has its own."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
     return itertools.cycle(range(first + worker * count, first + (worker + 1) * count))
+
+
+_domains = domains(1, 25)
+
+
+def free_domain() -> int:
+    """A domain that no other test process takes and that nobody on this machine uses."""
+    return next(domain for domain in _domains if domain not in local_domains())

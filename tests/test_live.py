@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import wait_for
 from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 
 import thenar
@@ -26,12 +27,6 @@ from thenar.wire.codec_inspire import Ctrl
 from thenar.wire.survey import local_domains
 
 BOTH = ("inspire_left", "inspire_right")
-
-
-@pytest.fixture
-def domain() -> int:
-    """A DDS domain that nobody on this machine uses."""
-    return random.choice(sorted(set(range(20, 100)) - local_domains()))
 
 
 @pytest.fixture
@@ -67,15 +62,6 @@ def answer_of(peer: subprocess.Popen[str], timeout_s: float = 60.0) -> dict:
     out, _ = peer.communicate(timeout=timeout_s)
     assert peer.returncode == 0
     return json.loads(out)
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
-    until = time.monotonic() + timeout_s
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def memory_mb() -> float:
@@ -173,7 +159,7 @@ def test_bad_messages_move_nothing_and_are_counted(
 ):
     good = codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
     with serve("inspire_right", scene="empty", domain=domain, profile="ideal") as twin:
-        assert wait_until(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
+        assert wait_for(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
         before = angles_of(twin, "inspire_right")
         send_raw(
             client_node,
@@ -182,14 +168,14 @@ def test_bad_messages_move_nothing_and_are_counted(
             codec_inspire.encode_ctrl(Ctrl(angle=[-1] * 6, mode=1)),  # hold
             codec_inspire.encode_ctrl(Ctrl(angle=[-2] * 6, mode=1)),  # no such count
         )
-        assert wait_until(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
+        assert wait_for(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
         time.sleep(0.3)
         np.testing.assert_array_equal(angles_of(twin, "inspire_right"), before)
         refused = ask_about(seconds=1.0)["twins"][0]["links"][0]["refused"]
         assert refused["counts out of range"] == 6
         assert sum(count for why, count in refused.items() if "nothing to do" in why) == 2
         send_raw(client_node, good)
-        assert wait_until(lambda: bool(angles_of(twin, "inspire_right")[0] < 500))
+        assert wait_for(lambda: bool(angles_of(twin, "inspire_right")[0] < 500))
 
 
 @pytest.mark.parametrize("kind", ["renamed", "seven"])
@@ -198,7 +184,7 @@ def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
 ):
     with serve("inspire_right", scene="empty", domain=domain) as twin:
         peer = start_peer("wrong_type.py", domain, 20.0, kind)
-        assert wait_until(
+        assert wait_for(
             lambda: any("has another inspire::inspire_hand_ctrl" in p for p in ask_about(seconds=0.8)["problems"]), 20.0
         )
         problems = ask_about(seconds=0.8)["problems"]
@@ -253,7 +239,7 @@ def test_two_twins_on_one_domain_are_told(domain: int, ask_about: Callable[..., 
     words = ["serve", "--domain", str(domain), "--hands", "inspire_right", "--wire", "inspire", "--json"]
     other = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE)
     with serve("inspire_right", scene="empty", domain=domain):
-        assert wait_until(lambda: any("both publish it" in p for p in ask_about(seconds=0.8)["problems"]), 20.0)
+        assert wait_for(lambda: any("both publish it" in p for p in ask_about(seconds=0.8)["problems"]), 20.0)
         other.send_signal(signal.SIGTERM)
         other.wait(timeout=10)
 
@@ -290,7 +276,7 @@ def test_a_client_stays_awake_when_a_message_is_off(domain: int):
 def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int, ask_about: Callable[..., dict]):
     with serve("inspire_right", scene="empty", domain=domain) as twin:
         first, second = (start_peer("inspire_peer.py", domain, 20.0, angle) for angle in (300, 700))
-        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
+        assert wait_for(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
         hand = ask_about(seconds=1.0)["twins"][0]["hands"]["inspire_right"]
         assert len(hand["recent_senders"]) == 2
         assert hand["sender"] in hand["recent_senders"]
@@ -298,8 +284,8 @@ def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int
         first.send_signal(signal.SIGKILL)
         first.wait()
         # The one that is left wins.
-        assert wait_until(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 1)
-        assert wait_until(lambda: bool(abs(angles_of(twin, "inspire_right")[0] - 700) < 15))
+        assert wait_for(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 1)
+        assert wait_for(lambda: bool(abs(angles_of(twin, "inspire_right")[0] - 700) < 15))
         assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
         second.kill()
         second.wait()
@@ -309,7 +295,7 @@ def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
     peer = start_peer("inspire_peer.py", domain, 8.0, 300)
     for _ in range(2):
         with serve(BOTH, scene="empty", domain=domain) as twin:
-            assert wait_until(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
+            assert wait_for(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
     heard = answer_of(peer)
     assert heard["l"]["states"] > 50
 
@@ -317,8 +303,8 @@ def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
 def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, ask_about: Callable[..., dict]):
     words = ["serve", "--domain", str(domain), "--modbus-port", str(port), "--hands", "inspire_right", "--json"]
     twin = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
-    assert wait_until(lambda: domain in local_domains(), 20.0)
-    assert wait_until(lambda: bool(ask_about(seconds=0.5)["twins"]))
+    assert wait_for(lambda: domain in local_domains(), 20.0)
+    assert wait_for(lambda: bool(ask_about(seconds=0.5)["twins"]))
     twin.send_signal(signal.SIGTERM)
     out, _ = twin.communicate(timeout=10)
     assert twin.returncode == 0
@@ -334,12 +320,12 @@ def test_the_demo_plays_until_somebody_commands(domain: int, port: int):
     words = ["demo", "--domain", str(domain), "--modbus-port", str(port), "--json"]
     demo = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     reach = ["--domain", str(domain), "--json"]
-    assert wait_until(lambda: domain in local_domains(), 20.0)
+    assert wait_for(lambda: domain in local_domains(), 20.0)
 
     def grips() -> bool:
         return 3 in json.loads(run_thenar("watch", "state", *reach).stdout)["status"]
 
-    assert wait_until(grips, 15.0)  # stopped on the ball
+    assert wait_for(grips, 15.0)  # stopped on the ball
     touch = json.loads(run_thenar("watch", "touch", *reach).stdout)
     assert max(np.max(pad) for pad in touch.values()) > 200
     opened = json.loads(run_thenar("command", "inspire_right", "--close", "0", *reach).stdout)
@@ -409,7 +395,7 @@ def test_another_machine_reaches_the_twin_over_the_chosen_card_only(peers: bool,
         return subprocess.run([*within, sys.executable, "-c", probe], capture_output=True, timeout=30).returncode == 0
 
     try:
-        assert wait_until(lambda: bool(look(near, "198.51.100.1")["twins"]), 20.0)
+        assert wait_for(lambda: bool(look(near, "198.51.100.1")["twins"]), 20.0)
         rates = {t["topic"]: t["rate_hz"] for t in look(near, "198.51.100.1")["topics"]}
         assert rates["rt/inspire_hand/state/r"] == pytest.approx(100.0, rel=0.1)
         assert modbus(near, "198.51.100.1")
@@ -440,6 +426,7 @@ def test_a_packet_filter_lets_only_its_interfaces_through():
             ear.recv(16)
 
 
+@pytest.mark.timing
 def test_commands_reach_the_motors_within_milliseconds(domain: int):
     with serve(BOTH, scene="table", domain=domain) as twin:
         answer_of(start_peer("inspire_peer.py", domain, 3.0, 400))
@@ -477,23 +464,23 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
     options = {"wires": ("modbus",), "scene": "empty", "modbus_port": port, "flash_dir": tmp_path, "profile": "ideal"}
     with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
         twin.ask(lambda world: world.inject_fault("inspire_right", "index", "motor"))
-        assert wait_until(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
+        assert wait_for(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
         hand.write("CLEAR_ERROR", [1])
-        assert wait_until(lambda: hand.read("ERROR").tolist() == [0] * 6)
+        assert wait_for(lambda: hand.read("ERROR").tolist() == [0] * 6)
         hand.write("DEFAULT_SPEED_SET", [321] * 6)
         hand.write("IP_PART", [192 + 256 * 168, 123 + 256 * 210])
         hand.write("SAVE", [1])
         hand.write("GESTURE_FORCE_CLB", [1])
         hand.write("ANGLE_SET", [500, -1, -1, -1, -1, -1])
         assert hand.read("ANGLE_SET")[0] == 500  # at once: nobody may read an old target back
-        assert wait_until(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
-        assert wait_until(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
+        assert wait_for(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
+        assert wait_for(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
         assert hand.read("STATUS")[0] in (1, 2)
         with pytest.raises(ThenarError, match="exception"):
             hand.write("FORCE_ACT", [1])
     with serve("inspire_right", **options), ModbusHand(spec, host="127.0.0.1", port=port) as hand:
         assert hand.read("DEFAULT_SPEED_SET").tolist() == [321] * 6
-        assert wait_until(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
+        assert wait_for(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
         assert hand.read("IP_PART").tolist() == [192, 168, 123, 210]
         hand.write("RESET_PARA", [1])
         assert hand.read("DEFAULT_SPEED_SET").tolist() == [1000] * 6
@@ -578,10 +565,10 @@ def test_a_twin_survives_a_simulation_that_diverges():
             world.data.qvel[:] = np.nan
 
         twin.ask(blow_up)
-        assert wait_until(lambda: bool(twin.health().diverged))
+        assert wait_for(lambda: bool(twin.health().diverged))
         assert "back at" in twin.health().diverged[0]
         before = twin.health().ticks
-        assert wait_until(lambda: twin.health().ticks > before + 100)
+        assert wait_for(lambda: twin.health().ticks > before + 100)
         assert np.isfinite(angles_of(twin, "inspire_right")).all()
 
 

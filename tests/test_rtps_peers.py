@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from lossy_network import LossyNetwork
-from patience import domains, wait_for
+from patience import wait_for
 from peer_env import fast2_program, peer_python
 
 from thenar.wire.rtps import LATCHED, Participant, Qos, ros
@@ -44,8 +44,6 @@ SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
 
 ENDLESS = 1_000_000
 """So many calls that the test has to end the caller."""
-
-_domains = domains(1, 25)
 
 
 class Running:
@@ -95,12 +93,6 @@ class Running:
     def replies_us(self) -> list[int]:
         """How long each right reply took [us]."""
         return [int(line.split()[1]) for line in self.lines if line.startswith("reply")]
-
-
-@pytest.fixture
-def domain() -> int:
-    """A domain of one's own, so that tests do not hear each other."""
-    return next(_domains)
 
 
 @pytest.fixture

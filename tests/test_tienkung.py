@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import free_domain
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 from thenar import hands
@@ -27,7 +28,6 @@ from thenar.wire.codec_tienkung import FINGER_IDS, JointState
 from thenar.wire.counts import Scale
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
-from thenar.wire.survey import local_domains
 
 idl: Any = idl_types
 RIGHT = hands.load("inspire_right")
@@ -46,15 +46,6 @@ def everyones() -> Iterator[tuple[LiveTwin, int]]:
     domain = free_domain()
     with serve(BOTH, wires=("tienkung",), scene="empty", domain=domain) as twin:
         yield twin, domain
-
-
-@pytest.fixture
-def domain() -> int:
-    return free_domain()
-
-
-def free_domain() -> int:
-    return random.choice(sorted(set(range(20, 90)) - local_domains()))
 
 
 def theirs(message: JointState) -> bytes:
