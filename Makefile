@@ -26,6 +26,7 @@ check: .venv/.ready  ## Lint, formatting and types
 
 bench: .venv/.ready  ## Measure speed, touch and endurance on this machine, and write docs/bench
 	$(BIN)/thenar bench --out docs/bench $(ARGS)
+	$(BIN)/python bench/retarget.py --out docs/bench
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock

@@ -13,11 +13,14 @@ from thenar.cli.bench import Bench
 from thenar.cli.body import Body
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
+from thenar.cli.glove import Glove
 from thenar.cli.hands import Hands, Scenes
 from thenar.cli.info import Info
 from thenar.cli.inspect import Inspect
 from thenar.cli.render import Render
+from thenar.cli.retarget import Retarget
 from thenar.cli.serve import Serve
+from thenar.cli.teleop import Teleop
 from thenar.cli.touch import Touch
 from thenar.cli.watch import Watch
 from thenar.errors import ThenarError
@@ -26,7 +29,21 @@ from thenar.errors import ThenarError
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
     verb = tyro.cli(
-        Hands | Scenes | Render | Touch | Serve | Inspect | Command | Watch | Body | Demo | Bench | Info,
+        Hands
+        | Scenes
+        | Render
+        | Touch
+        | Glove
+        | Retarget
+        | Teleop
+        | Serve
+        | Inspect
+        | Command
+        | Watch
+        | Body
+        | Demo
+        | Bench
+        | Info,
         prog="thenar",
         description="A digital twin for dexterous robot hands.",
         args=args,

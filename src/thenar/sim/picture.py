@@ -90,11 +90,19 @@ def draw_posed(world: World, hand: HandSpec, *, view: View, size_px: tuple[int, 
     )
 
 
+def draw_posture(hand: HandSpec, joint_rad: NDArray[np.float64], *, size_px: tuple[int, int] = (640, 640)) -> Image:
+    """A hand with every joint where it is put, in the order of the spec [rad]; nothing is simulated."""
+    world = _studio(hand)
+    for name, angle in zip(hand.joint_names, joint_rad, strict=True):
+        world.data.joint(f"{hand.name}/{name}").qpos[0] = angle
+    mujoco.mj_forward(world.model, world.data)
+    return draw_posed(world, hand, view="palm", size_px=size_px)
+
+
 def posed_world(hand: HandSpec, pose: str) -> World:
     """A world with one upright hand that has closed to a posture."""
     fractions = hand.pose_fractions(pose)
-    scene = Scene(summary="studio", ground_m=-0.31)
-    world = World(hand, scene=scene, mounts={hand.name: Mount(rpy_rad=UPRIGHT)}, profile="ideal")
+    world = _studio(hand)
     # As a person does it: fingers, then the thumb comes round in front of them, then it bends.
     thumb = np.array([a.name.startswith(("th", "TH")) for a in hand.actuators])
     around = np.array([a.name in ("thumb_rotation", "THJ5", "THJ4") for a in hand.actuators])
@@ -103,6 +111,12 @@ def posed_world(hand: HandSpec, pose: str) -> World:
         world.command(hand.name, HandCommand.closing(target, speed=0.5, force_limit_n=4.0))
         world.advance(2.0)
     return world
+
+
+def _studio(hand: HandSpec) -> World:
+    """A world with one upright hand."""
+    scene = Scene(summary="studio", ground_m=-0.31)
+    return World(hand, scene=scene, mounts={hand.name: Mount(rpy_rad=UPRIGHT)}, profile="ideal")
 
 
 def _extent(world: World, hand: HandSpec) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from thenar.touch.compiled import drop_stale
+from thenar.compiled import drop_stale
 
 drop_stale(Path(__file__).parent)

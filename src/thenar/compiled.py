@@ -1,8 +1,8 @@
 """Keep compiled functions honest.
 
 Numba renews a cached function when the file it stands in changes, but not when a function it calls from another file
-does. The functions of this room call each other across files, so whenever one file is newer than what was compiled,
-everything compiled is thrown away.
+does. A room whose functions call each other across files calls `drop_stale` first: whenever one of its files is newer
+than what was compiled, everything compiled is thrown away.
 """
 
 from __future__ import annotations

@@ -1,0 +1,192 @@
+"""Retargeting beside its peers: the same targets, the same run, one judge.
+
+    python bench/retarget.py [LOG ...] [--out docs/bench]
+
+Without logs it measures on recordings of the parametric person, and on those in ``../shared/data`` where they are.
+Peers run in an environment of their own under ``.cache/peers/retarget``, made from ``requirements-retarget.txt``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from thenar import hands
+from thenar.glove.files import read_log
+from thenar.glove.log import GloveLog
+from thenar.glove.make import make_log
+from thenar.retarget.batch import follow_recording, time_steps
+from thenar.retarget.config import RetargetConfig
+from thenar.retarget.model import HandModel, build_model
+from thenar.retarget.retargeter import Retargeter, direction_targets, frame_targets_m
+from thenar.sim.judge import Judge
+from thenar.twin.retarget_measure import Quality, measure
+
+HERE = Path(__file__).resolve().parent
+PEERS = HERE.parent / ".cache" / "peers" / "retarget"
+SHARED = HERE.parents[1] / "shared" / "data"
+LIFTED = 100.0
+FRAMES = 3000  # of each log: peers take milliseconds for each
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one log."""
+
+    method: str
+    quality: Quality
+    cpu_us: np.ndarray
+
+
+def peer_python() -> Path | None:
+    """The Python of the peers' environment, made on first use; None where it cannot be made."""
+    python, ready = PEERS / "bin" / "python", PEERS / "ready"
+    wanted = (HERE / "requirements-retarget.txt").read_text()
+    if ready.exists() and ready.read_text() == wanted:
+        return python
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(PEERS)], check=True)
+    for line in (text.partition("#")[0].strip() for text in wanted.splitlines()):
+        if line:
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", line], check=False)
+    ready.write_text(wanted)
+    return python
+
+
+def our_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndarray) -> list[Row]:
+    """Our solver with everything on, and with limits alone, at the motors' speed and without that limit."""
+    rows = []
+    for name, config in {
+        "limits alone": RetargetConfig(pinch=False, contact=False),
+        "everything on": RetargetConfig(),
+        "limits alone, speed lifted": RetargetConfig(pinch=False, contact=False, speed_scale=LIFTED),
+        "everything on, speed lifted": RetargetConfig(speed_scale=LIFTED),
+    }.items():
+        angles = follow_recording(model, nodes, step_s, config)
+        passes = []
+        for _ in range(3):
+            retargeter, took = Retargeter(model, config), []
+            for frame, step in zip(nodes, step_s, strict=True):
+                start = time.thread_time_ns()
+                retargeter.follow(frame, float(step))
+                took.append(1e-3 * (time.thread_time_ns() - start))
+            passes.append(took)
+        quality = measure(
+            model, nodes, step_s, angles, targets=direction_targets(), speed_scale=config.speed_scale, judge=judge
+        )
+        rows.append(Row(f"thenar, {name}", quality, np.min(passes, axis=0)))
+    return rows
+
+
+def peer_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndarray, python: Path) -> list[Row]:
+    """Every peer on the same targets."""
+    spec = hands.build_spec(model.hand)
+    arrays = model.record[0]
+    links = {joint.name: joint.child for joint in model.hand.joints}
+    names = [finger.marks for finger in model.fingers]
+    number = 0
+    for finger, marks in zip(model.fingers, names, strict=True):
+        for n in range(1, len(marks)):
+            link = finger.tip_link if n == len(marks) - 1 else links[_joint_name(model, marks[n].joint)]
+            spec.body(link).add_site(name=f"key_{number}", pos=marks[n].pos_m.tolist())
+            number += 1
+    spec.compile()
+    speeds = dict(zip(model.variables, arrays["speed_rad_s"][: len(model.variables)], strict=True))
+    points = model.points_m(model.open_rad)[0]
+    keys = np.concatenate([points[part][1:] for part in model.point_slices])
+    targets = frame_targets_m(model, direction_targets(), nodes) - model.palm_m
+    rows = []
+    with TemporaryDirectory() as folder:
+        job, answer = Path(folder) / "job.npz", Path(folder) / "answer.npz"
+        np.savez(
+            job,
+            targets_m=targets,
+            open_m=keys - model.palm_m,
+            step_s=step_s,
+            joint_names=np.array(model.hand.joint_names),
+            speed_rad_s=np.array([speeds.get(name, 1e-6) for name in model.hand.joint_names]),
+            xml=np.array(spec.to_xml()),
+        )
+        command = [str(python), str(HERE / "retarget_peers.py"), str(job), str(answer)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"the peers stopped: {done.stderr[-2000:]}")
+        held = np.load(answer)
+        at = [list(model.hand.joint_names).index(name) for name in model.variables]
+        for name in dict.fromkeys(key.partition("|")[0] for key in held.files):
+            if f"{name}|failed" in held.files:
+                sys.stderr.write(f"{name}: {held[f'{name}|failed']}\n")
+                continue
+            angles = held[f"{name}|angle"][:, at]
+            quality = measure(model, nodes, step_s, angles, targets=direction_targets(), judge=judge)
+            rows.append(Row(name, quality, held[f"{name}|cpu"]))
+    return rows
+
+
+def _joint_name(model: HandModel, joint: int) -> str:
+    """Spec name of a moving joint: each follows its own variable on this hand."""
+    return model.variables[int(model.record[0]["variable"][joint])]
+
+
+def table(title: str, rows: list[Row]) -> str:
+    """Markdown of one log."""
+    head = (
+        "| method | CPU us median / 99 % | tip mm | segment deg | pinch closed % | on the pads % | > 1 mm deep % | "
+        "deepest mm | over limits deg | speed / limit | chatter % |\n|---|" + "---|" * 10
+    )
+    lines = [f"### {title}\n", head]
+    for row in rows:
+        q = row.quality
+        speed = "-" if "lifted" in row.method else f"{q.speed_over:.2f}"
+        palmar = "-" if np.isnan(q.pinch_palmar) else f"{100 * q.pinch_palmar:.0f}"
+        chatter = "-" if "lifted" in row.method else f"{100 * q.chatter:.1f}"
+        lines.append(
+            f"| {row.method} | {np.median(row.cpu_us):.0f} / {np.percentile(row.cpu_us, 99):.0f} | {q.tip_mm:.2f} | "
+            f"{q.segment_deg:.2f} | {100 * q.pinch_ok:.1f} | {palmar} | {100 * q.deep:.2f} | {q.deepest_mm:.1f} | "
+            f"{q.limit_over_deg:.1f} | {speed} | {chatter} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("logs", nargs="*", type=Path)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--no-peers", action="store_true")
+    options = parser.parse_args()
+    logs: dict[str, GloveLog] = {path.name: read_log(path) for path in options.logs}
+    if not logs:
+        logs = {"made, 21 nodes": make_log(), "made, 25 nodes": make_log(layout="manus25")}
+        logs |= {path.name: read_log(path) for path in sorted(SHARED.glob("manus*")) if path.suffix in (".csv", ".npz")}
+    model = build_model(hands.load("shadow_right"))
+    judge, python = Judge(model.hand), None if options.no_peers else peer_python()
+    parts = []
+    for name, log in logs.items():
+        nodes = np.ascontiguousarray(log.finger_m[-FRAMES:])
+        step_s = time_steps(log.stamp_s[-FRAMES:])
+        rows = our_rows(model, judge, nodes, step_s)
+        if python is not None:
+            rows += peer_rows(model, judge, nodes, step_s, python)
+        parts.append(table(f"{name} ({len(nodes)} frames)", rows))
+        sys.stdout.write(parts[-1] + "\n")
+    hour = np.concatenate([nodes, nodes[::-1]] * (1 + 414000 // (2 * len(nodes))))[:414000]
+    start = time.perf_counter()
+    follow_recording(model, hour, np.full(len(hour), 1 / 115))
+    parts.append(
+        f"One hour at 115 Hz (414000 frames), all cores of this machine: {time.perf_counter() - start:.1f} s.\n"
+    )
+    sys.stdout.write(parts[-1])
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "retarget.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Logs and live gloves into `GloveFrame`s, and a parametric person who makes recordings."""

@@ -1,0 +1,227 @@
+"""Glove recordings on disk: the 21-node CSV log and the 25-node Manus archive, read and written.
+
+A file that is not what it should be raises `BadFile` with the row and what was expected there. A CSV row is counted
+as an editor counts lines, the header being row 1; a frame of an archive is counted from 0 as numpy does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from thenar.errors import BadFile
+from thenar.glove import quaternions
+from thenar.glove.log import GloveLog, repair_clock, without_duplicates
+from thenar.glove.palm import detect_side, palm_axes
+from thenar.signals import FINGER_NODES, FloatArray, GloveLayout, GloveSide
+
+NODES = 21
+COLUMNS = (
+    "timestamp",
+    *(f"p{node}_{axis}" for node in range(NODES) for axis in "xyz"),
+    *(f"o{node}_{axis}" for node in range(NODES) for axis in "xyzw"),
+)
+CHAINS = tuple(range(first, first + 4) for first in (1, 5, 9, 13, 17))
+LONGEST_HAND_M = 0.4
+LOOSEST_QUATERNION = 0.05
+USUAL_HZ = 115.0  # of a Manus glove, for archives without stamps
+
+
+def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
+    """A recording in either format, its clock mended, frames sent twice left out, and turned into palm axes.
+
+    Args:
+        path: A ``.csv`` log of 21 nodes, or a ``.npz`` archive of 25.
+        side: Which hand it is; None finds out.
+    """
+    if not path.is_file():
+        raise BadFile(path, "no such file")
+    if path.suffix not in (".csv", ".npz"):
+        raise BadFile(
+            path, f"a glove log ends in .csv (21 nodes) or .npz (25 nodes), not in {path.suffix or 'nothing'}"
+        )
+    return _read_csv(path, side) if path.suffix == ".csv" else _read_npz(path, side)
+
+
+def write_csv(path: Path, log: GloveLog) -> None:
+    """Write 21 nodes as positions and orientations relative to their parents."""
+    if log.layout != "nodes21":
+        raise BadFile(path, f"a .csv log holds the layout nodes21, not {log.layout}: name the file .npz")
+    relative_m, relative_wxyz = _relative(log.position_m, log.quat_wxyz)
+    xyzw = np.roll(relative_wxyz, -1, axis=2)
+    table = np.concatenate([log.stamp_s[:, None], relative_m.reshape(len(log), -1), xyzw.reshape(len(log), -1)], axis=1)
+    lines = [",".join(COLUMNS)]
+    lines += [f"{row[0]:.6f}," + ",".join(f"{value:.5f}" for value in row[1:]) for row in table]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_npz(path: Path, log: GloveLog) -> None:
+    """Write 25 nodes in the axes of the wrist."""
+    if log.layout != "manus25":
+        raise BadFile(path, f"an .npz archive holds the layout manus25, not {log.layout}: name the file .csv")
+    data = np.concatenate([log.position_m, log.quat_wxyz], axis=2).astype(np.float32)
+    np.savez_compressed(
+        path, data=data, timestamps=log.stamp_s, chirality=np.array(log.side.upper()), quaternion_order=np.array("wxyz")
+    )
+
+
+def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        header, first = file.readline().strip(), file.readline().strip()
+    if not header:
+        raise BadFile(path, f"row 1: empty; expected the {len(COLUMNS)} columns timestamp, p0_x ... o20_w")
+    names = [name.strip() for name in header.split(",")]
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise BadFile(
+            path,
+            f"row 1: {len(missing)} of {len(COLUMNS)} columns are missing ({', '.join(missing[:4])}"
+            f"{', ...' if len(missing) > 4 else ''}); expected timestamp, p0_x ... p20_z, o0_x ... o20_w",
+        )
+    if not first:
+        raise BadFile(path, "row 2: the file ends; expected at least one frame")
+    try:
+        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, usecols=[names.index(name) for name in COLUMNS])
+    except ValueError:
+        raise BadFile(path, _first_bad_row(path, names)) from None
+    _refuse_nan(path, table, first_row=2, what="a number in every column")
+    relative_m = table[:, 1 : 1 + 3 * NODES].reshape(-1, NODES, 3)
+    xyzw = table[:, 1 + 3 * NODES :].reshape(-1, NODES, 4)
+    relative_wxyz = _normalised(path, np.roll(xyzw, 1, axis=2), first_row=2)
+    position_m, quat_wxyz = _absolute(relative_m, relative_wxyz)
+    return _finish(path, table[:, 0], position_m, quat_wxyz, side, "nodes21", first_row=2)
+
+
+def _read_npz(path: Path, side: GloveSide | None) -> GloveLog:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            held = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError) as error:
+        raise BadFile(path, f"not a numpy archive: {error}") from None
+    if "data" not in held:
+        raise BadFile(path, f"no array named data; it has: {', '.join(held) or 'nothing'}")
+    data = held["data"].astype(np.float64)
+    if data.ndim != 3 or data.shape[1:] != (25, 7):
+        raise BadFile(path, f"data has the shape {data.shape}; expected (frames, 25, 7): xyz and quaternion per node")
+    if not len(data):
+        raise BadFile(path, "data is empty; expected at least one frame")
+    stamp_s = held.get("timestamps", np.arange(len(data)) / USUAL_HZ).astype(np.float64)
+    if stamp_s.shape != (len(data),):
+        raise BadFile(path, f"timestamps has the shape {stamp_s.shape}; expected ({len(data)},), one for each frame")
+    _refuse_nan(path, stamp_s[:, None], first_row=0, what="a time stamp")
+    _refuse_nan(path, data.reshape(len(data), -1), first_row=0, what="a number everywhere")
+    quat = data[:, :, 3:]
+    if str(held.get("quaternion_order", "wxyz")) == "xyzw":
+        quat = np.roll(quat, 1, axis=2)
+    said = str(held.get("chirality", "")).lower()
+    if side is None and said in ("left", "right"):
+        side = "left" if said == "left" else "right"
+    return _finish(path, stamp_s, data[:, :, :3], _normalised(path, quat, first_row=0), side, "manus25", first_row=0)
+
+
+def _finish(
+    path: Path,
+    stamp_s: FloatArray,
+    position_m: FloatArray,
+    quat_wxyz: FloatArray,
+    side: GloveSide | None,
+    layout: GloveLayout,
+    *,
+    first_row: int,
+) -> GloveLog:
+    """What both formats need: sizes checked, side found, palm axes, duplicates, clock."""
+    position_m = position_m - position_m[:, :1]
+    far = np.flatnonzero(np.max(np.linalg.norm(position_m, axis=2), axis=1) > LONGEST_HAND_M)
+    if len(far):
+        reach_m = float(np.max(np.linalg.norm(position_m[far[0]], axis=1)))
+        raise BadFile(
+            path, f"row {far[0] + first_row}: a node is {reach_m:.3g} m from the wrist; expected metres, below 0.4"
+        )
+    finger_m = position_m[:, list(FINGER_NODES[layout])]
+    notes: tuple[str, ...] = ()
+    if side is None:
+        found = detect_side(finger_m)
+        side = found or "right"
+        notes = () if found else ("the fingers hardly bend, so the side was not found: taken as right",)
+    R = palm_axes(finger_m, side)
+    position_m = np.einsum("nji,nkj->nki", R, position_m)
+    turn = quaternions.from_matrices(np.swapaxes(R, 1, 2))
+    quat_wxyz = quaternions.product(turn[:, None], quat_wxyz)
+    keep, duplicate_notes = without_duplicates(position_m, quat_wxyz)
+    stamp_s, clock_notes = repair_clock(stamp_s[keep])
+    return GloveLog(
+        stamp_s=stamp_s,
+        side=side,
+        layout=layout,
+        position_m=position_m[keep],
+        quat_wxyz=quat_wxyz[keep],
+        notes=(*notes, *duplicate_notes, *clock_notes),
+    )
+
+
+def _absolute(relative_m: FloatArray, relative_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Parent-relative nodes laid end to end. A finger starts from identity: the root only says where the glove is."""
+    position_m, quat_wxyz = np.zeros_like(relative_m), relative_wxyz.copy()
+    quat_wxyz[:, 0] = (1.0, 0.0, 0.0, 0.0)
+    for chain in CHAINS:
+        parent = 0
+        for node in chain:
+            R = quaternions.matrices(quat_wxyz[:, parent])
+            position_m[:, node] = position_m[:, parent] + np.einsum("nij,nj->ni", R, relative_m[:, node])
+            quat_wxyz[:, node] = quaternions.product(quat_wxyz[:, parent], relative_wxyz[:, node])
+            parent = node
+    return position_m, quat_wxyz
+
+
+def _relative(position_m: FloatArray, quat_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The reverse of `_absolute`."""
+    relative_m, relative_wxyz = np.zeros_like(position_m), quat_wxyz.copy()
+    upright = np.zeros_like(quat_wxyz[:, 0])
+    upright[:, 0] = 1.0
+    for chain in CHAINS:
+        parent_m, parent_wxyz = position_m[:, 0], upright
+        for node in chain:
+            R = quaternions.matrices(parent_wxyz)
+            relative_m[:, node] = np.einsum("nji,nj->ni", R, position_m[:, node] - parent_m)
+            inverse = parent_wxyz * np.array([1.0, -1.0, -1.0, -1.0])
+            relative_wxyz[:, node] = quaternions.product(inverse, quat_wxyz[:, node])
+            parent_m, parent_wxyz = position_m[:, node], quat_wxyz[:, node]
+    return relative_m, relative_wxyz
+
+
+def _normalised(path: Path, quat_wxyz: FloatArray, *, first_row: int) -> FloatArray:
+    length = np.linalg.norm(quat_wxyz, axis=2)
+    bad = np.argwhere(np.abs(length - 1.0) > LOOSEST_QUATERNION)
+    if len(bad):
+        row, node = bad[0]
+        raise BadFile(
+            path,
+            f"row {row + first_row}: the quaternion of node {node} has length {length[row, node]:.4g}; "
+            f"expected 1 within {LOOSEST_QUATERNION}",
+        )
+    return quat_wxyz / length[:, :, None]
+
+
+def _refuse_nan(path: Path, table: FloatArray, *, first_row: int, what: str) -> None:
+    bad = np.flatnonzero(~np.all(np.isfinite(table), axis=1))
+    if len(bad):
+        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
+        raise BadFile(path, f"row {bad[0] + first_row}: NaN or infinite; expected {what}{more}")
+
+
+def _first_bad_row(path: Path, names: list[str]) -> str:
+    """Say which row of a CSV file cannot be read."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for row, line in enumerate(file, start=1):
+            cells = line.strip().split(",")
+            if row == 1 or not line.strip():
+                continue
+            if len(cells) != len(names):
+                return f"row {row}: {len(cells)} values; expected {len(names)}, as many as the header has"
+            for name, cell in zip(names, cells, strict=True):
+                try:
+                    float(cell)
+                except ValueError:
+                    return f"row {row}: {name} is {cell!r}; expected a number"
+    return "not a table of numbers"

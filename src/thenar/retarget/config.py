@@ -1,0 +1,96 @@
+"""How a hand is to be followed: what a user may choose, with the reasons for the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thenar.errors import BadValue
+from thenar.retarget.records import Tuning
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetargetConfig:
+    """How a person's hand is followed."""
+
+    weight_middle: float = 0.5
+    """Weight of the finger's middle joint."""
+    weight_last: float = 0.5
+    """Weight of its last joint."""
+    weight_tip: float = 1.0
+    """Weight of its tip; with the other two at 0 only tips are followed."""
+    pinch: bool = True
+    """Keep the thumb's contact with a finger when the person pinches."""
+    pinch_from_mm: float = 32.0
+    """Distance of the person's fingertips at which a pinch begins to draw."""
+    pinch_full_mm: float = 21.0
+    """Distance at which it is complete."""
+    contact: bool = True
+    """Keep parts of the hand from running into each other."""
+    clearance_mm: float = 0.4
+    """Smallest distance of parts, pinching tips excepted."""
+    speed_scale: float = 1.0
+    """Motors may move at this multiple of their speed; large numbers lift the limit."""
+    tendon_speed: bool = True
+    """Hold the speed of a motor that pulls two joints (Shadow's J0), and not only that of each joint."""
+    posture: float = 3e-4
+    """Pull of joints that carry a knuckle towards the open hand; segment directions do not determine them."""
+    twist: float = 0.0
+    """Pull of joints that turn a finger about its length towards the open hand."""
+    damping: float = 1e-4
+    """Resistance to any move; keeps undetermined joints where they are."""
+    smooth_s: float = 0.0
+    """Time constant of the low pass on the glove; it adds as much latency."""
+    hold_s: float = 0.25
+    """Age of the last frame from which the hand holds still."""
+    relax_s: float = 2.0
+    """Age of the last frame from which the hand opens slowly."""
+    mirror: bool = False
+    """Let a glove of the other side drive the hand, mirrored."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        for name in ("weight_middle", "weight_last", "weight_tip", "posture", "twist", "smooth_s", "clearance_mm"):
+            if not 0.0 <= getattr(self, name) < 1e6:
+                raise BadValue(name, getattr(self, name), "a number from 0")
+        for name in ("speed_scale", "damping"):
+            if not 0.0 < getattr(self, name) < 1e6:
+                raise BadValue(name, getattr(self, name), "a number above 0")
+        if not 0.0 < self.pinch_full_mm < self.pinch_from_mm:
+            raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({self.pinch_from_mm})")
+        if not 0.0 < self.hold_s <= self.relax_s:
+            raise BadValue("hold_s", self.hold_s, f"above 0, at most relax_s ({self.relax_s})")
+
+    def tuning(self) -> Tuning:
+        """The numbers of the solver: what the user chose, and what is not worth choosing."""
+        return Tuning(
+            weight_middle=self.weight_middle,
+            weight_last=self.weight_last,
+            weight_tip=self.weight_tip,
+            damping=self.damping,
+            posture=self.posture,
+            twist=self.twist,
+            pinch=float(self.pinch),
+            pinch_from_m=1e-3 * self.pinch_from_mm,
+            pinch_full_m=1e-3 * self.pinch_full_mm,
+            touch_m=0.012,
+            pinch_gap_m=0.0007,
+            pinch_weight=200.0,
+            pinch_stiffness=1 / 1.5,
+            pad_weight=15.0,
+            pad_stiffness=0.5,
+            come_round=30.0,
+            slide_weight=5.0,
+            touch_slide=1.0,
+            pinch_damping=500.0,
+            contact=float(self.contact),
+            clearance_m=1e-3 * self.clearance_mm,
+            look_m=0.012,
+            approach=0.9,
+            slack_weight=1e5,
+            rounds=3.0 if self.speed_scale <= 1.0 else 4.0,
+            settled_rad=0.035,
+            trust_rad=0.2,
+            speed_scale=self.speed_scale,
+            tendon_speed=float(self.tendon_speed),
+            smooth_s=self.smooth_s,
+        )

@@ -1,0 +1,180 @@
+"""How well a hand followed a glove: errors, pinches, violations, smoothness, with MuJoCo as judge of contact.
+
+Distances are millimetres and angles degrees here, as people read them. Shapes use n = frames, v = variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.retarget.model import HandModel
+from thenar.retarget.retargeter import frame_targets_m
+from thenar.signals import FloatArray
+from thenar.sim.judge import Judge
+
+PINCH_MM = 20.0  # a person whose fingertips are this near pinches
+PINCH_OK_MM = (-2.0, 3.0)
+DEEP_MM = 1.0
+CHATTER = 0.3  # of the speed limit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Quality:
+    """How well a hand followed."""
+
+    frames: int
+    off_pinch: int
+    """Frames in which the person does not pinch; errors are counted there."""
+    tip_mm: float
+    """Mean distance of fingertips to their targets."""
+    tip_of_finger_mm: dict[str, float]
+    segment_deg: float
+    """Mean angle of robot segments to the person's."""
+    pinches: int
+    """Pairs of thumb and finger that the person pinches and the hand can reach."""
+    pinch_ok: float
+    """Share of them with tips between 2 mm deep and 3 mm apart."""
+    pinch_gap_mm: float
+    """Median distance of the tips."""
+    pinch_palmar: float
+    """Share of the good ones that touch on the palmar half of both tips."""
+    deep: float
+    """Share of frames in which parts overlap by more than a millimetre."""
+    deepest_mm: float
+    limit_over_deg: float
+    """Largest excess over an angle or tendon limit."""
+    speed_over: float
+    """Largest speed of a variable or tendon as a multiple of its limit."""
+    chatter: float
+    """Share of frames in which a variable turns back at more than 30 % of its speed in both steps."""
+    largest_step_deg: float
+    tip_frame_mm: FloatArray
+    """Mean tip error of each frame. (n,)"""
+    overlap_mm: FloatArray
+    """Deepest overlap of each frame. (n,)"""
+    pinching: NDArray[np.bool_]
+    """True where the person pinches. (n,)"""
+
+
+def measure(
+    model: HandModel,
+    nodes: FloatArray,
+    step_s: FloatArray,
+    variable_rad: FloatArray,
+    *,
+    targets: NDArray[np.void],
+    speed_scale: float = 1.0,
+    judge: Judge | None = None,
+) -> Quality:
+    """Measure a whole recording.
+
+    Args:
+        model: The hand.
+        nodes: Frames as the hand's own side has them [m]. Shape (n, 21, 3).
+        step_s: Time from the frame before [s]. Shape (n,).
+        variable_rad: What the hand did [rad]. Shape (n, v).
+        targets: How nodes become targets.
+        speed_scale: Multiple of the motors' speed that was allowed.
+        judge: To be used again for many recordings of one hand.
+    """
+    judge = judge or Judge(model.hand)
+    points = model.points_m(variable_rad)
+    wanted = frame_targets_m(model, targets, nodes)
+    tip_mm = _tip_errors_mm(model, points, wanted)
+    gap_mm = 1e3 * np.linalg.norm(nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2)
+    pinching = np.any(gap_mm < PINCH_MM, axis=1)
+    off = ~pinching if not np.all(pinching) else np.ones(len(nodes), dtype=bool)
+    overlap_mm, gaps, palmar = _judged(model, judge, variable_rad, gap_mm)
+    good = (gaps > PINCH_OK_MM[0]) & (gaps < PINCH_OK_MM[1])
+    steps = np.diff(variable_rad, axis=0)
+    reach = step_s[1:, None] * model.speed_rad_s * speed_scale
+    fast = np.abs(steps) > CHATTER * reach
+    back = (steps[1:] * steps[:-1] < 0.0) & fast[1:] & fast[:-1]
+    return Quality(
+        frames=len(nodes),
+        off_pinch=int(off.sum()),
+        tip_mm=float(tip_mm[off].mean()),
+        tip_of_finger_mm={n: float(tip_mm[off, k].mean()) for k, n in enumerate(model.finger_names)},
+        segment_deg=float(_segment_errors_deg(model, points, nodes)[off].mean()),
+        pinches=len(gaps),
+        pinch_ok=float(good.mean()) if len(gaps) else 1.0,
+        pinch_gap_mm=float(np.median(gaps)) if len(gaps) else float("nan"),
+        pinch_palmar=float(palmar[good].mean()) if good.any() else float("nan"),
+        deep=float((overlap_mm > DEEP_MM).mean()),
+        deepest_mm=float(overlap_mm.max(initial=0.0)),
+        limit_over_deg=_limit_over_deg(model, variable_rad),
+        speed_over=_speed_over(model, variable_rad, step_s) / speed_scale,
+        chatter=float(back.any(axis=1).mean()) if len(back) else 0.0,
+        largest_step_deg=float(np.degrees(np.abs(steps).max(initial=0.0))),
+        tip_frame_mm=tip_mm.mean(axis=1),
+        overlap_mm=overlap_mm,
+        pinching=pinching,
+    )
+
+
+def _tip_errors_mm(model: HandModel, points: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Distance of each fingertip to its target, from a moving knuckle where the target is. Shape (n, f)."""
+    columns = []
+    for f, (finger, part) in enumerate(zip(model.fingers, model.point_slices, strict=True)):
+        shift = points[:, part.start] - finger.knuckle_m if finger.knuckle_moves else 0.0
+        target = wanted[:, part.stop - 2 - f] + shift
+        columns.append(1e3 * np.linalg.norm(points[:, part.stop - 1] - target, axis=1))
+    return np.stack(columns, axis=1)
+
+
+def _segment_errors_deg(model: HandModel, points: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Angle of each robot segment to the person's. Shape (n, p)."""
+    columns = []
+    for finger, part in zip(model.fingers, model.point_slices, strict=True):
+        robot = np.diff(points[:, part], axis=1)
+        person = np.diff(nodes[:, list(finger.nodes)], axis=1) @ finger.R.T
+        cosine = np.sum(robot * person, axis=2) / (np.linalg.norm(robot, axis=2) * np.linalg.norm(person, axis=2))
+        columns.append(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+    return np.concatenate(columns, axis=1)
+
+
+def _judged(
+    model: HandModel, judge: Judge, variable_rad: FloatArray, gap_mm: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Overlap of each frame, distance of every pinch, and whether it is on the palmar side of both."""
+    joint_rad = model.joint_rad(variable_rad)
+    overlap_mm, gaps, palmar = np.zeros(len(joint_rad)), [], []
+    reachable = [(k, finger) for k, finger in enumerate(model.fingers[1:]) if finger.name in model.pinch_fingers]
+    thumb = model.fingers[0]
+    for n, angles in enumerate(joint_rad):
+        judge.pose(angles)
+        overlap_mm[n] = 1e3 * judge.overlap().depth_m
+        for k, finger in reachable:
+            if gap_mm[n, k] < PINCH_MM:
+                distance_m, on_thumb, on_finger = judge.distance(thumb.tip_link, finger.tip_link)
+                gaps.append(1e3 * distance_m)
+                palmar.append(thumb.is_palmar(on_thumb) and finger.is_palmar(on_finger))
+    return overlap_mm, np.array(gaps), np.array(palmar, dtype=bool)
+
+
+def _limit_over_deg(model: HandModel, variable_rad: FloatArray) -> float:
+    joint_rad = model.joint_rad(variable_rad)
+    lower = np.array([joint.lower_rad for joint in model.hand.joints])
+    upper = np.array([joint.upper_rad for joint in model.hand.joints])
+    over = [np.max(lower - joint_rad), np.max(joint_rad - upper)]
+    names = list(model.hand.joint_names)
+    for tendon in model.hand.tendons:
+        total = sum(weight * joint_rad[:, names.index(name)] for name, weight in tendon.joints)
+        if tendon.lower_rad is not None:
+            over.append(np.max(tendon.lower_rad - total))
+        if tendon.upper_rad is not None:
+            over.append(np.max(total - tendon.upper_rad))
+    for coupling in model.hand.couplings:
+        follows = coupling.ratio * joint_rad[:, names.index(coupling.driver)] + coupling.offset_rad
+        over.append(np.max(np.abs(joint_rad[:, names.index(coupling.joint)] - follows)))
+    # Angles that are sums of decimals: a billionth of a degree is rounding.
+    return max(0.0, float(np.degrees(max(over))) - 1e-9)
+
+
+def _speed_over(model: HandModel, variable_rad: FloatArray, step_s: FloatArray) -> float:
+    motor_rad = model.motor_rad(variable_rad)
+    top = model.hand.top_speed_rad_s
+    return float(np.max(np.abs(np.diff(motor_rad, axis=0)) / (step_s[1:, None] * top), initial=0.0))

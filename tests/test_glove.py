@@ -1,0 +1,231 @@
+"""Glove recordings: read, mended, refused, made and sent."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.glove.files import COLUMNS, read_log, write_csv, write_npz
+from thenar.glove.live import GloveReceiver, GloveSender, decode_frame, encode_frame
+from thenar.glove.log import repair_clock
+from thenar.glove.make import GESTURES, make_log
+from thenar.glove.palm import detect_side, frame_in_palm_axes
+from thenar.signals import GloveLayout, GloveSide
+from thenar.wire.codec_manus import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
+from thenar.wire.link_manus import ManusListener
+from thenar.wire.rtps import Participant, ros
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+LAYOUTS: tuple[GloveLayout, ...] = ("nodes21", "manus25")
+SIDES: tuple[GloveSide, ...] = ("right", "left")
+CALM = ("point", "pinch_index")
+
+
+def write(path: Path, layout: GloveLayout, side: GloveSide = "right") -> Path:
+    log = make_log(CALM, layout=layout, side=side)
+    file = path / ("glove.csv" if layout == "nodes21" else "glove.npz")
+    (write_csv if layout == "nodes21" else write_npz)(file, log)
+    return file
+
+
+def changed_csv(folder: Path, row: int, column: str, value: str) -> Path:
+    """A log with one cell replaced; the header is row 1."""
+    path = write(folder, "nodes21")
+    lines = path.read_text().splitlines()
+    cells = lines[row - 1].split(",")
+    cells[COLUMNS.index(column)] = value
+    lines[row - 1] = ",".join(cells)
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("side", SIDES)
+def test_a_written_recording_is_read_back(tmp_path: Path, layout: GloveLayout, side: GloveSide):
+    made = make_log(CALM, layout=layout, side=side)
+    read = read_log(write(tmp_path, layout, side))
+    assert (read.side, read.layout, len(read)) == (side, layout, len(made))
+    assert np.abs(read.position_m - made.position_m).max() < 3e-5
+    assert np.abs(np.sum(read.quat_wxyz * made.quat_wxyz, axis=2)).min() > 0.9999
+    assert read.finger_m.shape == (len(made), 21, 3)
+    assert read[3].finger_m == pytest.approx(read.finger_m[3])
+
+
+def test_bones_keep_their_length_through_both_formats(tmp_path: Path):
+    for layout in LAYOUTS:
+        bones = np.linalg.norm(np.diff(read_log(write(tmp_path, layout)).finger_m[:, 5:9], axis=1), axis=2)
+        assert bones.std(axis=0).max() < 3e-5
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_side_is_seen_from_where_fingers_bend(side: GloveSide):
+    assert detect_side(make_log(("fist",), side=side).finger_m) == side
+
+
+def test_a_flat_hand_does_not_tell_its_side():
+    flat = make_log(("spread",)).finger_m.copy()
+    flat[:, :, 1] = 0.0
+    assert detect_side(flat) is None
+
+
+def test_a_clock_that_steps_back_is_mended_and_told_of():
+    stamp_s, notes = repair_clock(np.array([10.0, 10.1, 10.2, 8.6, 8.7, 8.7, 8.8]))
+    assert np.allclose(np.diff(stamp_s), 0.1)
+    assert "frame 4, 6" in notes[0]
+
+
+def test_frames_sent_twice_are_left_out(tmp_path: Path):
+    path = write(tmp_path, "nodes21")
+    lines = path.read_text().splitlines()
+    twice = lines[20].split(",")
+    twice[0] = f"{float(twice[0]) + 0.001:.6f}"
+    lines.insert(21, ",".join(twice))
+    path.write_text("\n".join(lines) + "\n")
+    log = read_log(path)
+    assert len(log) == len(lines) - 2
+    assert log.notes == ("1 frames sent twice: left out",)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("p3_y", "nan", "row 7: NaN or infinite; expected a number in every column"),
+        ("p3_y", "cat", "row 7: p3_y is 'cat'; expected a number"),
+        ("o4_w", "0.5", "row 7: the quaternion of node 4 has length 0.5; expected 1"),
+        ("p3_z", "28.7", "row 7: a node is 28.8 m from the wrist; expected metres"),
+    ],
+)
+def test_a_bad_cell_is_refused_with_file_row_and_what_was_expected(tmp_path: Path, column: str, value: str, says: str):
+    path = changed_csv(tmp_path, 7, column, value)
+    with pytest.raises(BadFile) as error:
+        read_log(path)
+    assert str(path) in str(error.value)
+    assert says in str(error.value)
+
+
+def test_missing_columns_are_named(tmp_path: Path):
+    path = tmp_path / "log.csv"
+    path.write_text(",".join(name for name in COLUMNS if name != "p7_z") + "\n")
+    with pytest.raises(BadFile, match=r"row 1: 1 of 148 columns are missing \(p7_z\)"):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("log.csv", "", "row 1: empty"),
+        ("log.csv", ",".join(COLUMNS) + "\n", "row 2: the file ends"),
+        ("log.csv", ",".join(COLUMNS) + "\n1,2,3\n", "row 2: 3 values; expected 148"),
+        ("log.txt", "x", "ends in .csv"),
+        ("log.npz", "x", "not a numpy archive"),
+    ],
+)
+def test_a_file_that_is_no_log_is_refused(tmp_path: Path, name: str, text: str, says: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadFile, match=says):
+        read_log(tmp_path / name)
+    with pytest.raises(BadFile, match="no such file"):
+        read_log(tmp_path / "elsewhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"data": np.zeros((5, 24, 7))}, r"data has the shape \(5, 24, 7\); expected \(frames, 25, 7\)"),
+        ({"data": np.zeros((0, 25, 7))}, "data is empty"),
+        ({"data": np.zeros((5, 25, 7))}, "row 0: the quaternion of node 0 has length 0"),
+        ({"data": np.full((5, 25, 7), np.nan)}, r"row 0: NaN or infinite; expected a number everywhere \(5 such"),
+        ({"data": np.zeros((5, 25, 7)), "timestamps": np.zeros(4)}, "timestamps has the shape"),
+        ({"frames": np.zeros(3)}, "no array named data; it has: frames"),
+    ],
+)
+def test_a_bad_archive_is_refused(tmp_path: Path, change: dict, says: str):
+    np.savez(tmp_path / "log.npz", **change)
+    with pytest.raises(BadFile, match=says):
+        read_log(tmp_path / "log.npz")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_pinch_brings_its_tips_together_and_no_other(layout: GloveLayout):
+    for number, finger in enumerate(("index", "middle", "ring", "little"), start=1):
+        nodes = make_log((f"pinch_{finger}",), layout=layout).finger_m
+        gaps = np.linalg.norm(nodes[:, 8::4] - nodes[:, 4:5], axis=2).min(axis=0)
+        assert gaps[number - 1] < 0.015
+        assert np.delete(gaps, number - 1).min() > 0.015
+
+
+def test_the_same_seed_makes_the_same_recording():
+    assert np.array_equal(make_log(seed=3).position_m, make_log(seed=3).position_m)
+    assert not np.array_equal(make_log(seed=3).position_m, make_log(seed=4).position_m)
+
+
+def test_an_unknown_gesture_lists_the_ones_there_are():
+    with pytest.raises(UnknownName, match=", ".join(sorted(GESTURES))):
+        make_log(("juggle",))
+
+
+def test_a_left_recording_is_the_mirror_image_of_a_right_one():
+    assert np.allclose(make_log(side="left").position_m, make_log(side="right").position_m * [-1, 1, 1])
+
+
+def test_frames_travel_over_a_socket_and_nonsense_is_counted():
+    frame = make_log(CALM)[40]
+    with GloveReceiver(port=0) as receiver:
+        sender = GloveSender(port=receiver.port)
+        sender.send(frame)
+        got = receiver.wait(1.0)
+        assert got is not None
+        assert np.abs(got.position_m - frame.position_m).max() < 2e-6
+        sender._socket.sendto(b"{}", ("127.0.0.1", receiver.port))
+        assert receiver.wait(0.2) is None
+        assert receiver.refused == {"layout is None; wanted one of nodes21, manus25": 1}
+        sender.close()
+
+
+@pytest.mark.parametrize(
+    ("part", "with_", "says"),
+    [
+        (b"right", b"both", "side"),
+        (b"nodes21", b"manus25", "position_m"),
+        (b"stamp_s", b"stump_s", "stamp_s"),
+        (b"[[0.0", b"[[NaN", "position_m"),
+    ],
+)
+def test_a_datagram_that_makes_no_sense_is_refused(part: bytes, with_: bytes, says: str):
+    with pytest.raises(BadValue, match=says):
+        decode_frame(encode_frame(make_log(CALM)[0]).replace(part, with_, 1))
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not beside this checkout")
+def test_recordings_of_real_gloves_are_read():
+    csv, npz = read_log(SHARED / "manus21_right.csv"), read_log(SHARED / "manus25_right.npz")
+    assert (csv.side, npz.side) == ("right", "right")
+    assert (len(csv), len(npz)) == (1198, 5000)
+    assert np.all(np.diff(csv.stamp_s) > 0.0)
+    assert any("1.621 s" in note for note in csv.notes)
+
+
+def test_a_manus_glove_is_heard_on_ros_2_and_nonsense_is_counted():
+    log = make_log(CALM, layout="manus25", side="left")
+    sent = ManusGlove(glove_id=1, side="left", position_m=log.position_m[9], quat_wxyz=log.quat_wxyz[9])
+    got = decode_glove(encode_glove(sent))
+    assert np.array_equal(got.position_m, sent.position_m)
+    assert np.array_equal(got.quat_wxyz, sent.quat_wxyz)
+    with (
+        Participant(78, interface="lo", peers=("127.0.0.1",), name="glove") as glove,
+        ManusListener("left", domain=78) as listener,
+    ):
+        writer = glove.advertise(ros.topic_name("/manus_glove_1"), ros.message_type(MANUS_GLOVE))
+        news, until_s = None, time.perf_counter() + 10.0
+        while news is None and time.perf_counter() < until_s:
+            writer.write(encode_glove(sent))
+            news = listener.wait(0.05)
+        assert news is not None
+        frame = frame_in_palm_axes(0.0, "left", "manus25", news[0].position_m, news[0].quat_wxyz)
+        assert np.abs(frame.finger_m - log.finger_m[9]).max() < 1e-6
+        writer.write(encode_glove(sent)[:40])
+        while not listener.refused and time.perf_counter() < until_s:
+            time.sleep(0.02)
+        assert listener.refused
