@@ -27,6 +27,8 @@ FloatArray = NDArray[np.float64]
 
 TIMESTEP_S = 0.0025
 """One step of the physics for one tick of the 400 Hz control."""
+HAND_PERIOD_S = 0.01
+"""Hands are read this often; reading a real one takes about as long."""
 GROUND = Scene(summary="Flat ground.", ground_m=0.0)
 
 
@@ -78,13 +80,18 @@ class BodyWorld:
             ),
         )
         self.machine = Machine(self.world, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY)
+        self._hands_read_s = -np.inf
         self._seen: dict[str, int] = {}
 
     def read(self) -> None:
         """Bring `robot` up to date with the simulation."""
         q, qd, qdd = self.machine.motion()
         tau = self.machine.torques()
-        self.robot.update(self.world.time_s, q=q, qd=qd, qdd=qdd, tau=tau, hand_pvc=self._hand_pvc())
+        now_s = self.world.time_s
+        fresh = not 0.0 <= now_s - self._hands_read_s < HAND_PERIOD_S - 1e-9
+        if fresh:
+            self._hands_read_s = now_s
+        self.robot.update(now_s, q=q, qd=qd, qdd=qdd, tau=tau, hand_pvc=self._hand_pvc() if fresh else None)
 
     def drive(self, command: JointCommand) -> None:
         """Tell the drives; they act on it at every step from now on."""
