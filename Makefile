@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.ready .venv/.system  ## Set everything up and open the twin
+demo: .venv/.ready  ## Set everything up and open the twin
 	$(BIN)/thenar demo $(ARGS)
 
 test: .venv/.ready .venv/.system  ## Set everything up and run the tests (ARGS="-k touch" picks some)

@@ -10,7 +10,7 @@ import pytest
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandCommand, HandSettings, HandState
+from thenar.signals import HandSettings, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire import cdr, codec_dfx, codec_inspire, codec_modbus, counts
 from thenar.wire import idl as idl_types
@@ -425,4 +425,3 @@ def test_counts_are_mapped_by_name_not_by_place():
     assert [
         name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
     ] == ["little"]
-    assert isinstance(command, HandCommand)

@@ -418,9 +418,11 @@ class MoveRequest:
     kind: str
     """``joints``, ``pose`` (a hand, any way) or ``line`` (a hand, straight)."""
     joints_rad: dict[str, FloatArray]
+    """Goal of each group [rad]; groups that are not named stay where they are."""
     pose: dict[str, FloatArray]
-    """Of the hand relative to the base: position [m], quaternion x y z w."""
+    """Goal of each arm's hand relative to the base: position [m], quaternion x y z w. Shape (7,)."""
     speed: dict[str, float]
+    """Share of the full speed, above 0 to 1, by group."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

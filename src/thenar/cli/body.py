@@ -19,7 +19,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Body:
         twin = serve_body(
             self.config,
             interface=self.interface,
-            peers=tuple(peer for peer in self.peers.split(",") if peer),
+            peers=listed(self.peers),
             domain=self.domain,
             ros=self.ros,
             joystick=operator,
@@ -125,7 +125,7 @@ class Body:
             domain=config.domain if self.domain is None else self.domain,
             namespace=config.namespace,
             interface=self.interface,
-            peers=tuple(peer for peer in self.peers.split(",") if peer),
+            peers=listed(self.peers),
         )
         with listener:
             snapshot = follow(robot, listener.messages())

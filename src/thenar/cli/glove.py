@@ -13,7 +13,7 @@ import tyro
 from rich.live import Live
 from rich.text import Text
 
-from thenar.cli.show import console
+from thenar.cli.show import console, listed
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Glove:
             raise BadValue("FILE", str(self.file), "a name that ends in .csv (21 nodes) or .npz (25 nodes)")
         if not 1.0 <= self.rate_hz <= 1000.0:
             raise BadValue("--rate-hz", self.rate_hz, "frames per second from 1 to 1000")
-        names = tuple(name.strip() for name in self.gestures.split(",") if name.strip()) or GESTURES
+        names = listed(self.gestures) or GESTURES
         layout = "nodes21" if self.file.suffix == ".csv" else "manus25"
         log = make_log(names, layout=layout, side=self.side, rate_hz=self.rate_hz, seed=self.seed)
         (write_csv if layout == "nodes21" else write_npz)(self.file, log)

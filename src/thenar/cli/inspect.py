@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
-from thenar.cli.show import console, print_json, print_table
+from thenar.cli.show import console, listed, print_json, print_table
 from thenar.errors import BadValue
 
 
@@ -38,8 +39,8 @@ class Inspect:
 
         if not 0.0 < self.seconds <= 600.0:
             raise BadValue("--seconds", self.seconds, "seconds above 0 and up to 600")
-        peers = tuple(peer.strip() for peer in self.peers.split(",") if peer.strip())
-        with console.status(f"listening for {self.seconds:g} s") if not self.json else _Quiet():
+        peers = listed(self.peers)
+        with contextlib.nullcontext() if self.json else console.status(f"listening for {self.seconds:g} s"):
             found = survey(domain=self.domain, interface=self.interface, peers=peers, seconds=self.seconds)
         if self.json:
             print_json(asdict(found))
@@ -83,14 +84,6 @@ class Inspect:
             _print_twin(twin)
         for problem in found.problems:
             console.print(Text(f"! {problem}", style="yellow"), highlight=False)
-
-
-class _Quiet:
-    def __enter__(self) -> None:
-        """Say nothing."""
-
-    def __exit__(self, *_: object) -> None:
-        """Say nothing."""
 
 
 def _print_twin(twin: dict) -> None:

@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ class Serve:
         if not self.json:
             console.print("loading; the very first start compiles for about half a minute", style="dim")
         twin = serve(
-            _names(self.hands),
-            wires=_names(self.wire),
+            listed(self.hands),
+            wires=listed(self.wire),
             scene=self.scene,
             domain=self.domain,
             interface=self.interface,
-            peers=tuple(_names(self.peers)),
+            peers=listed(self.peers),
             modbus_port=self.modbus_port,
             flash_dir=self.flash,
             tienkung_hz=self.tienkung_hz,
@@ -140,10 +140,6 @@ def _play(twin: LiveTwin, stop: threading.Event) -> None:
             twin.ask(lambda world, hand=hand, grip=grip: world.command(hand, grip))
         if stop.wait(PLAY_BEAT_S):
             return
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _wait(twin: LiveTwin, stop: threading.Event, until_s: float) -> None:

@@ -62,6 +62,11 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a list that is separated by commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def quantity(option: str, text: str, unit: str, factor: float) -> float:
     """A number with its unit, in SI."""
     try:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from thenar import hands
 from thenar.cli.retarget import Following
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import console, listed, make_table, print_json
 from thenar.cli.wires import HandLine, Reach, reach_hand
 from thenar.errors import BadFile, BadValue
 
@@ -139,7 +139,7 @@ class Teleop:
             from thenar.wire.link_manus import ManusListener
 
             side = None if self.following.mirror or spec.side == "none" else spec.side
-            peers = self.reach.peer_list() or ("127.0.0.1",)
+            peers = listed(self.reach.peers) or ("127.0.0.1",)
             with ManusListener(side, domain=self.reach.domain, interface=self.reach.interface, peers=peers) as listener:
 
                 def heard(stop: threading.Event) -> Iterator[tuple[GloveFrame | None, float]]:
@@ -181,7 +181,7 @@ class Teleop:
             return
         from thenar.wire.link_follow import FollowNode
 
-        peers = self.reach.peer_list() or ("127.0.0.1",)
+        peers = listed(self.reach.peers) or ("127.0.0.1",)
         with FollowNode(spec, domain=self.reach.domain, interface=self.reach.interface, peers=peers) as node:
             yield node.publish
 

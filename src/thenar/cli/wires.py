@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.cli.show import console
+from thenar.cli.show import console, listed
 from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ class Reach:
     """Addresses, separated by commas, to look at where multicast does not reach."""
     modbus: str = ""
     """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows."""
-
-    def peer_list(self) -> tuple[str, ...]:
-        """The peers as a tuple."""
-        return tuple(peer.strip() for peer in self.peers.split(",") if peer.strip())
 
 
 class HandLine(Protocol):
@@ -69,7 +65,9 @@ def reach_hand(spec: HandSpec, wire: Wire, reach: Reach) -> Iterator[HandLine]:
         return
     from thenar.wire.link_dds import DdsNode
 
-    with DdsNode(domain=reach.domain, interface=reach.interface, peers=reach.peer_list(), name="thenar client") as node:
+    with DdsNode(
+        domain=reach.domain, interface=reach.interface, peers=listed(reach.peers), name="thenar client"
+    ) as node:
         yield _InspireLine(node, spec, reach) if wire == "inspire" else _DfxLine(node, spec, reach)
 
 

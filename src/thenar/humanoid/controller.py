@@ -36,7 +36,7 @@ from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.task import Running, Task
 from thenar.humanoid.tasks.examples import ActTask
-from thenar.humanoid.tasks.move import Move, MoveTask
+from thenar.humanoid.tasks.move import MoveTask
 from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release
 from thenar.signals import BodyReport, BodyRequest, GroupCommand, GroupGains, GroupReport, MoveRequest
 
@@ -345,8 +345,7 @@ class BodyController:
             raise BadCommand(f"moves need the upper-body state MoveCmd; it is {self.upper.name}")
         if move.kind not in ("joints", "pose", "line"):
             raise BadValue("kind of move", move.kind, "joints, pose or line")
-        asked = Move(kind=move.kind, joints_rad=move.joints_rad, pose=move.pose, speed=move.speed)  # type: ignore[arg-type]
-        self.move.ask(self.robot, asked)
+        self.move.ask(self.robot, move)
 
     def _watch(self) -> None:
         """A source in command that has fallen silent."""

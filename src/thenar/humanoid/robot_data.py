@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -159,12 +159,11 @@ class RobotData:
         self.board = CommandBoard(body, hands or {})
         self.source = ANYONE
         """In whose name commands through `hardware_data` are given."""
-        self._shared = _Shared()
         self._writing = threading.Lock()
         self._standing_m = standing_height_m(body, self.solver)
         nothing = Beside(JoyStickData(), FsmStateData(), ContactData(), np.zeros(3), np.zeros(3), {})
         standing, rest = self.default_kindyn().q, np.zeros(body.nv)
-        self._shared.now = RobotSnapshot(self.solver, 0.0, False, standing, rest, None, None, nothing)
+        self._shared = _Shared(now=RobotSnapshot(self.solver, 0.0, False, standing, rest, None, None, nothing))
 
     # Reading: every property belongs to the newest snapshot.
 
@@ -311,7 +310,7 @@ class RobotData:
 class _Shared:
     """The newest snapshot, seen by all views of one robot. Replacing it is one assignment, so readers need no lock."""
 
-    now: RobotSnapshot = field(default=None)  # type: ignore[assignment] - set before anyone reads
+    now: RobotSnapshot
 
 
 def standing_height_m(body: BodySpec, solver: Solver) -> float:

@@ -71,11 +71,8 @@ def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
     domain = _free_domain()
     with DdsNode(domain=domain) as node, _process(_read_touch, domain):
         out = node.writer(codec_inspire.topic("touch", "right"), idl.InspireTouch)
-        until_s = time.perf_counter() + 20.0
-        while not out.readers:
-            if time.perf_counter() > until_s:
-                raise ThenarError("no reader came; is loopback up?")
-            time.sleep(0.05)
+        if not out.wait_for_readers(20.0):
+            raise ThenarError("no reader came; is loopback up?")
         words = codec_inspire.touch_words(layout, taxels).tolist()
         firsts = np.cumsum((0, *layout.sizes))
         fields = {

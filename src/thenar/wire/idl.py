@@ -167,10 +167,10 @@ SAME_BYTES = {
 """Hashes of the same types by the IDL compiler of Cyclone 0.10, which has ``char`` and ``octet`` for 8-bit integers."""
 
 
-def accepted_hashes(kind: type) -> tuple[str, ...]:
+def accepted_hashes(kind: Any) -> tuple[str, ...]:
     """Type identifiers, in hex, whose messages have the bytes we expect: the vendor's own first."""
-    kind.__idl__.populate()  # type: ignore[attr-defined]
-    return (type_hash(kind.__idl__.get_type_id()), *SAME_BYTES.get(kind, ()))  # type: ignore[attr-defined]
+    kind.__idl__.populate()
+    return (type_hash(kind.__idl__.get_type_id()), *SAME_BYTES.get(kind, ()))
 
 
 def type_hash(type_id: Any) -> str:

@@ -120,6 +120,15 @@ class Outgoing:
         """How many peers listen now."""
         return len(self.writer.get_matched_subscriptions())
 
+    def wait_for_readers(self, timeout_s: float) -> bool:
+        """Wait until somebody listens; False if nobody does in time."""
+        until_s = time.perf_counter() + timeout_s
+        while not self.readers:
+            if time.perf_counter() > until_s:
+                return False
+            time.sleep(0.02)
+        return True
+
 
 class DdsNode:
     """A participant of a DDS domain on one interface. Close it, or use it in a ``with``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -83,12 +82,7 @@ class DfxClient:
 
     def wait_until_heard(self, timeout_s: float) -> bool:
         """Wait until somebody listens to commands; False if nobody does in time."""
-        until_s = time.perf_counter() + timeout_s
-        while not self._command.readers:
-            if time.perf_counter() > until_s:
-                return False
-            time.sleep(0.02)
-        return True
+        return self._command.wait_for_readers(timeout_s)
 
     def wait_for_news(self, *, timeout_s: float) -> bool:
         """Wait for the next state message; False if none comes in time."""

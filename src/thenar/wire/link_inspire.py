@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -109,12 +108,7 @@ class InspireClient:
 
     def wait_until_heard(self, timeout_s: float) -> bool:
         """Wait until somebody listens to ctrl; False if nobody does in time."""
-        until_s = time.perf_counter() + timeout_s
-        while not self._ctrl.readers:
-            if time.perf_counter() > until_s:
-                return False
-            time.sleep(0.02)
-        return True
+        return self._ctrl.wait_for_readers(timeout_s)
 
     def wait_for_news(self, *, touch: bool, timeout_s: float) -> bool:
         """Wait for the next state or touch message; False if none comes in time."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -17,32 +14,20 @@ from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.motion import Glide
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.task import Task
+from thenar.signals import MoveRequest
 
 LINE_STEP_M = 0.02
 HAND_SPEED_M_S = 0.5  # of a line at full speed; assumed
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Move:
-    """One move. Groups that are not named stay where they are."""
-
-    kind: Literal["joints", "pose", "line"]
-    joints_rad: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Goal of each group [rad]."""
-    pose: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Goal of each arm's hand in the base: position [m], then quaternion x y z w. Shape (7,)."""
-    speed: Mapping[str, float] = field(default_factory=dict)
-    """Share of the full speed, above 0 to 1, by group."""
 
 
 class MoveTask(Task):
     """Carries moves out, the newest of a group first; owned by the upper-body state MoveCmd."""
 
     def __init__(self) -> None:
-        self._asked: deque[Move] = deque(maxlen=16)
+        self._asked: deque[MoveRequest] = deque(maxlen=16)
         self._ways: dict[str, list[Glide]] = {}
 
-    def ask(self, data: RobotData, move: Move) -> None:
+    def ask(self, data: RobotData, move: MoveRequest) -> None:
         """Check a move and leave it for the next execution."""
         for group, share in move.speed.items():
             if not 0.0 < share <= 1.0:
@@ -102,7 +87,7 @@ class MoveTask(Task):
         self._ways = {}
         return True
 
-    def _plan(self, data: RobotData, move: Move) -> dict[str, list[Glide]]:
+    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, list[Glide]]:
         q = data.board.read().position_rad
         speed = data.body.per_joint("speed_rad_s")
         plans = {}
