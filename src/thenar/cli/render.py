@@ -34,7 +34,7 @@ class Render:
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = "inspire_right"
     """Hand to draw, or a mapping file for a model of your own."""
     pose: str = "open"
-    """open, fist, pinch, point, or closing fractions from 0 to 1: one for all or one per motor."""
+    """open, fist, pinch, point, thumbs_up, or closing fractions from 0 to 1: one for all or one per motor."""
     view: Literal["palm", "back", "thumb", "front"] = "palm"
     """Side to look from."""
     variant: str | None = None
