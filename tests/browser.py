@@ -19,10 +19,13 @@ from typing import Any
 from patience import wait_for
 from websockets.sync.client import ClientConnection, connect
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+)
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
-    "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+    "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist", "--disable-dev-shm-usage", "--disable-extensions",
+    "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--hide-scrollbars", "--mute-audio", "--remote-debugging-port=0",
 )  # fmt: skip
 
@@ -45,12 +48,17 @@ class Tab:
         threading.Thread(target=self._listen, daemon=True).start()
         for domain in ("Page", "Network", "Runtime"):
             self.call(f"{domain}.enable")
+        # Workers too: the page's web socket lives in one.
+        self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
 
     def _listen(self) -> None:
         with contextlib.suppress(Exception):
             for text in self._line:
                 message = json.loads(text)
                 match message.get("method"):
+                    case "Target.attachedToTarget":
+                        for method in ("Network.enable", "Runtime.runIfWaitingForDebugger"):
+                            self._send(method, session=message["params"]["sessionId"])
                     case "Network.requestWillBeSent":
                         self.requested.append(message["params"]["request"]["url"][:200])
                     case "Network.webSocketCreated":
@@ -64,11 +72,16 @@ class Tab:
                     case None:
                         self._answers[message["id"]] = message
 
+    def _send(self, method: str, session: str = "", **params: Any) -> int:
+        number = next(self._numbers)
+        to = {"sessionId": session} if session else {}
+        with self._sends:
+            self._line.send(json.dumps({"id": number, "method": method, "params": params, **to}))
+        return number
+
     def call(self, method: str, limit_s: float = 60.0, **params: Any) -> dict[str, Any]:
         """One command of the protocol, and its result."""
-        number = next(self._numbers)
-        with self._sends:
-            self._line.send(json.dumps({"id": number, "method": method, "params": params}))
+        number = self._send(method, **params)
         if not wait_for(lambda: number in self._answers, limit_s):
             raise TimeoutError(f"{method} did not answer")
         answer = self._answers.pop(number)
@@ -89,7 +102,7 @@ class Tab:
 
     def text(self) -> str:
         """Everything that can be read on the page."""
-        return self.run("document.body.innerText") or ""
+        return self.run("document.body ? document.body.innerText : ''") or ""
 
     def wait_text(self, text: str, limit_s: float = 60.0) -> None:
         """Wait until a text is on the page."""
@@ -160,7 +173,8 @@ def chromium(size_px: tuple[int, int] = (1600, 900)) -> Iterator[Callable[[str],
                 with urllib.request.urlopen(request, timeout=60) as answer:
                     tab = Tab(json.load(answer)["webSocketDebuggerUrl"])
                 tabs.append(tab)
-                tab.call("Emulation.setDeviceMetricsOverride", width=size_px[0], height=size_px[1], deviceScaleFactor=1, mobile=False)  # fmt: skip
+                size = {"width": size_px[0], "height": size_px[1], "deviceScaleFactor": 1, "mobile": False}
+                tab.call("Emulation.setDeviceMetricsOverride", **size)
                 tab.go(url)
                 return tab
 

@@ -21,9 +21,9 @@ from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
+    from thenar.twin.live import Health, LiveTwin
     from thenar.twin.page import Page
     from thenar.twin.serve import PageOptions
-    from thenar.twin.live import Health, LiveTwin
 
 PLAY_BEAT_S = 3.0
 

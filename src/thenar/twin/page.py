@@ -1,4 +1,4 @@
-"""The page as a link of the running twin: what it shows goes out, what visitors do comes in as anybody's requests do."""
+"""The page as a link of the running twin: what is shown goes out, what visitors do comes in like any request."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.twin.page_actions import ACTIONS
 from thenar.twin.playback import Playback, Recording
-from thenar.twin.tour import Tour
 from thenar.twin.staging import make_stage, scene_choices
+from thenar.twin.tour import Tour
 from thenar.twin.world import World
 from thenar.view.launch import PageProcess
 from thenar.view.snapshot import MOST_BODIES, MOST_CONTACTS
@@ -131,13 +131,13 @@ class Page:
     ) -> None:
         """Leave a request for the loop, in the name of the page."""
         nothing = np.full(len(self._world.hand(hand).actuators), np.nan)
-        parts = [nothing if part is None else np.asarray(part, float) for part in (target_rad, speed_rad_s, force_limit_n)]
+        parts = [
+            nothing if part is None else np.asarray(part, float) for part in (target_rad, speed_rad_s, force_limit_n)
+        ]
         command = HandCommand(target_rad=parts[0], speed_rad_s=parts[1], force_limit_n=parts[2])
         now_s = time.perf_counter()
         self._talk.hear(now_s)
-        self._inbox.put(
-            Request(hand=hand, sender=sender, arrived_s=now_s, command=command, clear_errors=clear_errors)
-        )
+        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command, clear_errors=clear_errors))
 
     def show_world(self, world: World, scene: str) -> None:
         """Another world takes the place of the one that was shown."""

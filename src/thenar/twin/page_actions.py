@@ -63,7 +63,7 @@ def spawn(page: Page, twin: LiveTwin, message: Message) -> None:
     place = np.mean([twin.world.wrist(name)[0] for name in twin.world.hand_names], axis=0)
     if message.get("hand"):
         place = twin.world.wrist(message["hand"])[0]
-    above = place + [0.0, 0.04, DROP_M]
+    above = place + np.array([0.0, 0.04, DROP_M])
     prop = replace(SPAWNS[message["kind"]], pos_m=tuple(float(x) for x in above))
     world = twin.world.remade(more_props=[prop])
 
@@ -89,9 +89,7 @@ def drag(page: Page, twin: LiveTwin, message: Message) -> None:
 
 def wrist(page: Page, twin: LiveTwin, message: Message) -> None:
     """Move a driven wrist."""
-    twin.ask(
-        lambda world: world.move_wrist(message["hand"], pos_m=message["pos_m"], quat_wxyz=message["quat_wxyz"])
-    )
+    twin.ask(lambda world: world.move_wrist(message["hand"], pos_m=message["pos_m"], quat_wxyz=message["quat_wxyz"]))
 
 
 def play(page: Page, twin: LiveTwin, message: Message) -> None:
@@ -157,6 +155,7 @@ def tour(page: Page, twin: LiveTwin, message: Message) -> None:
 ACTIONS: dict[str, Callable[[Page, LiveTwin, Message], None]] = {
     function.__name__: function
     for function in (
-        command, take_command, pace, step, reset, scene, spawn, drag, wrist, play, stop_playing, fault, mend, state, tour,
+        command, take_command, pace, step, reset, scene, spawn, drag, wrist, play, stop_playing, fault, mend, state,
+        tour,
     )
 }  # fmt: skip

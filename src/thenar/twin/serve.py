@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from thenar.twin.page import Page
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """Where the page is."""

@@ -23,9 +23,7 @@ class LiveBody(LiveTwin):
 
     def __init__(self, twin: BodyTwin, node: AuroraNode | None, page: Page | None = None):
         """Prepare; nothing runs yet."""
-        super().__init__(
-            twin.body.world, links=() if page is None else (page,), touch_hz=0.0, each_tick=twin.tick
-        )
+        super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, each_tick=twin.tick)
         self.body = twin
         self.node = node
         if page is not None:

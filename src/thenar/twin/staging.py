@@ -95,9 +95,7 @@ def _parts(looks: Sequence[Look]) -> tuple[Part, ...]:
     parts = []
     for (body, rgb), pieces in together.items():
         vertices, faces = meshes.joined(pieces)
-        parts.append(
-            Part(body=body, vertices_m=vertices.astype(np.float32), faces=faces.astype(np.uint32), rgb=rgb)
-        )
+        parts.append(Part(body=body, vertices_m=vertices.astype(np.float32), faces=faces.astype(np.uint32), rgb=rgb))
     return tuple(parts)
 
 
@@ -126,10 +124,10 @@ def _camera(world: World, ground_m: float) -> Camera:
     middle = (low + high) / 2
     if world.has_carrier:  # a machine is looked at as a whole, from before it
         look_at = np.array([0.0, 0.0, ground_m + 0.95])
-        position = look_at + [2.1, 1.1, 0.35]
+        position = look_at + np.array([2.1, 1.1, 0.35])
     else:
         wide = float(np.linalg.norm(high[:2] - low[:2])) + 0.22
-        look_at = middle + [0.0, 0.035, 0.01]
+        look_at = middle + np.array([0.0, 0.035, 0.01])
         position = look_at + wide * np.array([0.10, -1.02, 0.92])
     return Camera(position_m=_triple(position), look_at_m=_triple(look_at))
 

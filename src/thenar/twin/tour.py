@@ -95,7 +95,9 @@ class Tour:
         """Both hands, thumbs round in front of the fingers."""
         for name in self._twin.world.hand_names:
             spec = self._twin.world.hand(name)
-            share = np.array([max(fraction, float(a.name == "thumb_rotation" and fraction > 0.0)) for a in spec.actuators])
+            share = np.array(
+                [max(fraction, float(a.name == "thumb_rotation" and fraction > 0.0)) for a in spec.actuators]
+            )
             share = np.where([a.name == "thumb_bend" for a in spec.actuators], 0.8 * share, share)
             closing = HandCommand.closing(share, speed=speed, force_limit_n=force_n).in_radians(
                 open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s

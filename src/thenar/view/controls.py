@@ -265,24 +265,28 @@ class Controls:
             poses = [name for name in stage.hands[0].spec.poses if all(name in h.spec.poses for h in stage.hands)]
             names = {PRESET_WORDS.get(name, name): name for name in poses}
             both = gui.add_button_group("Both", tuple(names))
-            both.on_click(lambda event: [hand.take_pose(names[event.target.value]) for hand in self.hands.values()])
+            both.on_click(lambda event: self._take_pose(names[event.target.value]))
         for hand in sorted(stage.hands, key=lambda hand: hand.spec.side != "right"):
             with gui.add_folder(_name(hand), expand_by_default=hand.spec.side != "left" or len(stage.hands) == 1):
                 self.hands[hand.spec.name] = HandControls(gui, hand.spec, self._send)
+
+    def _take_pose(self, pose: str) -> None:
+        for hand in self.hands.values():
+            hand.take_pose(pose)
+
+    def _choose_scene(self, event: viser.GuiEvent) -> None:
+        if event.client is not None:
+            self._send({"do": "scene", "name": event.target.value})
 
     def _lay_out_scene(self, gui: viser.GuiApi, stage: Stage) -> None:
         self._scene: viser.GuiDropdownHandle[str] | None = None
         if stage.scenes:
             self._scene = gui.add_dropdown("Scene", stage.scenes, initial_value=stage.scene)
-            self._scene.on_update(
-                lambda event: event.client is not None and self._send({"do": "scene", "name": event.target.value})
-            )
+            self._scene.on_update(self._choose_scene)
             names = [hand.spec.name for hand in stage.hands]
             above = gui.add_dropdown("Above", tuple(names), initial_value=names[-1])
             kinds = gui.add_button_group("Add", stage.spawns)
-            kinds.on_click(
-                lambda event: self._send({"do": "spawn", "kind": event.target.value, "hand": above.value})
-            )
+            kinds.on_click(lambda event: self._send({"do": "spawn", "kind": event.target.value, "hand": above.value}))
             self._object = gui.add_dropdown(
                 "Drag", ("nothing", *stage.props), hint="An object gets arrows with which it can be pulled around."
             )

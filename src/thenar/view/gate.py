@@ -26,24 +26,26 @@ COOKIE = "thenar_token"
 class Gate:
     """Listens at the public address and passes connections on."""
 
-    def __init__(self, *, host: str, port: int, token: str, inner_port: int):
-        """Open it.
+    def __init__(self, *, host: str, port: int, token: str):
+        """Take the address; nobody is let through before `open`.
 
         Args:
             host: Address to listen at.
             port: Port to listen at; 0 lets the system choose.
             token: What visitors must know; empty: nothing.
-            inner_port: Where viser listens on this machine.
         """
+        self.visitors = 0
+        """How many browsers are connected now."""
         self._names = OWN_NAMES | {host} if host in OWN_NAMES else None
-        self._token, self._inner = token, inner_port
+        self._token, self._inner = token, 0
         self._loop = asyncio.new_event_loop()
-        self._server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, host, port, limit=LONGEST_HEAD)
-        )
+        self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, host, port, limit=LONGEST_HEAD))
         self.port: int = self._server.sockets[0].getsockname()[1]
-        self._thread = threading.Thread(target=self._loop.run_forever, name="gate", daemon=True)
-        self._thread.start()
+
+    def open(self, inner_port: int) -> None:
+        """Let visitors through to where viser listens on this machine."""
+        self._inner = inner_port
+        threading.Thread(target=self._loop.run_forever, name="gate", daemon=True).start()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_writer = None
@@ -56,7 +58,12 @@ class Gate:
                 return
             inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._inner)
             inner_writer.write(head)
-            await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
+            stays = int(b"\r\nupgrade: websocket" in head.lower())
+            self.visitors += stays
+            try:
+                await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
+            finally:
+                self.visitors -= stays
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass  # a browser that went away
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import socket
 import subprocess
@@ -45,10 +46,8 @@ class PageProcess:
             greet: What a page that has just started must be told.
             hear: Is called with everything the page says, on a thread of its own.
         """
-        try:
-            import viser  # noqa: F401: its absence is told here, not by a process that dies
-        except ImportError:
-            raise MissingExtra("viser", "view") from None
+        if importlib.util.find_spec("viser") is None:  # told here, not by a process that dies
+            raise MissingExtra("the page", "viser", "view")
         self.motion, self.skin = Board(motion_dtype(hands)), Board(skin_dtype(hands))
         self.url = ""
         self.starts = 0
@@ -74,9 +73,9 @@ class PageProcess:
 
     def tell(self, message: Message) -> None:
         """Send something to the page; a page that is just starting again misses it."""
-        with self._lock, contextlib.suppress(OSError, AttributeError):
-            assert self._pipe is not None
-            self._pipe.send(message)
+        with self._lock, contextlib.suppress(OSError):
+            if self._pipe is not None:
+                self._pipe.send(message)
 
     def close(self) -> None:
         """Stop it."""
@@ -108,7 +107,10 @@ class PageProcess:
         fds = (theirs.fileno(), self.motion.fd, self.skin.fd)
         with theirs:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "thenar.view", *map(str, fds)], pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                [sys.executable, "-m", "thenar.view", *map(str, fds)],
+                pass_fds=fds,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
         self.starts += 1
         with Connection(ours.detach()) as pipe:
@@ -122,9 +124,11 @@ class PageProcess:
                     message = pipe.recv()
                     if message["do"] == "ready":
                         self.url = message["url"]
+                        self._hello["port"] = message["port"]  # where it comes back
                         self._ready.set()
                     elif message["do"] == "failed":
                         self._failure = message["why"]
+                        self._ready.set()
                     else:
                         self._hear(message)
             except (EOFError, OSError):

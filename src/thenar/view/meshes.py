@@ -24,7 +24,8 @@ def capsule(radius_m: float, half_m: float) -> Mesh:
     """A cylinder along z with round ends; ``half_m`` is half of the straight part."""
     angles = np.linspace(0.0, np.pi / 2, AROUND // 4 + 1)
     cap = radius_m * np.stack([np.sin(angles), np.cos(angles)], axis=1)
-    profile = np.concatenate([cap + [0.0, half_m], cap[::-1] * [1.0, -1.0] - [0.0, half_m]])
+    up = np.array([0.0, half_m])
+    profile = np.concatenate([cap + up, cap[::-1] * np.array([1.0, -1.0]) - up])
     return _turned(profile, np.ones(3))
 
 

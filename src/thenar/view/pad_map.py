@@ -83,7 +83,9 @@ def _draw(hand: HandSpec) -> tuple[Picture, NDArray[np.int64]]:
         finger = next((name for name in fingers if pad.name.startswith(name)), "")
         (column[finger] if finger else palm).append(pad)
     column = {finger: pads for finger, pads in column.items() if pads}
-    sideways = {tip.finger: (R_pr @ (poses[tip.link][0] + poses[tip.link][1] @ np.array(tip.pos_m)))[0] for tip in hand.tips}
+    sideways = {
+        tip.finger: (R_pr @ (poses[tip.link][0] + poses[tip.link][1] @ np.array(tip.pos_m)))[0] for tip in hand.tips
+    }
     long_ones = sorted((f for f in column if f != "thumb"), key=lambda f: sideways[f])
     size = {finger: _stack_size([cells[pad.name] for pad in pads]) for finger, pads in column.items()}
     palm_size = _stack_size([cells[pad.name] for pad in palm])
@@ -125,7 +127,7 @@ def _draw(hand: HandSpec) -> tuple[Picture, NDArray[np.int64]]:
     return np.asarray(image).copy(), taxel
 
 
-def _put_stack(ink, taxel, grids, x: int, bottom: int, size: tuple[int, int]) -> None:  # noqa: ANN001
+def _put_stack(ink, taxel, grids, x: int, bottom: int, size: tuple[int, int]) -> None:
     """Pads of a finger above each other, the first one on top, on a finger-shaped ground."""
     high, wide = size
     ink.rounded_rectangle((x - 4, bottom - high - 6, x + wide + 4, bottom + 4), radius=wide // 2, fill=SILHOUETTE)

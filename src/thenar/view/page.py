@@ -40,28 +40,33 @@ def run(fds: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the twin decides when it is over
     pipe, motion_fd, skin_fd = open_pipe(fds)
     hello = pipe.recv()
+    stage: Stage = pipe.recv()["stage"]
     hands: list[HandSpec] = hello["hands"]
-    server = viser.ViserServer(host="127.0.0.1", port=0, label="thenar", verbose=False)
     try:
-        gate = Gate(host=hello["host"], port=hello["port"], token=hello["token"], inner_port=server.get_port())
+        gate = Gate(host=hello["host"], port=hello["port"], token=hello["token"])
     except OSError as error:
-        why = f"the page cannot listen at {hello['host']}:{hello['port']} ({error.strerror}); choose another with --port"
+        why = (
+            f"the page cannot listen at {hello['host']}:{hello['port']} ({error.strerror}); choose another with --port"
+        )
         pipe.send({"do": "failed", "why": why})
         return
-    stage: Stage = pipe.recv()["stage"]
-    page = ShownPage(server, hands, stage, pipe)
+    server = viser.ViserServer(host="127.0.0.1", port=0, label="thenar", verbose=False)
+    page = ShownPage(server, hands, stage, pipe, gate)
+    gate.open(server.get_port())
     host = "127.0.0.1" if hello["host"] in ("0.0.0.0", "::") else hello["host"]
     token = f"/?token={hello['token']}" if hello["token"] else ""
-    page.send({"do": "ready", "url": f"http://{host}:{gate.port}{token}"})
+    page.send({"do": "ready", "url": f"http://{host}:{gate.port}{token}", "port": gate.port})
     page.keep_showing(Board(motion_dtype(hands), motion_fd), Board(skin_dtype(hands), skin_fd))
 
 
 class ShownPage:
     """Everything that is on the page."""
 
-    def __init__(self, server: viser.ViserServer, hands: Sequence[HandSpec], stage: Stage, pipe: Connection):
+    def __init__(
+        self, server: viser.ViserServer, hands: Sequence[HandSpec], stage: Stage, pipe: Connection, gate: Gate
+    ):
         """Lay it out."""
-        self._server, self._pipe, self._stage = server, pipe, stage
+        self._server, self._pipe, self._stage, self._gate = server, pipe, stage, gate
         self._lock = threading.Lock()
         self._news: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._status: Message | None = None
@@ -103,6 +108,7 @@ class ShownPage:
 
     def _lay_out_left(self, gui: viser.GuiApi, hands: Sequence[HandSpec]) -> None:
         panel = gui.add_panel()
+        self._plots: Plots | None = None
         self._pads = PadMap(hands)
         self._picture = None
         if self._pads.taxels:
@@ -119,13 +125,12 @@ class ShownPage:
         if hands:
             plots = gui.add_panel()
             with plots.add_tab("Motors over time", viser.Icon.CHART_LINE):
-                self._plots: Plots | None = Plots(gui, hands)
-        else:
-            self._plots = None
-        panel.dock_left()
-        panel.set_width(400)
-        if hands:
+                self._plots = Plots(gui, hands)
+            panel.dock_left()
             plots.dock_below(panel)
+        else:
+            panel.dock_left()
+        panel.set_width(400)
         self._names = {hand.name: [pad.name for pad in hand.pads] for hand in hands}
 
     def _looks(self, gui: viser.GuiApi) -> None:
@@ -195,7 +200,10 @@ class ShownPage:
             if force > 0.01
         ]
         forces.sort(key=lambda row: -row[2])
-        for html, content in ((self._pressed, words.pad_forces(forces[:6])), (self._legend, words.legend(full, counts))):
+        for html, content in (
+            (self._pressed, words.pad_forces(forces[:6])),
+            (self._legend, words.legend(full, counts)),
+        ):
             if html.content != content:
                 html.content = content
 
@@ -206,7 +214,7 @@ class ShownPage:
 
     def _count_visitors(self) -> None:
         if self._due("visitors", 0.5):
-            count = len(self._server.get_clients())
+            count = self._gate.visitors
             if count != self._visitors:
                 self._visitors = count
                 self.send({"do": "visitors", "count": count})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import viser
@@ -30,7 +31,7 @@ class Plots:
         """Nothing has happened yet."""
         self._hands = {hand.name: hand for hand in hands}
         length = round(SPAN_S / SAMPLE_S)
-        self._past: dict[str, deque[tuple[float, NDArray[np.float32]]]] = {
+        self._past: dict[str, deque[tuple[float, NDArray[np.float64]]]] = {
             name: deque(maxlen=length) for name in self._hands
         }
         self._next_s = -np.inf
@@ -55,7 +56,9 @@ class Plots:
         self._next_s = now_s + SAMPLE_S
         for name, past in self._past.items():
             own = motion[name]
-            past.append((now_s, np.stack([factor * own[field] for _, field, _, factor in QUANTITIES])))
+            past.append(
+                (now_s, np.stack([factor * own[field].astype(np.float64) for _, field, _, factor in QUANTITIES]))
+            )
         return True
 
     def draw(self) -> None:
@@ -68,7 +71,7 @@ class Plots:
         x = np.array([at_s for at_s, _ in past])
         y = np.stack([values for _, values in past])
         for number, chart in enumerate(self._charts):
-            chart.data = (x, *[y[:, number, motor].astype(np.float64) for motor in range(y.shape[2])])
+            chart.data = (x, *[y[:, number, motor] for motor in range(y.shape[2])])
 
     def _lay_out(self) -> None:
         """Charts for the motors of the chosen hand."""
@@ -79,11 +82,17 @@ class Plots:
         colour = [COLOURS[k % len(COLOURS)] for k in range(len(motors))]
         self._legend.content = (
             '<div style="display:flex;flex-wrap:wrap;gap:2px 10px;font-size:0.78em;padding:2px 12px 6px">'
-            + "".join(f'<span><b style="color:{c}">&#9644;</b> {name}</span>' for c, name in zip(colour, motors, strict=True))
+            + "".join(
+                f'<span><b style="color:{c}">&#9644;</b> {name}</span>' for c, name in zip(colour, motors, strict=True)
+            )
             + "</div>"
         )
         nothing = np.zeros(2)
-        axis = {"stroke": "#8b93a5", "grid": {"stroke": "rgba(140,150,170,0.14)", "width": 1}, "font": "11px sans-serif"}
+        grid: Any = {"stroke": "rgba(140,150,170,0.14)", "width": 1}
+
+        def axis(size: int) -> uplot.Axis:
+            return uplot.Axis(stroke="#8b93a5", grid=grid, font="11px sans-serif", size=size)
+
         with self._folder:
             self._charts = [
                 self._gui.add_uplot(
@@ -97,7 +106,7 @@ class Plots:
                     ),
                     title=f"{title} [{unit}]",
                     scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-                    axes=({**axis, "size": 26}, {**axis, "size": 42}),
+                    axes=(axis(26), axis(42)),
                     legend=uplot.Legend(show=False),
                     height=128,
                     padding=(4, 10, 0, 0),

@@ -190,7 +190,8 @@ class _Taxels:
         now = colours.level_colours(share, self._table)
         now[dead] = colours.DEAD
         for number, (handle, part) in enumerate(self._batches):
-            if not np.array_equal(self._last.get(number), now[part]):
+            before = self._last.get(number)
+            if before is None or not np.array_equal(before, now[part]):
                 self._last[number] = now[part].copy()
                 handle.batched_colors = self._last[number]
 
@@ -213,11 +214,11 @@ class _Skeleton:
     def move(self, own: NDArray[np.void]) -> None:
         on = bool(own["glove_on"])
         if on:
-            # Glove axes: z to the fingers, y out of the back, x = y x z. Palm frame: y to the fingers, z out of the palm.
+            # Glove axes: z to the fingers, y out of the back. Palm frame: y to the fingers, z out of the palm.
             glove = own["glove_m"].astype(np.float64)
             palm = np.stack([glove[:, 0], glove[:, 2], -glove[:, 1]], axis=1)
             R = _matrix(own["palm_quat_wxyz"])
-            nodes = (palm + [self._aside, -0.05, 0.02]) @ R.T + own["palm_m"]
+            nodes = (palm + np.array([self._aside, -0.05, 0.02])) @ R.T + own["palm_m"]
             self._joints.points = nodes.astype(np.float32)
             self._bones.points = nodes[np.array(BONES)].astype(np.float32)
         if on != self._joints.visible:

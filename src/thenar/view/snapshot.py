@@ -100,7 +100,5 @@ class Board:
 def _nameless_file() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("thenar", 0)
-    handle = tempfile.TemporaryFile()  # noqa: SIM115: its descriptor is kept
-    fd = os.dup(handle.fileno())
-    handle.close()
-    return fd
+    with tempfile.TemporaryFile() as handle:
+        return os.dup(handle.fileno())

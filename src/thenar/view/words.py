@@ -65,13 +65,16 @@ def legend(full_kpa: float, counts: bool) -> str:
     stops = ",".join(colours.css(table[k]) for k in range(0, 256, 15))
     full = f"{full_kpa * 10:.0f} counts" if counts else f"{full_kpa:.0f} kPa"
     half = f"{full_kpa * 5:.0f}" if counts else f"{full_kpa / 2:.0f}"
-    swatch = '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{};margin-right:4px"></i>'
+    swatch = (
+        '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{};margin-right:4px"></i>'
+    )
     return (
         '<div style="padding:2px 12px 6px;font-size:0.78em">'
         f'<div style="height:12px;border-radius:6px;background:linear-gradient(90deg,{stops})"></div>'
         f'<div style="display:flex;justify-content:space-between;color:{DIM}">'
         f"<span>0</span><span>{half}</span><span>{full}</span></div>"
-        f'<div style="color:{DIM};display:flex;gap:14px"><span>{swatch.format(colours.css(colours.IDLE))}nothing touches</span>'
+        f'<div style="color:{DIM};display:flex;gap:14px">'
+        f"<span>{swatch.format(colours.css(colours.IDLE))}nothing touches</span>"
         f"<span>{swatch.format(colours.css(colours.DEAD))}dead taxel</span></div></div>"
     )
 
@@ -94,7 +97,9 @@ def motors(names: Sequence[str], own: Any) -> str:
     for k, name in enumerate(names):
         error = MotorError(int(own["error"][k]))
         status = STATUS_WORDS.get(MotorStatus(int(own["status"][k])), "?")
-        wrong = ", ".join(flag.name.lower().replace("_", " ") for flag in MotorError if flag and flag in error and flag.name)
+        wrong = ", ".join(
+            flag.name.lower().replace("_", " ") for flag in MotorError if flag and flag in error and flag.name
+        )
         tone = BAD if error else (WARM if status in ("stalled", "fault", "current limit") else "inherit")
         warm = own["temperature_c"][k]
         heat = "" if warm != warm else f"{warm:.0f} °C"
@@ -117,7 +122,7 @@ def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:
             state += ", in command"
         rows = "".join(
             f"<tr><td>{escape(peer['who'])}</td><td style='text-align:right'>{peer['rate_hz']:.0f} / s</td>"
-            f"<td style='text-align:right;color:{GOOD if peer['age_s'] < 1.0 else WARM}'>{_age(peer['age_s'])}</td></tr>"
+            f"<td style='text-align:right;color:{GOOD if peer['age_s'] < 1 else WARM}'>{_age(peer['age_s'])}</td></tr>"
             for peer in link["peers"][:8]
         )
         if not rows:
