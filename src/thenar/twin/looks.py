@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FULL_PA = 100e3
 """Pressure that has the brightest colour [Pa]; colours go with its square root."""
 GAP = 0.12  # share of a taxel's pitch that stays free around its tile
+LARGEST_HALF_M = 0.002  # a sensor that stands far from the next is drawn as a spot
 LIFT_M = 0.0002  # tiles stand this much above the skin
 
 
@@ -93,7 +94,8 @@ def _lay(hand: HandSpec, name: str) -> tuple[NDArray[np.float64], NDArray[np.flo
     along = e_u - (normals @ e_u)[:, None] * normals
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     R = np.stack([along, np.asarray(np.cross(normals, along), dtype=np.float64), normals], axis=2)
-    half_m = np.full((pad.taxels, 2), 0.5 * (1.0 - GAP)) * [pad.row_pitch_m, pad.col_pitch_m]
+    half_m = np.minimum(0.5 * (1.0 - GAP) * np.array([pad.row_pitch_m, pad.col_pitch_m]), LARGEST_HALF_M)
+    half_m = np.tile(half_m, (pad.taxels, 1))
     return points + LIFT_M * normals, R, half_m
 
 
