@@ -462,6 +462,8 @@ class GroupGains:
     group: str
     kp_nm_rad: FloatArray
     kd_nms_rad: FloatArray
+    position_mode: tuple[FloatArray, FloatArray, FloatArray] | None = None
+    """Proportional, integral and derivative gains of the position mode; None: as they are."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -508,6 +510,8 @@ class GroupReport:
     moving: bool
     kp_nm_rad: FloatArray
     kd_nms_rad: FloatArray
+    position_mode: FloatArray
+    """Proportional, integral and derivative gains of the position mode. Shape (3, n)."""
     powered: bool
 
 
