@@ -16,6 +16,7 @@ import pytest
 from patience import wait_for
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from thenar import hands
 from thenar.errors import BadValue, ThenarError, UnknownName
@@ -218,7 +219,7 @@ def test_the_page_answers_at_its_address(twin):
 def test_a_strange_site_cannot_reach_the_twin(twin):
     address = page_of(twin).url.replace("http", "ws")
     with pytest.raises(Exception, match="403"):
-        connect(address, origin="http://evil.example", subprotocols=[viser_protocol()]).close()
+        connect(address, origin=Origin("http://evil.example"), subprotocols=[viser_protocol()]).close()
 
 
 def test_what_the_page_asks_moves_the_motor(twin):
@@ -358,10 +359,10 @@ def test_the_scripted_minute_ends_when_a_visitor_acts(twin):
     assert wait_for(lambda: not page.caption)
 
 
-def viser_protocol() -> str:
+def viser_protocol() -> Subprotocol:
     import viser
 
-    return f"viser-v{viser.__version__}"
+    return Subprotocol(f"viser-v{viser.__version__}")
 
 
 class Visitor:

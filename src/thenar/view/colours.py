@@ -32,10 +32,11 @@ def scale() -> Colours:
     chroma = np.interp(along, knots, _CHROMA)
     hue = np.radians(np.interp(along, knots, _HUE_DEG))
     # Colours that no screen has are paled until one does.
-    for _ in range(40):
-        rgb = _linear_rgb(lightness, chroma, hue)
-        outside = np.any((rgb < 0.0) | (rgb > 1.0), axis=1)
+    rgb = _linear_rgb(lightness, chroma, hue)
+    while np.any((rgb < -1e-6) | (rgb > 1.0 + 1e-6)):
+        outside = np.any((rgb < -1e-6) | (rgb > 1.0 + 1e-6), axis=1)
         chroma = np.where(outside, 0.96 * chroma, chroma)
+        rgb = _linear_rgb(lightness, chroma, hue)
     return np.round(255 * _encode(np.clip(rgb, 0.0, 1.0))).astype(np.uint8)
 
 
