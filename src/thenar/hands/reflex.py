@@ -158,8 +158,9 @@ def _pads() -> tuple[Pad, ...]:
 
     pads: list[Pad] = []
     for n in (1, 2, 3):
-        cell = (SENSOR_PITCH_M, 0.016)
-        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0138, 0.016), TIP_SENSOR_M, PLACES)
+        # A hair wider than the rubber (16 mm), so that what presses on its very edge is counted.
+        cell = (SENSOR_PITCH_M, 0.0166)
+        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0144, 0.0166), TIP_SENSOR_M, PLACES)
         slope = math.cos(TIP_TILT_RAD), math.sin(TIP_TILT_RAD)
         pads += [
             row(f"finger_{n}_proximal", f"proximal_{n}", 5, cell, (0.034725, 0.0, PROXIMAL_Z_M), PLACES),
