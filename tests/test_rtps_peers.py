@@ -226,20 +226,25 @@ def test_ten_thousand_calls_of_three_vendors_at_once_are_each_answered_once(doma
         assert took_us[int(0.99 * len(took_us))] < 10_000
 
 
-def test_calls_on_a_bad_line_are_each_answered_once(domain: int, start):
+@pytest.mark.parametrize(
+    ("calls", "spare_discovery"),
+    [({"cyclone": 100, "fast": 6}, False), ({"cyclone": 50, "dora": 50}, True)],
+    ids=["cyclone and fast", "cyclone and dora"],
+)
+def test_calls_on_a_bad_line_are_each_answered_once(calls: dict[str, int], spare_discovery: bool, domain: int, start):
     """A tenth of the datagrams lost, a tenth doubled, a tenth overtaken, both ways.
 
     Fast DDS repeats a lost request with its heartbeat, every three seconds: several losses in a row are a long wait.
+    RustDDS may acknowledge an announcement that came late and never send to the reader it tells of.
     """
-    line = LossyNetwork(domain, seed=5)
+    line = LossyNetwork(domain, seed=5, spare_discovery=spare_discovery)
     with Participant(domain, network=line) as participant:
         server = Server(participant)
-        calls = {"cyclone": 100, "fast": 12, "dora": 48}
         callers = [start(name, "call", count, limit_s=60.0) for name, count in calls.items()]
         for caller in callers:
             lines = caller.wait(150)
             assert [printed for printed in lines if not printed.startswith("reply")] == []
-        assert len(server.handled) == len(set(server.handled)) == 160
+        assert len(server.handled) == len(set(server.handled)) == sum(calls.values())
     assert line.lost > 20
 
 
