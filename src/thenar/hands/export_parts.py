@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -118,9 +117,7 @@ def drives(hand: HandSpec) -> dict[str, Drive]:
             found[name] = Drive(effort_nm=effort * abs(weight), speed_rad_s=speed / abs(weight))
     for coupling in hand.couplings:  # drivers come before what they drive
         driver = found[coupling.driver]
-        found[coupling.joint] = Drive(
-            effort_nm=driver.effort_nm, speed_rad_s=driver.speed_rad_s * abs(coupling.ratio)
-        )
+        found[coupling.joint] = Drive(effort_nm=driver.effort_nm, speed_rad_s=driver.speed_rad_s * abs(coupling.ratio))
     return {joint.name: found.get(joint.name, Drive(effort_nm=0.0, speed_rad_s=0.0)) for joint in hand.joints}
 
 
@@ -207,11 +204,9 @@ def _boxes_of(hand: HandSpec, pad: Pad) -> list[SensorBox]:
     for name, point, normal in zip(names, points, normals, strict=True):
         along = np.asarray(pad.row_axis) - np.dot(pad.row_axis, normal) * normal
         along /= np.linalg.norm(along)
-        R = np.column_stack([along, np.cross(normal, along), normal])
+        R = np.asarray(np.column_stack([along, np.cross(normal, along), normal]), dtype=np.float64)
         # Half of it stands out of the skin, so that it is what is touched.
-        boxes.append(
-            SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=rate_hz)
-        )
+        boxes.append(SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=rate_hz))
     return boxes
 
 
@@ -226,4 +221,3 @@ def _z_along(direction: FloatArray) -> FloatArray:
     x = np.cross(helper, z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
-

@@ -83,9 +83,7 @@ def _add_joint(robot: ElementTree.Element, joint: Joint, drive: Drive, coupling:
     )
     add(made, "dynamics", damping=text(joint.damping_nms_rad), friction=text(joint.friction_nm))
     if coupling is not None:
-        add(
-            made, "mimic", joint=coupling.driver, multiplier=text(coupling.ratio), offset=text(coupling.offset_rad)
-        )
+        add(made, "mimic", joint=coupling.driver, multiplier=text(coupling.ratio), offset=text(coupling.offset_rad))
     if joint.spring_nm_rad:
         spring = add(robot, "gazebo", reference=joint.name)
         add(spring, "springStiffness", text(joint.spring_nm_rad))
@@ -131,7 +129,9 @@ def _add_shape(link: ElementTree.Element, tag: str, shape: Shape) -> ElementTree
         case Cylinder():
             add(geometry, "cylinder", radius=text(shape.radius_m), length=text(parts.length_m(shape)))
         case _:
-            raise BadValue("shape", type(shape).__name__, "a box, sphere, capsule or cylinder; SDF and MJCF take others")
+            raise BadValue(
+                "shape", type(shape).__name__, "a box, sphere, capsule or cylinder; SDF and MJCF take others"
+            )
     return made
 
 

@@ -164,7 +164,7 @@ def read_board(
     joints = dict(zip(state.joint_names, state.joint_rad, strict=True))
     die_pa, die_c = (np.broadcast_to(values, CELLS)[PACKET_ORDER] for values in (die_pa, die_c))
     return BoardReading(
-        systime_us=int(round(state.stamp_s * 1e6)) % 2**32,
+        systime_us=round(state.stamp_s * 1e6) % 2**32,
         pressures=published_counts(pressure_counts(die_pa, die_c)),
         temperatures=temperature_counts(die_c),
         encoders=encoder_counts([joints[name] for name in PROXIMAL]),
