@@ -35,6 +35,8 @@ LABELS = {
     "dfx": "DDS (Unitree)",
     "modbus": "Modbus",
     "tienkung": "ROS 2 (Tienkung)",
+    "reflex": "ROS (ReFlex)",
+    "reflex_udp": "UDP (ReFlex)",
 }
 """What people call the wires."""
 
