@@ -57,6 +57,7 @@ class Playback:
 
     def _play(self, hand: HandSpec, log: GloveLog, name: str, stop: threading.Event) -> None:
         retargeter = Retargeter(hand)
+        retargeter(log[0])  # loads its compiled code, before the clock runs
         start_s = time.perf_counter()
         for frame in log:
             late_s = time.perf_counter() - start_s - (frame.stamp_s - float(log.stamp_s[0]))
@@ -71,6 +72,14 @@ class Playback:
                 return
         if self._stops.get(hand.name) is stop:
             self.stop(hand.name)
+
+
+def warm_up_playback(hand: HandSpec) -> None:
+    """Load the compiled code of retargeting, so that a running twin does not stand still the first time."""
+    from thenar.glove.make import make_log
+
+    if hand.side in ("left", "right"):
+        Retargeter(hand)(make_log(("open",), side="left" if hand.side == "left" else "right")[0])
 
 
 def made_recordings() -> Mapping[str, Recording]:

@@ -163,8 +163,10 @@ def serve(
 def open_page(world: World, options: PageOptions, *, scene: str, wires: Sequence[str]) -> Page:
     """A page of a world, in a process of its own."""
     from thenar.twin.page import Page
-    from thenar.twin.playback import made_recordings
+    from thenar.twin.playback import made_recordings, warm_up_playback
 
+    for name in world.hand_names:
+        warm_up_playback(world.hand(name))
     return Page(
         world,
         scene=scene,
