@@ -34,7 +34,7 @@ LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</Allow
 @dataclass
 @final
 class Request(IdlStruct, typename="bodyctrl_msgs::srv::dds_::SetAngleFlexible_Request_"):
-    """Who asks, the how manieth request, and what is asked: fingers by name, 1 open to 0 closed."""
+    """Who asks, the number of the request, and what is asked: fingers by name, 1 open to 0 closed."""
 
     client: uint64
     number: int64
