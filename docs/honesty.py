@@ -61,6 +61,10 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("status", "modelled"),
         ("current, temperature", _UNMEASURED),
         ("touch", "modelled: 38 barometers under rubber, each at its real place"),
+        (
+            "protocols",
+            "the driver's topics and services in ROS 2 types (the original is ROS 1); the hand's own packets",
+        ),
         ("checked on hardware by us", "no"),
     ),
 }

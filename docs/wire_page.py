@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tables import table
-from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, TIENKUNG_WORDS
+from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
 
 from thenar import hands
-from thenar.wire import codec_aurora, codec_dfx, codec_inspire, codec_modbus, codec_tienkung, idl
+from thenar.wire import codec_aurora, codec_dfx, codec_inspire, codec_modbus, codec_reflex, codec_tienkung, idl
 
 HEAD = """# Wire tables
 
@@ -17,7 +17,7 @@ FIELDS = ("field", "type", "unit and meaning")
 
 def wire_page() -> str:
     """Every message, service and register."""
-    return "\n\n".join([HEAD, *inspire(), *dfx(), *modbus(), *tienkung(), *aurora()]) + "\n"
+    return "\n\n".join([HEAD, *inspire(), *dfx(), *modbus(), *tienkung(), *reflex(), *aurora()]) + "\n"
 
 
 def inspire() -> list[str]:
@@ -85,6 +85,24 @@ def tienkung() -> list[str]:
         f"`{codec_tienkung.JOINT_STATE}`; fingers are named {fingers}.",
         f"Services are at `{codec_tienkung.service_path('SERVICE', sides)}`.",
         table(("service", "type", "request", "response", "unit and meaning"), rows),
+    ]
+
+
+def reflex() -> list[str]:
+    """The driver of the ReFlex hand."""
+    topics = {codec_reflex.STATE_TOPIC: codec_reflex.HAND}
+    topics |= {f"{codec_reflex.NAMESPACE}/{name}": kind for name, kind in codec_reflex.COMMANDS.items()}
+    rows = [(f"`{topic}`", f"`{kind}`", REFLEX_WORDS[topic.rpartition("/")[2]]) for topic, kind in topics.items()]
+    services = [
+        (f"`{codec_reflex.NAMESPACE}/{s.name}`", f"`{s.type_name}`", _fields(s.request), REFLEX_WORDS[s.name])
+        for s in codec_reflex.SERVICES
+    ]
+    return [
+        "## The ReFlex hand's driver: `reflex`",
+        "The maker's driver is a ROS 1 package; these are its messages in ROS 2 types.",
+        table(("topic", "type", "unit and meaning"), rows),
+        table(("service", "type", "request", "what it does"), services),
+        table(("type", "fields"), [(f"`{name}`", _fields(fields)) for name, fields in codec_reflex.TYPES.items()]),
     ]
 
 

@@ -62,6 +62,24 @@ TIENKUNG_WORDS = {
     "get_status": "codes as over Modbus",
 }
 
+REFLEX_WORDS = {
+    "hand_state": "angles in rad; pressure in counts above its offset; load, voltage, temperature of the motors",
+    "command": "rad and rad/s, finger 1 to 3 and preshape",
+    "command_position": "rad",
+    "command_velocity": "rad/s",
+    "command_motor_force": "load at which a motor stops",
+    "raw_hand_command": "counts of the motors",
+    "radian_hand_command": "rad of the motors",
+    "calibrate_fingers": "fingers find their zero",
+    "calibrate_tactile": "pressures find their offset",
+    "zero_pose": "the present pose becomes zero",
+    "disable_torque": "motors let go",
+    "enable_tactile_stops": "a finger that touches stops",
+    "disable_tactile_stops": "it does not",
+    "set_speed": "rad/s of each motor",
+    "set_tactile_threshold": "counts at which a cell is in contact",
+}
+
 AURORA_WORDS = {
     "aurora_state": "states of the whole and the upper body, source of velocities",
     "robot_stand_pose_state": "stand pose, and whether the robot stands still",

@@ -1,10 +1,13 @@
 """What README and docs say is true: their Python runs, their pictures and files are there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import thenar
 from thenar import hands
 from thenar.sim import scenes
 
@@ -30,6 +33,25 @@ def test_links_and_pictures_of_the_docs_are_there(page: Path):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
+    done = subprocess.run(
+        [*build, str(ROOT / "docs"), str(tmp_path / "pages")], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "pages" / "_generated" / "hand_inspire_right.html").read_text()
+    assert all(pad.name in page for pad in hands.load("inspire_right").pads)
+    assert (tmp_path / "pages" / "_generated" / "example_01_close_and_feel.html").exists()
+
+
+def test_the_api_page_tells_every_public_name():
+    page = (ROOT / "docs" / "api.md").read_text()
+    missing = [
+        name for name in dir(thenar) if name not in page and name not in ("__version__", "humanoid", "ThenarError")
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("table", ["touch_accuracy", "touch_cost"])
