@@ -54,9 +54,12 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "reflex": (
         ("kinematics, limits", "real: the maker's URDF and driver"),
-        ("masses", "those of reflex_stack"),
+        ("masses", "the hand's real 0.94 kg; fingers by the volumes of the maker's meshes"),
         ("shape", _SHAPE),
-        ("tendons, flexure", "modelled: one tendon a finger; the rubber flexure is one hinge with a spring"),
+        (
+            "cord, flexure",
+            "modelled: a cord that only pulls, four hinges with springs of assumed stiffness ([more](../reflex.md))",
+        ),
         ("motors", _SERVO),
         ("status", "modelled"),
         ("current, temperature", _UNMEASURED),

@@ -67,6 +67,15 @@ def test_readme_and_docs_name_every_hand_and_scene():
     assert all(f"`{name}`" in world for name in scenes.names())
 
 
+def test_readme_tells_motors_joints_and_taxels_of_every_hand_as_they_are():
+    readme = (ROOT / "README.md").read_text()
+    for name in hands.names():
+        spec = hands.load(name)
+        row = next(line for line in readme.splitlines() if line.startswith("|") and f"`{name}`" in line)
+        told = [cell.strip() for cell in row.strip("|").split("|")][1:4]
+        assert told == [str(len(spec.actuators)), str(len(spec.joints)), str(spec.taxels or "–")], name
+
+
 def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():
     block = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "world.md").read_text(), re.DOTALL)
     assert block is not None
