@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from thenar.errors import BadValue
 from thenar.twin.live import LiveTwin
 from thenar.twin.serve import serve
 from thenar.twin.world import World
-from thenar.wire import codec_reflex, codec_reflex_udp, idl, reflex_driver
+from thenar.wire import codec_reflex, codec_reflex_udp, reflex_driver
+from thenar.wire import idl as idl_types
 from thenar.wire import reflex_counts as counts
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_reflex import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
@@ -31,6 +33,7 @@ from thenar.wire.reflex_driver import Driver
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
 
+types: Any = idl_types
 DORA = ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"]
 ROSBAGS = ["rosbags==0.11.9"]
 
@@ -145,7 +148,7 @@ def test_fingers_2_and_3_are_swapped_in_the_packet():
     np.testing.assert_array_equal(board.pressures[9:18], published[18:27])
     np.testing.assert_array_equal(board.pressures[27:], published[27:])
     _, message = reflex_driver.hear(Driver(offset=np.zeros((3, 9), dtype=np.int64)), board)
-    np.testing.assert_array_equal(np.asarray(message.pressure).ravel(), published[:27])
+    np.testing.assert_array_equal(message.pressure.ravel(), published[:27])
 
 
 # Messages
@@ -153,17 +156,17 @@ def test_fingers_2_and_3_are_swapped_in_the_packet():
 
 def hand_message() -> HandMessage:
     return HandMessage(
-        proximal_rad=[0.5, 1.0, -0.25],
-        distal_rad=[0.0, 0.125, 2.0],
+        proximal_rad=np.array([0.5, 1.0, -0.25]),
+        distal_rad=np.array([0.0, 0.125, 2.0]),
         contact=np.eye(3, 9, dtype=bool),
         pressure=np.arange(27.0).reshape(3, 9) - 3.0,
-        joint_rad=[0.1, 0.2, 0.3, 0.4],
-        raw_angle=[2048.0, 1.0, 2.0, 3.0],
-        velocity=[1025.0, 0.0, 1.0, 2.0],
-        load=[-1.5, 0.0, 350.0, 1.0],
+        joint_rad=np.array([0.1, 0.2, 0.3, 0.4]),
+        raw_angle=np.array([2048.0, 1.0, 2.0, 3.0]),
+        velocity=np.array([1025.0, 0.0, 1.0, 2.0]),
+        load=np.array([-1.5, 0.0, 350.0, 1.0]),
         voltage=np.full(4, 120.0),
-        temperature=[25, 26, -1, 28],
-        error=[0, 0x20, 0xFF, 1],
+        temperature=np.array([25, 26, -1, 28]),
+        error=np.array([0, 0x20, 0xFF, 1]),
     )
 
 
@@ -173,25 +176,25 @@ def test_a_hand_message_is_what_the_sheet_and_another_encoder_say():
     first = struct.pack("<ff9?3x9f", 0.5, 0.0, True, *[False] * 8, *(float(n) - 3.0 for n in range(9)))
     assert body[:56] == first
     assert body[168:221] == struct.pack("<5diI5s", 0.1, 2048.0, 1025.0, -1.5, 120.0, 25, 5, b"0x00\x00")
-    made = idl.ReflexHand(
+    made = types.ReflexHand(
         finger=[
-            idl.ReflexFinger(
-                proximal=np.asarray(message.proximal_rad)[n],
-                distal_approx=np.asarray(message.distal_rad)[n],
-                contact=np.asarray(message.contact)[n].tolist(),
-                pressure=np.asarray(message.pressure)[n].tolist(),
+            types.ReflexFinger(
+                proximal=message.proximal_rad[n],
+                distal_approx=message.distal_rad[n],
+                contact=message.contact[n].tolist(),
+                pressure=message.pressure[n].tolist(),
             )
             for n in range(3)
         ],
         motor=[
-            idl.ReflexMotor(
-                joint_angle=np.asarray(message.joint_rad)[n],
-                raw_angle=np.asarray(message.raw_angle)[n],
-                velocity=np.asarray(message.velocity)[n],
-                load=np.asarray(message.load)[n],
+            types.ReflexMotor(
+                joint_angle=message.joint_rad[n],
+                raw_angle=message.raw_angle[n],
+                velocity=message.velocity[n],
+                load=message.load[n],
                 voltage=120.0,
-                temperature=np.asarray(message.temperature)[n].item(),
-                error_state=f"0x{np.asarray(message.error)[n]:02x}",
+                temperature=message.temperature[n].item(),
+                error_state=f"0x{message.error[n]:02x}",
             )
             for n in range(4)
         ],
@@ -288,7 +291,7 @@ def test_loads_are_filtered_and_an_overloaded_motor_is_loosened():
     seen = []
     for _ in range(4):
         driver, message = heard(driver, angles=angles, loads=loads)
-        seen.append((float(np.asarray(message.load)[0]), float(driver.target_rad[0])))
+        seen.append((float(message.load[0]), float(driver.target_rad[0])))
     # 0.25 new + 0.75 old: 150, 262.5, 346.9, 410.2
     assert [round(load, 1) for load, _ in seen] == [150.0, 262.5, 346.9, 410.2]
     assert [target for _, target in seen[:3]] == [2.0] * 3
@@ -311,10 +314,10 @@ def pressed(finger: int, by: int) -> np.ndarray:
 
 def test_contact_is_above_the_threshold_and_each_cell_has_its_own():
     driver, _ = heard(Driver())
-    assert heard(driver, pressures=pressed(1, 20))[1].contact.sum() == 0  # type: ignore[union-attr]
+    assert heard(driver, pressures=pressed(1, 20))[1].contact.sum() == 0
     _, message = heard(driver, pressures=pressed(1, 21))
     assert np.argwhere(message.contact).tolist() == [[1, 4]]
-    assert np.asarray(message.pressure)[1, 4] == 21
+    assert message.pressure[1, 4] == 21
     thresholds = np.full((3, 9), 20)
     thresholds[1, 4] = 60
     driver = reflex_driver.set_threshold(driver, thresholds)
@@ -328,10 +331,10 @@ def test_calibrating_the_sensors_takes_the_next_reading_for_untouched():
     driver, message = heard(driver, pressures=pressed(2, 50))
     assert not np.any(message.pressure)
     _, message = heard(driver)
-    assert np.asarray(message.pressure)[2, 4] == -50
+    assert message.pressure[2, 4] == -50
     # What wrapped in the firmware wraps here: 310 down to 56 is a step of one.
     wrapped = np.full(38, 310)
-    assert np.asarray(heard(driver, pressures=wrapped)[1].pressure)[0, 0] == 150
+    assert heard(driver, pressures=wrapped)[1].pressure[0, 0] == 150
 
 
 def test_a_tactile_stop_holds_the_finger_that_touches_and_no_other():
@@ -430,38 +433,38 @@ def test_a_hand_without_obstacles_goes_where_it_is_sent():
     np.testing.assert_allclose(messages[-1].joint_rad, [1.5, 1.2, 0.9, 0.6], atol=0.03)
     assert not np.any(messages[-1].contact)
     # 3 rad/s, as often as it is asked: half of the way takes a quarter of a second.
-    way = np.array([np.asarray(message.joint_rad)[0] for message in messages])
+    way = np.array([message.joint_rad[0] for message in messages])
     assert 0.025 * int(np.argmax(way > 0.75)) == pytest.approx(0.25 + 0.025, abs=0.06)
 
 
 def test_a_blocked_finger_is_loosened_and_its_tip_goes_on_closing():
     world, driver = blocked_finger()
     _, messages = drive(world, reflex_driver.to_pose(driver, four(3.0, 0.0, 0.0, 0.0)), 2.0)
-    loads = np.array([np.asarray(message.load)[0] for message in messages])
+    loads = np.array([message.load[0] for message in messages])
     assert loads.max() > 300.0
     assert np.abs(loads[-20:]).max() < 350.0  # it did not go on pushing
     last = messages[-1]
-    assert np.asarray(last.joint_rad)[0] < 2.0  # it was sent to 3
-    assert np.asarray(last.distal_rad)[0] > np.asarray(last.proximal_rad)[0] > 0.2
+    assert last.joint_rad[0] < 2.0  # it was sent to 3
+    assert last.distal_rad[0] > last.proximal_rad[0] > 0.2
 
 
 def test_tactile_stops_end_a_grasp_at_the_first_touch():
     world, driver = blocked_finger()
     slow = reflex_driver.to_pose_at(driver, four(3.0, 0.0, 0.0, 0.0), four(0.5, 0.5, 0.5, 0.5))
     stopping, gently = drive(world, reflex_driver.stop_on_touch(slow, True), 3.5)
-    assert any(np.any(np.asarray(message.contact)[0]) for message in gently)
+    assert any(np.any(message.contact[0]) for message in gently)
     assert stopping.target_rad[0] < 3.0
-    assert np.abs(np.array([np.asarray(message.load)[0] for message in gently])).max() < 120.0
+    assert np.abs(np.array([message.load[0] for message in gently])).max() < 120.0
     world, driver = blocked_finger()
     slow = reflex_driver.to_pose_at(driver, four(3.0, 0.0, 0.0, 0.0), four(0.5, 0.5, 0.5, 0.5))
     _, pushing = drive(world, slow, 3.5)
-    assert np.array([np.asarray(message.load)[0] for message in pushing]).max() > 300.0
+    assert np.array([message.load[0] for message in pushing]).max() > 300.0
 
 
 def test_force_control_settles_at_the_load_it_was_given():
     world, driver = blocked_finger()
     _, messages = drive(world, reflex_driver.hold_load(driver, four(150.0, 0.0, 0.0, 0.0)), 5.0)
-    loads = np.array([np.asarray(message.load)[0] for message in messages[-40:]])
+    loads = np.array([message.load[0] for message in messages[-40:]])
     assert loads.mean() == pytest.approx(150.0, rel=0.1)
 
 

@@ -271,6 +271,10 @@ class World:
         seat = self._seat(hand)
         motors = self._motors[0, seat.motors]
         angle, velocity = _driven(self._drives[seat.motors], self.data.qpos, self.data.qvel)
+        # A motor on a cord tells where its spool is: at the finger's angle, or behind it where the cord is slack.
+        slack = self._params["pulls_only"][seat.motors] & (motors["screw_rad"] < angle)
+        angle = np.where(slack, motors["screw_rad"], angle)
+        velocity = np.where(slack, motors["screw_rad_s"], velocity)
         noise = self._random(READING_STREAM, hand, self._steps).standard_normal((2, len(angle)))
         return HandState(
             stamp_s=self.time_s,
@@ -440,7 +444,10 @@ def _drives(model: mujoco.MjModel, specs: Sequence[HandSpec]) -> NDArray[np.void
     motors = [(spec, actuator) for spec in specs for actuator in spec.actuators]
     for drive, (spec, actuator) in zip(drives, motors, strict=True):
         tendon = next((t for t in spec.tendons if t.name == actuator.drives), None)
-        parts = tendon.joints if tendon else ((actuator.drives, 1.0), (actuator.drives, 0.0))
+        parts = list(tendon.joints) if tendon else [(actuator.drives, 1.0)]
+        if len(parts) > actuation.TENDON_JOINTS:
+            raise BadValue(f"tendon {actuator.drives!r}", len(parts), f"at most {actuation.TENDON_JOINTS} joints")
+        parts += [(parts[0][0], 0.0)] * (actuation.TENDON_JOINTS - len(parts))
         joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
         drive["qpos"] = [joint.qposadr[0] for joint in joints]
         drive["dof"] = [joint.dofadr[0] for joint in joints]
