@@ -73,7 +73,7 @@ def test_readme_tells_motors_joints_and_taxels_of_every_hand_as_they_are():
         spec = hands.load(name)
         row = next(line for line in readme.splitlines() if line.startswith("|") and f"`{name}`" in line)
         told = [cell.strip() for cell in row.strip("|").split("|")][1:4]
-        assert told == [str(len(spec.actuators)), str(len(spec.joints)), str(spec.taxels or "–")], name
+        assert told == [str(len(spec.actuators)), str(len(spec.joints)), str(spec.taxels or "-")], name
 
 
 def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():
