@@ -22,6 +22,9 @@ class Task:
     period_s = 0.0025
     """Time between two executions [s], unless the configuration says otherwise."""
 
+    claims: tuple[str, ...] = ()
+    """Control groups that nobody else commands while this task of a whole-body state runs."""
+
     @property
     def name(self) -> str:
         """Name in logs and configurations."""

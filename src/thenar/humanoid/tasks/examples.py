@@ -1,4 +1,4 @@
-"""Examples: a wave, a squat, an arm swing, and two hands that grasp one over the other."""
+"""Examples: a wave, a squat, an arm swing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from thenar.humanoid.tasks.standing import PdStandTask, within_limits
 WAVE_HZ, WAVE_RAD = 0.8, 0.35
 SQUAT_HZ, SQUAT_M = 0.2, 0.12
 SWING_HZ, SWING_RAD = 0.5, 0.25
-GRASP_S = 1.5  # a hand closes or opens for this long
 
 
 class UpperBodyTask(Task):
     """Moves the upper body to a start posture, then with it. Subclasses say where the joints shall be."""
 
     period_s = 0.005
+    claims = UPPER_BODY_GROUPS
     SPEED_SHARE = 0.25
 
     def enter(self, data: RobotData) -> bool:
@@ -39,9 +39,15 @@ class UpperBodyTask(Task):
     def execute(self, data: RobotData) -> None:
         """Command every group that is this task's."""
         since_s = data.stamp_s - self._way.start_s - self._way.duration_s
-        position = self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s)
+        self.command(data, self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s))
+
+    def command(self, data: RobotData, position: FloatArray) -> None:
+        """Bring the groups that are this task's to a posture; the drives carry the arms' own weight."""
+        limit = data.kindyn_data.joint_limit
+        weight = np.clip(data.kindyn_data.g[6:], -limit.effort, limit.effort)
         for group in self.groups(data):
-            data.hardware_data.set_control_group_pos_cmd(group, position[data.body.group_slice(group)])
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position[place], None, weight[place])
 
     def groups(self, data: RobotData) -> tuple[str, ...]:
         """Groups it may command now."""
@@ -95,27 +101,3 @@ class SquatTask(PdStandTask):
         """Leave no pose behind."""
         data.put(stand_pose_cmd=np.zeros(3))
         return super().exit(data)
-
-
-class HandOverHandTask(UpperBodyTask):
-    """Brings both hands in front of the chest, one above the other, and closes them in turn."""
-
-    def posture(self, data: RobotData, since_s: float) -> FloatArray:
-        """Forearms level in front of the body, the left one higher."""
-        q = data.body.default_q_rad
-        for side, out, lift in (("left", 1.0, 0.25), ("right", -1.0, 0.0)):
-            q[data.body.index_of(f"{side}_shoulder_pitch_joint")] = -0.35 - lift
-            q[data.body.index_of(f"{side}_shoulder_yaw_joint")] = -0.55 * out
-            q[data.body.index_of(f"{side}_elbow_pitch_joint")] = -1.15
-        return q
-
-    def execute(self, data: RobotData) -> None:
-        """Arms first; then one hand grasps while the other opens."""
-        super().execute(data)
-        since_s = data.stamp_s - self._way.start_s - self._way.duration_s
-        turn = int(since_s // GRASP_S) % 2 if since_s > 0.0 else None
-        for number, hand in enumerate(data.hardware_data.get_hand_name_list()):
-            port = data.board.hands[hand]
-            lower, upper = np.array(port.lower), np.array(port.upper)
-            share = 0.8 if turn == number else 0.0
-            data.hardware_data.set_hand_pvc(hand, lower + share * (upper - lower))
