@@ -31,12 +31,12 @@ from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 from thenar.twin.body import BodyTwin
+from thenar.twin.body_bench import measure_stand, soak_body
 from thenar.twin.body_world import BodyWorld
 from thenar.twin.world import World
 from thenar.wire.survey import local_domains
 
 NOTHING = np.zeros(0)
-PUSHES = {"front": (-50.0, 0.0, 0.0), "back": (50.0, 0.0, 0.0), "left": (0.0, -50.0, 0.0), "right": (0.0, 50.0, 0.0)}
 
 
 def request(**asked) -> BodyRequest:
@@ -63,31 +63,12 @@ def upright(twin: BodyTwin) -> bool:
 
 
 def test_a_minute_of_standing_with_pushes_from_four_sides():
-    twin = standing()
-    robot = twin.body.robot
-    weight_n = robot.kindyn_data.m * 9.81
-    pushes = dict(zip((10.0, 20.0, 30.0, 40.0), PUSHES.values(), strict=True))
-    estimated, true, told, at_rest, estimated_at_rest = [], [], [], [], []
-    while twin.body.world.time_s < 61.0:
-        now_s = twin.body.world.time_s
-        pushing = [force for at_s, force in pushes.items() if at_s <= now_s < at_s + 0.1]
-        twin.body.push(pushing[0] if pushing else (0.0, 0.0, 0.0))
-        before = twin.body.foot_forces()
-        twin.advance(twin.body.world.timestep_s)
-        estimated.append(robot.contact_data.contact_force.copy())
-        true.append(before)
-        told.append(robot.contact_data.contact_prob.copy())
-        if any(at_s + 5.0 < now_s < at_s + 10.0 for at_s in pushes):
-            at_rest.append(before[:, 2].sum())
-            estimated_at_rest.append(estimated[-1][:, 2].sum())
-    assert upright(twin)
-    assert abs(np.mean(at_rest) - weight_n) < 0.01 * weight_n
-    assert np.abs(np.array(at_rest) - weight_n).max() < 0.01 * weight_n
-    assert np.abs(np.array(estimated_at_rest) - weight_n).max() < 0.01 * weight_n
-    off = np.array(estimated) - np.array(true)
-    assert np.sqrt((np.linalg.norm(off[:, :, :3], axis=2) ** 2).mean()) < 0.05 * weight_n
-    down = np.array(true)[:, :, 2] > 0.0
-    assert ((np.array(told) > 0.5) == down).mean() >= 0.99
+    result = measure_stand()
+    assert result.stands
+    assert result.rest_true_percent < 1.0
+    assert result.rest_estimated_percent < 1.0
+    assert result.force_rms_percent < 5.0
+    assert result.contact_right_percent >= 99.0
 
 
 def test_feet_in_the_air_and_on_the_ground_are_told_apart():
@@ -684,11 +665,13 @@ def test_an_update_costs_little_more_than_pinocchio_s_bare_calls():
 
 @pytest.mark.timing
 def test_six_tasks_at_400_hz_are_in_time():
-    from thenar.twin.body_bench import soak_body
-
-    result = soak_body(10.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains())))
-    assert result.late_percent < 5.0  # 0.1 on a quiet machine: the bench has the figure
-    assert result.stands
+    seen = []
+    for _ in range(3):  # somebody else's work makes it late; the bench has the figure of a quiet machine, 0.1 %
+        seen.append(soak_body(8.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains()))))
+        assert seen[-1].stands
+        if seen[-1].late_percent < 1.0:
+            return
+    raise AssertionError(seen)
 
 
 def test_without_pinocchio_the_reader_is_told_what_to_install():

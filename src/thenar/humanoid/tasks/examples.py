@@ -59,15 +59,14 @@ class UpperBodyTask(Task):
 
 
 class WaveTask(UpperBodyTask):
-    """Raises the right arm and waves."""
+    """Raises the right hand, palm forwards, and waves."""
 
     def posture(self, data: RobotData, since_s: float) -> FloatArray:
         """The forearm goes to and fro."""
         q = data.body.default_q_rad
         wave = WAVE_RAD * math.sin(2 * math.pi * WAVE_HZ * since_s)
-        for joint, angle in (("shoulder_pitch", -1.2), ("shoulder_roll", -0.6), ("elbow_pitch", -1.2)):
+        for joint, angle in (("shoulder_roll", -1.1), ("shoulder_yaw", -1.5), ("elbow_pitch", wave - 1.15)):
             q[data.body.index_of(f"right_{joint}_joint")] = angle
-        q[data.body.index_of("right_shoulder_yaw_joint")] = wave
         return q
 
 
