@@ -26,7 +26,7 @@ from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.stand import solve_posture
 from thenar.humanoid.task import Task
-from thenar.humanoid.tasks.examples import SquatTask, WaveTask
+from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
 from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
@@ -198,7 +198,8 @@ def test_security_damps_then_lets_go():
         ({"whole_body_state": 5}, "no task is configured for UserController_C"),
         ({"upper_body_state": 3}, "upper-body state 3 does not exist"),
         ({"velocity_source": 7}, "velocity source 7 does not exist"),
-        ({"velocity": (9.0, 0.0, 0.0, 1.0)}, "velocity"),
+        ({"velocity": (9.0, 0.0, 0.0, 1.0)}, "wanted [-0.5, -0.5, -1.0] to [0.75, 0.5, 1.0]"),
+        ({"velocity": (0.1, 0.0, 0.0, 1.0)}, "no task of PdStand follows velocities"),
         ({"velocity": (0.1, float("nan"), 0.0, 1.0)}, "velocity"),
         ({"stand_pose": (1.0, 0.0, 0.0)}, "stand pose"),
         ({"groups": (group("left_leg", [0.0] * 6),)}, "left_leg belongs to PdStand; client may not command it"),
@@ -409,12 +410,21 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     ):
         pose = hand_pose(robot, arm)
         wanted = {"left_manipulator": pose}
+        start, path = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3], []
         controller.ask(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
-        twin.advance(3.0)
+        for _ in range(300):
+            twin.advance(0.01)
+            path.append(hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3])
+        if kind == "line":  # straight, and without stopping on the way
+            way = (pose[:3] - start) / np.linalg.norm(pose[:3] - start)
+            along = (np.array(path) - start) @ way
+            assert np.abs(np.array(path) - start - along[:, None] * way).max() < 0.003
+            going = (along > 0.1 * along[-1]) & (along < 0.9 * along[-1])
+            assert np.diff(along)[going[1:]].min() > 0.2 * np.diff(along).max()
         assert not robot.board.refused
         reached = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])
         np.testing.assert_allclose(reached[:3], pose[:3], atol=2e-4)
-        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.03)  # servos give way a little
+        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.005)
     far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
     controller.ask(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
     twin.advance(0.01)
@@ -575,7 +585,10 @@ def test_a_gamepad_s_events_are_read_as_the_kernel_writes_them(tmp_path: Path):
 def test_velocities_of_another_source_end_with_it():
     body = BodyWorld()
     pulled = ScriptedJoystick([Press(at_s=0.0, velocity=(0.3, 0.0, 0.0))])
-    twin = BodyTwin(body, BodyController(body.robot, joystick=pulled))
+    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
+    twin = BodyTwin(body, BodyController(body.robot, states=states, joystick=pulled))
+    twin.controller.change(WholeBody.PdStand)
+    twin.controller.change(WholeBody.UserController_D)
     twin.advance(0.01)
     assert body.robot.vel_cmd.tolist() == [0.3, 0.0, 0.0]
     twin.controller.ask(request(velocity=(0.1, 0.0, 0.0, 1.0)))
@@ -589,6 +602,20 @@ def test_velocities_of_another_source_end_with_it():
     assert body.robot.vel_cmd.tolist() == [0.1, 0.0, 0.2]
     twin.advance(0.1)
     assert not body.robot.vel_cmd.any()
+
+
+def test_a_robot_leans_into_the_velocity_it_is_asked_for_and_comes_back():
+    body = BodyWorld()
+    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
+    twin = BodyTwin(body, BodyController(body.robot, states=states))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.5)
+    twin.controller.change(WholeBody.UserController_D)
+    twin.controller.ask(request(velocity=(0.5, 0.0, 0.2, 2.0)))
+    twin.advance(2.0)
+    assert body.robot.base_data.rpy[1:] == pytest.approx([0.25, 0.2], abs=0.03)
+    twin.advance(2.5)
+    assert np.abs(body.robot.base_data.rpy).max() < 0.03
 
 
 CONFIG = """
@@ -620,6 +647,7 @@ def test_a_configuration_in_the_vendor_s_shape():
         WholeBody.UserController_A,
         WholeBody.UserController_B,
         WholeBody.UserController_C,
+        WholeBody.UserController_D,
     }
 
 
@@ -669,8 +697,11 @@ def test_six_tasks_at_400_hz_are_in_time():
     for _ in range(3):  # somebody else's work makes it late; the bench has the figure of a quiet machine, 0.1 %
         seen.append(soak_body(8.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains()))))
         assert seen[-1].stands
+        assert seen[-1].tick_cpu_us < 2000.0, seen
         if seen[-1].late_percent < 1.0:
             return
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip(f"the machine is busy with something else: {seen[-1]}")
     raise AssertionError(seen)
 
 

@@ -25,6 +25,7 @@ TASKS = {
     "SquatTask": "thenar.humanoid.tasks.examples",
     "HandOverHandTask": "thenar.humanoid.tasks.hand_over_hand",
     "ActTask": "thenar.humanoid.tasks.examples",
+    "LeanTask": "thenar.humanoid.tasks.examples",
 }
 """Tasks that come with thenar; any other is named as ``module:Class``."""
 KEYS = {
@@ -59,11 +60,12 @@ Fsm:
   UserController_A: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, WaveTask: {period: 0.005}}
   UserController_B: {allow_upper_body_override: true, SquatTask: {period: 0.0025, cup_priority: 1}}
   UserController_C: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, HandOverHandTask: {period: 0.005}}
+  UserController_D: {allow_upper_body_override: true, LeanTask: {period: 0.0025}}
 """
 
 
 def load_config(path: Path | None) -> BodyConfig:
-    """Read a configuration; without a file, a GR-2 with Fourier's hands and three examples as user controllers."""
+    """Read a configuration; without a file, a GR-2 with Fourier's hands and four examples as user controllers."""
     return parse_config(DEFAULT if path is None else _text(path), path or Path("default configuration"))
 
 

@@ -227,6 +227,11 @@ class BodyController:
         return self._joystick is not None and self.velocity_source == VelocitySource.Joystick
 
     @property
+    def follows_velocity(self) -> bool:
+        """Whether a task that runs does something with velocities."""
+        return any(running.task.follows_velocity for running in (*self._fixed, *self._state, *self._beside))
+
+    @property
     def balances(self) -> bool:
         """Whether the legs balance by themselves in this state."""
         return any(isinstance(running.task, PdStandTask) for running in self._state)

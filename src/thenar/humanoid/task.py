@@ -25,6 +25,9 @@ class Task:
     claims: tuple[str, ...] = ()
     """Control groups that nobody else commands while this task of a whole-body state runs."""
 
+    follows_velocity: bool = False
+    """Whether it does something with ``vel_cmd``. Where no task does, velocities from outside are refused."""
+
     @property
     def name(self) -> str:
         """Name in logs and configurations."""

@@ -1,4 +1,4 @@
-"""Examples: a wave, a squat, an arm swing."""
+"""Examples: a wave, a squat, an arm swing, leaning into a velocity."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from thenar.humanoid.fsm import UPPER_BODY_GROUPS
 from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.motion import Glide
 from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.task import Task
-from thenar.humanoid.tasks.standing import PdStandTask, within_limits
+from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, within_limits
 
 WAVE_HZ, WAVE_RAD = 0.8, 0.35
 SQUAT_HZ, SQUAT_M = 0.2, 0.12
+LEAN_RAD_S_M = 0.5  # forwards for each m/s that is asked for
 SWING_HZ, SWING_RAD = 0.5, 0.25
 
 
@@ -43,8 +45,7 @@ class UpperBodyTask(Task):
 
     def command(self, data: RobotData, position: FloatArray) -> None:
         """Bring the groups that are this task's to a posture; the drives carry the arms' own weight."""
-        limit = data.kindyn_data.joint_limit
-        weight = np.clip(data.kindyn_data.g[6:], -limit.effort, limit.effort)
+        weight = own_weight_nm(data)
         for group in self.groups(data):
             place = data.body.group_slice(group)
             data.hardware_data.set_control_group_pos_cmd(group, position[place], None, weight[place])
@@ -94,6 +95,27 @@ class SquatTask(PdStandTask):
         """Ask for a height that goes down and up."""
         depth = 0.5 * SQUAT_M * (1.0 - math.cos(2 * math.pi * SQUAT_HZ * (data.stamp_s - self._began_s)))
         data.put(stand_pose_cmd=[-depth, 0.0, 0.0])
+        super().execute(data)
+
+    def exit(self, data: RobotData) -> bool:
+        """Leave no pose behind."""
+        data.put(stand_pose_cmd=np.zeros(3))
+        return super().exit(data)
+
+
+class LeanTask(PdStandTask):
+    """Leans into the velocity it is asked for and turns with it, as far as feet that stay where they are let it.
+
+    It does not walk; a task that does reads ``vel_cmd`` in the same way.
+    """
+
+    follows_velocity = True
+
+    def execute(self, data: RobotData) -> None:
+        """Forwards is pitch, turning is yaw."""
+        forwards, _, turning = data.vel_cmd
+        pose = np.clip([0.0, LEAN_RAD_S_M * forwards, turning], POSE_LOWER, POSE_UPPER)
+        data.put(stand_pose_cmd=pose)
         super().execute(data)
 
     def exit(self, data: RobotData) -> bool:
