@@ -21,7 +21,7 @@ MODULES = sorted(SRC.rglob("*.py"))
 # From the ground up. A room imports from the floors below it, never from its own floor.
 FLOORS = (
     ("errors",),
-    ("units", "compiled"),
+    ("units", "compiled", "display"),
     ("signals",),
     ("hands",),
     ("glove", "retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),
@@ -45,7 +45,7 @@ LIVES_IN = {
     "pyarrow": {"record"},
     "av": {"record"},
     "viser": {"view"},
-    "mjviser": {"view"},
+    "PIL": {"view"},
     "warp": {"batch"},
     "mujoco_warp": {"batch"},
     "ray": {"batch"},

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import signal
 import threading
 import time
+import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +22,8 @@ from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.twin.live import Health, LiveTwin
+    from thenar.twin.page import Page
+    from thenar.twin.serve import PageOptions
 
 PLAY_BEAT_S = 3.0
 
@@ -34,7 +38,11 @@ class Serve:
 
     thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene in_hand
 
+    thenar serve --view
+
     thenar serve --wire tienkung --domain 0
+
+    thenar serve --hands reflex --wire reflex,reflex_udp --domain 0
 
     thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
 
@@ -46,7 +54,8 @@ class Serve:
     scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
     wire: str = "inspire,dfx,modbus"
-    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2)."""
+    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the
+    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets)."""
     domain: int = 1
     """DDS domain, ROS_DOMAIN_ID: Unitree's simulators use 1, robots 0."""
     interface: str = "lo"
@@ -59,6 +68,10 @@ class Serve:
     """Folder in which hands keep what Modbus clients tell them to save."""
     tienkung_hz: float = 25.0
     """How often Tienkung's state topics are published."""
+    reflex_hz: float = 40.0
+    """How often a ReFlex hand tells its state."""
+    reflex_port: int = 11333
+    """UDP port of its packets; programs for the real hand know only 11333."""
     ros: Literal["humble", "jazzy"] = "humble"
     """Which ROS 2 shows the twin in its list of nodes."""
     state_hz: float = 100.0
@@ -71,6 +84,16 @@ class Serve:
     """Of every random number."""
     duration: float = 0.0
     """Seconds to run; 0 runs until Ctrl-C."""
+    view: bool = False
+    """Show it in a browser: a page with the hands, their skin, plots and controls."""
+    host: str = "127.0.0.1"
+    """Address of the page. Anything but this machine gets a token that visitors must know."""
+    port: int = 8080
+    """Port of the page; 0 takes one that is free."""
+    token: str = ""
+    """Token of the page, in place of one made up."""
+    open: bool = False
+    """Open the page in a browser window of this machine."""
     play: bool = False
     """Let the hands open and close by themselves until somebody commands them."""
     json: bool = False
@@ -97,13 +120,20 @@ class Serve:
             modbus_port=self.modbus_port,
             flash_dir=self.flash,
             tienkung_hz=self.tienkung_hz,
+            reflex_hz=self.reflex_hz,
+            reflex_port=self.reflex_port,
             ros=self.ros,
             state_hz=self.state_hz,
             touch_hz=self.touch_hz,
             profile=self.profile,
             seed=self.seed,
+            page=page_options(self.host, self.port, self.token) if self.view else None,
         )
+        page = shown_page(twin)
         with twin:
+            if page is not None:
+                tell_of_page(page.url, to_open=self.open, quiet=self.json)
+                self.begin(page)
             if self.play:
                 threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
             until_s = time.perf_counter() + self.duration if self.duration else float("inf")
@@ -120,6 +150,38 @@ class Serve:
         else:
             console.print("" if console.is_terminal else "\n", end="")
             console.print("stopped; every topic is disposed and every port closed")
+
+    def begin(self, page: Page) -> None:
+        """What a page shows by itself at the start: nothing."""
+
+
+def page_options(host: str, port: int, token: str) -> PageOptions:
+    """Where the page is; one that others can reach gets a token."""
+    from thenar.twin.page import LOOPBACK
+    from thenar.twin.serve import PageOptions
+
+    if not 0 <= port <= 65535:
+        raise BadValue("--port", port, "a port from 1 to 65535, or 0 for one that is free")
+    if token and not token.replace("-", "").replace("_", "").isalnum():
+        raise BadValue("--token", token, "letters, digits, - and _")
+    if host not in LOOPBACK and not token:
+        token = secrets.token_urlsafe(12)
+    return PageOptions(host=host, port=port, token=token)
+
+
+def shown_page(twin: LiveTwin) -> Page | None:
+    """The page among a twin's links."""
+    from thenar.twin.page import Page
+
+    return next((link for link in twin.links if isinstance(link, Page)), None)
+
+
+def tell_of_page(url: str, *, to_open: bool, quiet: bool) -> None:
+    """Say where the page is, and open it where there is a screen."""
+    if not quiet:
+        console.print(f"the page is at [bold]{url}[/bold]", highlight=False, soft_wrap=True)
+    if to_open:
+        webbrowser.open(url)
 
 
 def _play(twin: LiveTwin, stop: threading.Event) -> None:
