@@ -20,12 +20,15 @@ from websockets.typing import Origin, Subprotocol
 
 from thenar import hands
 from thenar.errors import BadValue, ThenarError, UnknownName
-from thenar.signals import HandCommand, MotorError
+from thenar.humanoid.fsm import WholeBody
+from thenar.signals import HandCommand, MotorError, SolidContacts, TouchFrame
 from thenar.sim.props import Sphere
+from thenar.touch.hand_touch import HandTouch
 from thenar.twin.live import LiveTwin
 from thenar.twin.page import Page
 from thenar.twin.page_actions import ACTIONS
 from thenar.twin.serve import PageOptions, serve
+from thenar.twin.serve_body import serve_body
 from thenar.twin.world import World
 from thenar.view import colours, meshes
 from thenar.view.gate import judge
@@ -359,6 +362,22 @@ def test_the_scripted_minute_ends_when_a_visitor_acts(twin):
     assert wait_for(lambda: not page.caption)
 
 
+def test_a_reading_that_fails_is_left_out_and_told(twin, monkeypatch):
+    fails = iter([True])
+    feel = HandTouch.feel
+
+    def failing(self: HandTouch, contacts: SolidContacts) -> TouchFrame:
+        if next(fails, False):
+            raise ZeroDivisionError("division by zero")
+        return feel(self, contacts)
+
+    monkeypatch.setattr(HandTouch, "feel", failing)
+    assert wait_for(lambda: any("division by zero" in text for text in twin.health().diverged), 30.0)
+    touches = twin.health().touch_hz[1] * twin.health().wall_s
+    assert wait_for(lambda: twin.health().touch_hz[1] * twin.health().wall_s > touches + 5, 30.0)
+    assert twin.running
+
+
 def viser_protocol() -> Subprotocol:
     import viser
 
@@ -450,6 +469,17 @@ def test_hands_without_skin_have_a_page_too():
         assert wait_for(lambda: visitor.messages > 20, 60.0)
         visitor.close()
         twin.ask(lambda world: world.command("shadow_right", HandCommand.closing(0.3)))
+
+
+def test_the_humanoid_has_a_page_and_obeys_it():
+    with serve_body(network=False, page=PageOptions(port=0)) as twin:
+        page = page_of(twin)
+        visitor = Visitor(page.url)
+        assert wait_for(lambda: visitor.messages > 20, 60.0)
+        visitor.close()
+        page._hear({"do": "state", "number": int(WholeBody.JointStand)})
+        assert wait_for(lambda: twin.body.controller.whole == WholeBody.JointStand, 30.0)
+        assert not page._stage.scenes  # its surroundings are its own
 
 
 def cpu_s(pid: int) -> float:

@@ -110,7 +110,7 @@ class Health:
     refused: dict[str, int]
     """Requests the world did not accept, by reason."""
     diverged: tuple[str, ...]
-    """What was said each time the simulation had to be put back."""
+    """What was said each time the simulation had to be put back, or a reading of the skin left out."""
 
 
 @dataclass(kw_only=True)
@@ -437,7 +437,13 @@ class LiveTwin:
             self._stopping.set()
 
     def _publish_touch(self, world: World, contacts: SolidContacts) -> None:
-        frames = {name: world.skin(name).feel_and_deliver(contacts) for name in self._skins}
+        try:
+            frames = {name: world.skin(name).feel_and_deliver(contacts) for name in self._skins}
+        except ArithmeticError as error:  # one reading is lost, not the twin
+            self._diverged.append(f"a reading of the skin at {contacts.stamp_s:.3f} s was left out: {error}")
+            for name in self._skins:
+                world.skin(name).forget()
+            return
         for link in self.links:
             if link.wire not in self._cut:
                 link.publish_touch(frames)

@@ -215,6 +215,11 @@ class Controls:
         self._move_wrists.disabled = not any(hand.driven for hand in stage.hands)
         self._move_wrists.value = False
 
+    def pick(self, prop: str) -> None:
+        """Give an object the arrows with which it is dragged, or take them away."""
+        self._object.value = "nothing" if self._object.value == prop else prop
+        self.gizmos.hold("" if self._object.value == "nothing" else prop)
+
     def tell(self, status: Message, updates_hz: float) -> None:
         """Bring the words up to date."""
         health = status["health"]

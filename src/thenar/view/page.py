@@ -79,6 +79,7 @@ class ShownPage:
         self.scene = Scene3d(server)
         self.scene.show(stage)
         self.controls = Controls(server, stage, self.send)
+        self.scene.on_pick = self.controls.pick
         gui.main_panel.dock_right()
         gui.main_panel.set_width(400)
         self._lay_out_left(gui, hands)

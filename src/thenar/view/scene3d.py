@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import viser
 from numpy.typing import NDArray
@@ -36,6 +38,8 @@ class Scene3d:
         self._server = server
         self._table = colours.scale()
         self._clear = True
+        self.on_pick: Callable[[str], None] = lambda name: None
+        """Is called with the name of an object that a visitor clicks on."""
         self._made: list[viser.SceneNodeHandle] = []
         self.stage: Stage | None = None
         scene = server.scene
@@ -62,6 +66,7 @@ class Scene3d:
             }
             self._made += self._frames.values()
             self.parts: dict[int, list[viser.MeshHandle]] = {}
+            names = {body: name for name, body in stage.props.items()}
             for number, part in enumerate(stage.parts):
                 mesh = scene.add_mesh_simple(
                     f"/body/{part.body}/part_{number}",
@@ -72,6 +77,8 @@ class Scene3d:
                     side="front",
                 )
                 self.parts.setdefault(part.body, []).append(mesh)
+                if part.body in names:
+                    mesh.on_click(lambda _, name=names[part.body]: self.on_pick(name))
             self.see_through(self._clear)
             self._ground(stage)
             self._taxels = {hand.spec.name: _Taxels(scene, hand, self._table) for hand in stage.hands if hand.spec.pads}
