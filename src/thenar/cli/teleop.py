@@ -78,9 +78,9 @@ class Teleop:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        until_s = time.perf_counter() + self.duration if self.duration else float("inf")
         count, late_s, where = 0, [], np.zeros(len(spec.actuators))
         with self._glove(spec) as frames, self._driven(spec) as driven, self._told(spec) as tell:
+            until_s = time.perf_counter() + self.duration if self.duration else float("inf")
             view = Live(console=console, auto_refresh=False) if not self.json else None
             if view:
                 view.start()
