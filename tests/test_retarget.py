@@ -1,8 +1,6 @@
 """From the glove to the hand: constraints that hold, pinches that close, postures that come back."""
 
 import json
-import socket
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +15,6 @@ from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
 from thenar.glove.files import read_log
-from thenar.glove.live import GloveSender
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
 from thenar.retarget.batch import follow_recording, time_steps
@@ -37,10 +34,6 @@ from thenar.retarget.retargeter import (
 from thenar.signals import FloatArray, GloveLayout
 from thenar.sim.judge import Judge
 from thenar.twin.retarget_measure import Quality, measure
-from thenar.wire.codec_markers import MARKER_ARRAY
-from thenar.wire.codec_tienkung import JOINT_STATE, decode_joint_state
-from thenar.wire.link_follow import FollowNode
-from thenar.wire.rtps import SENSOR_DATA, Participant, ros
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LIFTED = 100.0
@@ -445,66 +438,8 @@ def test_a_left_recording_for_a_right_hand_is_refused_and_nothing_is_written(tmp
     assert motion.exists()
 
 
-@pytest.mark.parametrize("hand", ["inspire_right", "shadow_right"])
-def test_a_recording_drives_a_twin(hand: str, tmp_path: Path, capsys):
-    log = tmp_path / "person.csv"
-    main(["glove", "make", str(log), "--gestures", "fist"])
-    capsys.readouterr()
-    main(["teleop", str(log), "--hand", hand, "--duration", "1.6", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["frames"] > 50
-    assert max(np.abs(told["angle_rad"])) > 0.5
-
-
-def test_a_live_glove_drives_a_twin(capsys):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    stop, log = threading.Event(), make_log(("fist",))
-
-    def play() -> None:
-        sender = GloveSender(port=port)
-        for frame in log:
-            if stop.wait(1 / 60):
-                break
-            sender.send(frame)
-        sender.close()
-
-    player = threading.Thread(target=play)
-    player.start()
-    main(["teleop", "live", "--hand", "inspire_right", "--port", str(port), "--duration", "1.2", "--json"])
-    stop.set()
-    player.join()
-    assert json.loads(capsys.readouterr().out)["frames"] > 20
-
-
 def test_a_recording_is_shown_in_a_page(tmp_path: Path):
     log, page = tmp_path / "person.npz", tmp_path / "person.html"
     main(["glove", "make", str(log), "--gestures", "wave"])
     main(["glove", "animate", str(log), "--out", str(page)])
     assert '"bones": [[0, 1]' in page.read_text()
-
-
-def test_joint_states_and_markers_reach_a_ros_2_program():
-    hand, log = hands.load("shadow_right"), make_log(("fist",))
-    heard: dict[str, list[bytes]] = {"joint_states": [], "hand_markers": []}
-    kinds = {"joint_states": JOINT_STATE, "hand_markers": MARKER_ARRAY}
-    with Participant(77, interface="lo", peers=("127.0.0.1",), name="listener") as listener:
-        for topic, kind in kinds.items():
-            listener.subscribe(
-                ros.topic_name(f"/{topic}"),
-                ros.message_type(kind),
-                lambda sample, topic=topic: heard[topic].append(bytes(sample.body)),
-                qos=SENSOR_DATA,
-            )
-        with FollowNode(hand, domain=77) as node:
-            until_s = time.perf_counter() + 10.0
-            while not all(heard.values()) and time.perf_counter() < until_s:
-                node.publish(np.arange(24.0), log.finger_m[0])
-                time.sleep(0.05)
-    state = decode_joint_state(heard["joint_states"][-1])
-    assert state.name[:2] == ("rh_THJ5", "rh_THJ4")
-    assert state.name[-2:] == ("rh_WRJ1", "rh_WRJ2")
-    assert len(state.name) == 24
-    assert np.asarray(state.position)[-2:].tolist() == [hand.joint_names.index("WRJ1"), hand.joint_names.index("WRJ2")]
-    assert heard["hand_markers"][-1][:4] == (20).to_bytes(4, "little")

@@ -73,6 +73,8 @@ class Retargeter:
         self._step_s = np.empty(1)
         self._out = np.empty((1, len(self.model.variables)))
         self.reset()
+        self.follow(open_nodes(self.model), USUAL_STEP_S)  # what is not compiled yet is now, not at the first frame
+        self.reset()
 
     @property
     def added_latency_s(self) -> float:
