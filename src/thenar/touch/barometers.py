@@ -24,12 +24,15 @@ class Barometers:
         self._calibration = calibration
         draws = _random(seed, DIES_STREAM, 0)
         columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise", "creep", "creep_s")}
+        broken = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
             gain = own.die_gain * (1.0 + own.gain_spread * gain_draw)
+            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
-                gain[row, col] = 0.0
+                dead[row, col] = True
+            broken.append(dead.ravel())
             columns["gain"].append(gain.ravel())
             columns["offset"].append((own.die_offset_pa + own.die_offset_spread_pa * offset_draw).ravel())
             for name, value in (
@@ -41,6 +44,8 @@ class Barometers:
         self._gain, self._offset_pa, self._noise_pa, self._creep, self._creep_s = (
             np.concatenate(parts) for parts in columns.values()
         )
+        self.dead = np.concatenate(broken)
+        """Dies that read their offset whatever presses."""
         self.reset()
 
     def reset(self) -> None:
@@ -58,7 +63,7 @@ class Barometers:
         skin = self._calibration
         # Rubber creeps: part of a load arrives late, and stays a while when it is gone.
         pressure = skin.ambient_pa + self._offset_pa
-        pressure += self._gain * (stress_pa + self._creep * (self._past_pa - stress_pa))
+        pressure += np.where(self.dead, 0.0, self._gain) * (stress_pa + self._creep * (self._past_pa - stress_pa))
         if np.any(self._noise_pa > 0.0):
             noise = _random(self._seed, READINGS_STREAM, self._readings)
             pressure += self._noise_pa * noise.standard_normal(len(pressure))
