@@ -218,7 +218,9 @@ class _Twin:
     def __init__(self, spec: HandSpec):
         from thenar.twin.world import World
 
-        self._world, self._name, self._last_s = World(spec), spec.name, time.perf_counter()
+        self._world, self._name = World(spec), spec.name
+        self._world.advance(0.01)  # what is not compiled yet is now, not at the first frame
+        self._last_s = time.perf_counter()
 
     def go(self, target_rad: FloatArray) -> None:
         from thenar.signals import HandCommand
