@@ -54,20 +54,20 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
         teleop = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         sender = GloveSender(port=port)
 
-        def bend() -> float:
-            return float(twin.ask(lambda world: world.state("inspire_right")).angle_rad[:4].min())
+        def fingers_rad() -> np.ndarray:
+            return twin.ask(lambda world: world.state("inspire_right")).angle_rad[:4]
 
         def closed() -> bool:
             sender.send(FIST)
             time.sleep(1 / 60)
-            return bend() > 1.0
+            return fingers_rad().min() > 1.0
 
         assert wait_for(closed, 90.0)  # it may have to compile first
         sender.close()
-        assert wait_for(lambda: bend() < 0.1, 30.0)
+        assert wait_for(lambda: fingers_rad().max() < 0.1, 30.0)
         teleop.send_signal(signal.SIGINT)  # as Ctrl-C does
         told = json.loads(teleop.communicate(timeout=20)[0])
-    assert told["following"][:2] == ["waiting for the first frame", "following"]
+    assert "following" in told["following"][:2]  # it may have waited before
     assert told["following"][-2:] == ["holding: the glove is silent", "opening: the glove has been silent for long"]
     assert max(told["angle_rad"][:4]) < 0.15  # what the hand itself reports
 
