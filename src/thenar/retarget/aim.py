@@ -100,6 +100,9 @@ def find_pinches(hand, tuning, node, w):
         w.calm[i] = 0.0
     w.blend[0] = w.pull[0] = 0.0
     for f in range(1, hand.fingers):
+        w.blend[f] = w.pull[f] = 0.0
+        if hand.firmness[f] == 0.0:
+            continue
         tip = hand.tip_node[f]
         dx, dy, dz = node[thumb, 0] - node[tip, 0], node[thumb, 1] - node[tip, 1], node[thumb, 2] - node[tip, 2]
         gap = math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -108,7 +111,8 @@ def find_pinches(hand, tuning, node, w):
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
         w.blend[f] = blend
         # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
-        w.pull[f] = hand.firmness[f] * min(tuning.pinch_weight, tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend))
+        softly = tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend)
+        w.pull[f] = min(hand.firmness[f] * tuning.pinch_weight, softly)
         w.apart[f] = max(0.0, gap - tuning.touch_m)
         if blend > 0.0:
             for end in (0, f):

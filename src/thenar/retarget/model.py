@@ -242,7 +242,7 @@ def _with_pairs(
         return np.concatenate([nearest_approach(record, *limits, postures=postures) for record in records])
 
     near = nearest_m(pairs, POSTURES) < NEAR_M
-    firmness = np.ones(len(fingers))
+    firmness = np.zeros(len(fingers))
     from_m = np.full(len(fingers), 1e-3 * (PINCH_FROM_COUPLED_MM if hand.couplings else PINCH_FROM_MM))
     # Two fingertips of a thumb and a finger may have several parts: the nearest of them is the one that pinches.
     for finger in range(1, len(fingers)):
@@ -251,6 +251,7 @@ def _with_pairs(
         pinch[rows] = 0
         if len(rows) and touch_m.min() < TOUCH_M:
             pinch[rows[np.argmin(touch_m)]] = finger
+            firmness[finger] = 1.0
             if touch_m.min() > BARELY_M:
                 firmness[finger], from_m[finger] = FIRM, 1e-3 * PINCH_FROM_FAR_MM
     found = {"pair": pairs[near], "pair_finger": pinch[near], "pairs": int(near.sum())}
