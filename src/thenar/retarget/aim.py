@@ -111,8 +111,7 @@ def find_pinches(hand, tuning, node, w):
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
         w.blend[f] = blend
         # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
-        softly = tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend)
-        w.pull[f] = min(hand.firmness[f] * tuning.pinch_weight, softly)
+        w.pull[f] = hand.firmness[f] * min(tuning.pinch_weight, tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend))
         w.apart[f] = max(0.0, gap - tuning.touch_m)
         if blend > 0.0:
             for end in (0, f):

@@ -66,7 +66,7 @@ HAND = np.dtype(
         ("pad_m", F, (FINGERS, 3)),
         ("pad_normal", F, (FINGERS, 3)),  # out of the pad
         ("pinch_from_m", F, FINGERS),  # distance of a person's fingertips at which a pinch begins to draw
-        ("firmness", F, FINGERS),  # multiple of the pull of a closed pinch; 0 where the thumb cannot reach the finger
+        ("firmness", F, FINGERS),  # multiple of the pull of a pinch; 0 where the thumb cannot reach the finger
         ("core_joint", I, PARTS),  # joint that carries a colliding part; -1 stands still
         ("core_first", I, PARTS),
         ("core_count", I, PARTS),
