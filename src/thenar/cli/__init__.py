@@ -13,6 +13,7 @@ from thenar.cli.bench import Bench
 from thenar.cli.body import Body
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
+from thenar.cli.drop import Drop
 from thenar.cli.export import Export
 from thenar.cli.glove import Glove
 from thenar.cli.hands import Hands, Scenes
@@ -35,6 +36,7 @@ def main(args: Sequence[str] | None = None) -> None:
         | Snapshot
         | Export
         | Touch
+        | Drop
         | Glove
         | Retarget
         | Teleop

@@ -22,7 +22,7 @@ class Barometers:
         """Draw every die's own gain and offset, from the seed."""
         self._seed = seed
         self._calibration = calibration
-        draws = _random(seed, DIES_STREAM, 0)
+        draws = _random(seed, DIES_STREAM)
         columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise", "creep", "creep_s")}
         for pad in hand.pads:
             own = calibration.pad(pad.name)
@@ -47,7 +47,7 @@ class Barometers:
         """Forget past loads."""
         self._past_pa = np.zeros(len(self._gain))
         self._last_s = math.nan
-        self._readings = 0
+        self._random = _random(self._seed, READINGS_STREAM)
 
     def read(self, stress_pa: FloatArray, stamp_s: float) -> tuple[FloatArray, FloatArray]:
         """Absolute pressure [Pa] and temperature [degrees Celsius] of every die under this stress [Pa]."""
@@ -59,14 +59,10 @@ class Barometers:
         # Rubber creeps: part of a load arrives late, and stays a while when it is gone.
         pressure = skin.ambient_pa + self._offset_pa
         pressure += self._gain * (stress_pa + self._creep * (self._past_pa - stress_pa))
-        if np.any(self._noise_pa > 0.0):
-            noise = _random(self._seed, READINGS_STREAM, self._readings)
-            pressure += self._noise_pa * noise.standard_normal(len(pressure))
-        self._readings += 1
+        pressure += self._noise_pa * self._random.standard_normal(len(pressure))
         temperature = skin.ambient_c + skin.warm_up_c * (1.0 - math.exp(-stamp_s / skin.warm_up_s))
         return pressure, np.full(len(pressure), temperature)
 
 
-def _random(seed: int, stream: int, count: int) -> np.random.Generator:
-    key = np.array([seed & 0xFFFFFFFF, stream], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))
+def _random(seed: int, stream: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=np.array([seed & 0xFFFFFFFF, stream], dtype=np.uint64)))
