@@ -22,14 +22,17 @@ class Barometers:
         """Draw every die's own gain and offset, from the seed."""
         self._seed = seed
         self._calibration = calibration
-        draws = _random(seed, DIES_STREAM)
+        draws = _random(seed, DIES_STREAM, 0)
         columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise", "creep", "creep_s")}
+        broken = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
             gain = own.die_gain * (1.0 + own.gain_spread * gain_draw)
+            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
-                gain[row, col] = 0.0
+                dead[row, col] = True
+            broken.append(dead.ravel())
             columns["gain"].append(gain.ravel())
             columns["offset"].append((own.die_offset_pa + own.die_offset_spread_pa * offset_draw).ravel())
             for name, value in (
@@ -41,13 +44,15 @@ class Barometers:
         self._gain, self._offset_pa, self._noise_pa, self._creep, self._creep_s = (
             np.concatenate(parts) for parts in columns.values()
         )
+        self.dead = np.concatenate(broken)
+        """Dies that read their offset whatever presses."""
         self.reset()
 
     def reset(self) -> None:
         """Forget past loads."""
         self._past_pa = np.zeros(len(self._gain))
         self._last_s = math.nan
-        self._random = _random(self._seed, READINGS_STREAM)
+        self._readings = 0
 
     def read(self, stress_pa: FloatArray, stamp_s: float) -> tuple[FloatArray, FloatArray]:
         """Absolute pressure [Pa] and temperature [degrees Celsius] of every die under this stress [Pa]."""
@@ -58,11 +63,15 @@ class Barometers:
         skin = self._calibration
         # Rubber creeps: part of a load arrives late, and stays a while when it is gone.
         pressure = skin.ambient_pa + self._offset_pa
-        pressure += self._gain * (stress_pa + self._creep * (self._past_pa - stress_pa))
-        pressure += self._noise_pa * self._random.standard_normal(len(pressure))
+        pressure += np.where(self.dead, 0.0, self._gain) * (stress_pa + self._creep * (self._past_pa - stress_pa))
+        if np.any(self._noise_pa > 0.0):
+            noise = _random(self._seed, READINGS_STREAM, self._readings)
+            pressure += self._noise_pa * noise.standard_normal(len(pressure))
+        self._readings += 1
         temperature = skin.ambient_c + skin.warm_up_c * (1.0 - math.exp(-stamp_s / skin.warm_up_s))
         return pressure, np.full(len(pressure), temperature)
 
 
-def _random(seed: int, stream: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=np.array([seed & 0xFFFFFFFF, stream], dtype=np.uint64)))
+def _random(seed: int, stream: int, count: int) -> np.random.Generator:
+    key = np.array([seed & 0xFFFFFFFF, stream], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))

@@ -26,12 +26,15 @@ class Sensor:
         columns: dict[str, list[FloatArray]] = {
             name: [] for name in ("gain", "offset", "noise", "memory", "fade_s", "top", "removed")
         }
+        broken: list[NDArray[np.bool_]] = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
             gain = own.gain_counts_per_n * (1.0 + own.gain_spread * gain_draw)
+            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
-                gain[row, col] = 0.0
+                dead[row, col] = True
+            broken.append(dead.ravel())
             offset = own.offset_counts + own.offset_spread_counts * offset_draw
             columns["gain"].append(gain.ravel())
             columns["offset"].append(offset.ravel())
@@ -47,6 +50,8 @@ class Sensor:
         self._gain, self._offset, self._noise, self._memory, self._fade_s, self._top, self._removed = (
             np.concatenate(parts) if parts else empty for parts in columns.values()
         )
+        self.dead = np.concatenate(broken) if broken else np.zeros(0, dtype=bool)
+        """Taxels that read their offset whatever presses."""
         self._remembers = bool(np.any(self._memory > 0.0))
         self.reset()
 
@@ -77,7 +82,7 @@ class Sensor:
     def _counts(self, force_n: FloatArray | None, past_n: FloatArray, reading: int) -> NDArray[np.int64]:
         now_n = np.zeros(len(self._gain)) if force_n is None else force_n
         # The skin creeps: what is read lags a little behind what presses.
-        raw = self._offset + self._gain * (now_n + self._memory * (past_n - now_n))
+        raw = self._offset + np.where(self.dead, 0.0, self._gain) * (now_n + self._memory * (past_n - now_n))
         if np.any(self._noise > 0.0):
             key = np.array([self._seed & 0xFFFFFFFF, NOISE_STREAM], dtype=np.uint64)
             random = np.random.Generator(np.random.Philox(key=key, counter=[0, reading, 0, 0]))
