@@ -28,6 +28,7 @@ html_static_path = ["static"]
 html_css_files = ["page.css"]
 html_show_sphinx = False
 
+autoclass_content = "both"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = True

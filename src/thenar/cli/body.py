@@ -48,7 +48,7 @@ class Body:
     action: tyro.conf.Positional[Literal["run", "print"]]
     """What to do."""
     config: Path | None = None
-    """YAML file in the vendor's shape; without one a GR-2 with its hands and three examples."""
+    """YAML file in the vendor's shape; without one a GR-2 with its hands and four examples."""
     domain: int | None = None
     """DDS domain, in place of the configuration's (123)."""
     interface: str = "lo"
