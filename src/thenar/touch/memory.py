@@ -1,0 +1,47 @@
+"""What a skin remembers: creep (it follows a load slowly) and play (it sticks until a load has changed enough).
+
+Both are operators that never fall when the load grows, so a sensor made of them with weights above zero is monotone.
+One step of each is for the running twin; the others run through a recording. Shapes use t = rows, n = taxels.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def creep_step(past: FloatArray, now: FloatArray, step_s: float, fade_s: FloatArray | float) -> FloatArray:
+    """The past load after a step in which the load was ``now``."""
+    return past + (1.0 - np.exp(-step_s / fade_s)) * (now - past)
+
+
+def play_step(past: FloatArray, now: FloatArray, width: FloatArray | float) -> FloatArray:
+    """The stuck load: it stays until the load is more than ``width`` away from it, and then follows at that distance."""
+    return np.minimum(np.maximum(past, now - width), now + width)
+
+
+@nb.njit(cache=True)
+def creep_through(load: FloatArray, step_s: FloatArray, fade_s: FloatArray) -> FloatArray:
+    """The past load in every row; it starts at the first row's load. Shapes (t, n), (t,), (n,)."""
+    past = np.empty_like(load)
+    past[0] = load[0]
+    for row in range(1, len(load)):
+        for taxel in range(load.shape[1]):
+            share = 1.0 - np.exp(-step_s[row] / fade_s[taxel])
+            past[row, taxel] = past[row - 1, taxel] + share * (load[row, taxel] - past[row - 1, taxel])
+    return past
+
+
+@nb.njit(cache=True)
+def play_through(load: FloatArray, width: FloatArray) -> FloatArray:
+    """The stuck load in every row; it starts at the first row's load. Shapes (t, n), (n,)."""
+    stuck = np.empty_like(load)
+    stuck[0] = load[0]
+    for row in range(1, len(load)):
+        for taxel in range(load.shape[1]):
+            low, high = load[row, taxel] - width[taxel], load[row, taxel] + width[taxel]
+            stuck[row, taxel] = min(max(stuck[row - 1, taxel], low), high)
+    return stuck
