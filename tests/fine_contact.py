@@ -103,7 +103,7 @@ def fine_map(
     """Pressure of a pad's taxels [Pa] from a fine grid over the same patch. Shape (rows, cols)."""
     contacts = result.pressed.contacts
     solids = contacts.solids
-    skin, thing = solids[result.pressed.skin_solids[pad.link]], solids[result.pressed.object_solid]
+    skin, thing = solids[result.pressed.touched_solid(pad.link)], solids[result.pressed.object_solid]
     n, e1, e2 = window["normal"], window["e1"], window["e2"]
     wide_u, wide_v = WIDER * window["wide_u_m"], WIDER * window["wide_v_m"]
     hu, hv = wide_u / cells, wide_v / cells

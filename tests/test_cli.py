@@ -79,7 +79,7 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["demo", "--duration", "-1"], "--duration is -1.0; wanted"),
         (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
         (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
-        (["touch", "press", "--hand", "reflex"], "a hand with pads: inspire_left, inspire_right"),
+        (["touch", "press", "--hand", "fourier_left"], "a hand with pads: inspire_left, inspire_right, reflex"),
         (["touch", "press", "--object", "ball:3mm"], "wanted one of sphere:R"),
         (["touch", "press", "--force", "-1N"], "force is -1.0; wanted newtons above 0"),
         (["touch", "press", "--at", "3"], "two lengths such as"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -343,7 +343,16 @@ class TouchFrame:
     contact_n: float
     """Normal force of all contacts on the skin [N]: the sum of `force_n` and `bare_skin_n`."""
     read_counts: Callable[[], NDArray[np.int64]]
-    """Reads the sensor of every taxel; asked for only when somebody looks."""
+    """Reads the sensor of every taxel; asked for only when somebody looks. Of barometers: pascals above ambient."""
+    die_pressure_pa: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Absolute pressure at every barometer's die, pad after pad [Pa]; empty for a hand without barometers.
+
+    The ReFlex hand has 38, in the order of its driver: finger 1 from base to tip (9), finger 2, finger 3, palm (11). So
+    ``die_pressure_pa[:27].reshape(3, 9)`` are the fingers' and ``die_pressure_pa[27:]`` the palm's. What the chip and
+    the firmware make of them is the wire's business.
+    """
+    die_temperature_c: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Temperature of every barometer's die, in the same order [degrees Celsius]."""
 
     def __getitem__(self, pad: str) -> FloatArray:
         """Pressure map of a pad [Pa]. Shape (rows, cols)."""

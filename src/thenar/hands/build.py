@@ -156,7 +156,7 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
 
 def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Palette) -> None:
     """Give a body the mass, the colliding shapes and the looks of a link."""
-    solids = (*((link.skin,) if link.skin else ()), *link.solids)
+    solids = (*link.skins, *link.solids)
     total = sum(_volume_m3(shape) for shape in solids)
     inertial = link.inertia_kgm2 is not None or not solids
     if inertial:
@@ -167,18 +167,17 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pal
         ball = 0.4 * link.mass_kg * 0.01**2
         body.fullinertia = list(link.inertia_kgm2 or (ball, ball, ball, 0.0, 0.0, 0.0))
     for index, shape in enumerate(solids):
-        is_skin = shape is link.skin
+        is_skin = index < len(link.skins)
         geom = _add_shape(body, shape)
-        geom.name = f"{link.name}_skin" if is_skin else f"{link.name}_solid_{index}"
-        geom.group = SKIN_GROUP if is_skin else SOLID_GROUP
+        geom.name = link.skin_names[index] if is_skin else f"{link.name}_solid_{index}"
+        # A palm is drawn by its looks; its box would show square corners.
+        geom.group = SKIN_GROUP if is_skin and not isinstance(shape, Box) else SOLID_GROUP
         geom.rgba = [*palette.skin, 1.0]
         geom.mass = 0.0 if inertial else link.mass_kg * _volume_m3(shape) / total
         geom.friction = SKIN_FRICTION
         geom.solref = CONTACT_SOLREF
         geom.solimp = CONTACT_SOLIMP
         geom.condim = 4 if is_skin else 3
-    if isinstance(link.skin, Box):  # a palm is drawn by its looks; its box would show square corners
-        body.geoms[0].group = SOLID_GROUP
     for index, look in enumerate(link.looks):
         name = f"{link.name}_look_{index}"
         if isinstance(look, Loft):

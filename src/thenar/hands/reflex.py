@@ -8,14 +8,16 @@ The distal joint stands for the rubber flexure: one hinge with a spring.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from thenar.hands.shapes import Box, Cylinder, Loft, Painted, Shape, Station, Vec3
+from thenar.hands.shapes import Box, Cylinder, Loft, Painted, Station, Vec3
 from thenar.hands.spec import (
     Actuator,
     Coupling,
     HandSpec,
     Joint,
     Link,
+    Pad,
     Palette,
     PalmFrame,
     Servo,
@@ -29,6 +31,13 @@ SIZES = f"{STACK}: mass; {XACRO}: extents of the mesh"
 
 # Beam estimate EI/L of the 14 x 6 x 16 mm urethane flexure, E 2..10 MPa: 0.03..0.16 N m/rad. No figure is public.
 FLEXURE_NM_RAD = 0.09
+
+# Places of the sensors on the surface of the rubber, in the frames of their links.
+PLACES = "reflex-ros-pkg tf_geometry.yaml: centre, pitch and tilt"
+SENSOR_PITCH_M = 0.007913
+PROXIMAL_Z_M, DISTAL_Z_M, PALM_Z_M = 0.0154, 0.0129, 0.072
+TIP_SENSOR_M: Vec3 = (0.0375, 0.0, 0.00727)
+TIP_TILT_RAD = math.radians(30.0)
 
 PALETTE = Palette(body=(0.18, 0.22, 0.28), skin=(0.86, 0.84, 0.78), dark=(0.09, 0.09, 0.10))
 
@@ -51,7 +60,7 @@ def _finger_links(number: int) -> tuple[Link, Link]:
         name=f"proximal_{number}",
         mass_kg=0.025 + 0.015 + 0.010,
         source=f"{SIZES}; half of the flexure",
-        skin=Box(centre_m=(0.0350, 0.0, 0.0050), half_m=(0.0260, 0.0080, 0.0112)),
+        skin=Box(centre_m=(0.0347, 0.0, 0.0042), half_m=(0.0254, 0.0080, 0.0112)),
         looks=(
             loft(
                 (-0.005, 0.0, 0.0068, 0.0075),
@@ -66,7 +75,9 @@ def _finger_links(number: int) -> tuple[Link, Link]:
         name=f"distal_{number}",
         mass_kg=0.02 + 0.01 + 0.010,
         source=f"{SIZES}; half of the flexure",
-        skin=Box(centre_m=(0.0215, 0.0, 0.0050), half_m=(0.0185, 0.0080, 0.0086)),
+        skin=Box(centre_m=(0.016125, 0.0, 0.00465), half_m=(0.011625, 0.0080, 0.00825)),
+        more_skin=(_tilted_tip(),),
+        solids=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
         looks=(
             loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
             loft(
@@ -80,16 +91,62 @@ def _finger_links(number: int) -> tuple[Link, Link]:
     return proximal, distal
 
 
-def _base() -> Link:
-    solids: tuple[Shape, ...] = (
-        Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),
-        Box(centre_m=(0.010, 0.0, 0.0660), half_m=(0.034, 0.040, 0.0060)),
+def _tilted_tip() -> Box:
+    """The front of the fingertip: its upper face holds the last sensor, tilted against the others."""
+    x, _, z = TIP_SENSOR_M
+    c, s = math.cos(TIP_TILT_RAD), math.sin(TIP_TILT_RAD)
+    # It begins where it meets the level face and ends at the end of the link; measured along the slope from the sensor.
+    back, front, thick = (DISTAL_Z_M - z) / s, 0.0069, 0.0080
+    along = (front - back) / 2
+    return Box(
+        centre_m=(x + along * c - thick / 2 * s, 0.0, z - along * s - thick / 2 * c),
+        half_m=((back + front) / 2, 0.0080, thick / 2),
+        rpy_rad=(0.0, TIP_TILT_RAD, 0.0),
     )
+
+
+def _pads() -> tuple[Pad, ...]:
+    """Sensors in the order of the driver: finger 1 from base to tip, finger 2, finger 3, palm."""
+
+    def row(name: str, link: str, count: int, pitch_m: tuple[float, float], centre_m: Vec3, source: str) -> Pad:
+        return Pad(
+            name=name,
+            link=link,
+            rows=count,
+            cols=1,
+            row_pitch_m=pitch_m[0],
+            col_pitch_m=pitch_m[1],
+            chart="face",
+            centre_m=centre_m,
+            row_axis=(1.0, 0.0, 0.0),
+            normal=(0.0, 0.0, 1.0),
+            sensor="barometer",
+            source=source,
+        )
+
+    pads: list[Pad] = []
+    for n in (1, 2, 3):
+        cell = (SENSOR_PITCH_M, 0.016)
+        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0138, 0.016), TIP_SENSOR_M, PLACES)
+        slope = math.cos(TIP_TILT_RAD), math.sin(TIP_TILT_RAD)
+        pads += [
+            row(f"finger_{n}_proximal", f"proximal_{n}", 5, cell, (0.034725, 0.0, PROXIMAL_Z_M), PLACES),
+            row(f"finger_{n}_distal", f"distal_{n}", 3, cell, (0.019315, 0.0, DISTAL_Z_M), PLACES),
+            replace(tip, row_axis=(slope[0], 0.0, -slope[1]), normal=(slope[1], 0.0, slope[0])),
+        ]
+    # Eleven in three columns of 4, 3 and 4: where they are on the real palm is not published.
+    for name, count, y in (("palm_1", 4, -0.024), ("palm_2", 3, 0.0), ("palm_3", 4, 0.024)):
+        pads.append(row(name, "base", count, (0.016, 0.024), (0.010, y, PALM_Z_M), "number: firmware; places assumed"))
+    return tuple(pads)
+
+
+def _base() -> Link:
     return Link(
         name="base",
         mass_kg=0.6 + 0.03,
         source=SIZES,
-        solids=solids,
+        skin=Box(centre_m=(0.010, 0.0, PALM_Z_M - 0.0060), half_m=(0.034, 0.040, 0.0060)),
+        solids=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
         looks=(
             Loft(
                 stations=(
@@ -242,6 +299,7 @@ HAND = HandSpec(
         for n in (1, 2, 3)
     ),
     actuators=_actuators(),
+    pads=_pads(),
     tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in (1, 2, 3)),
     palm=PalmFrame(pos_m=(0.010, 0.0, 0.0720), rpy_rad=(0.0, 0.0, -math.pi / 2)),
     palette=PALETTE,

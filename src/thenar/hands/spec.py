@@ -37,10 +37,22 @@ class Link:
     """Inertia about the centre of mass, ixx iyy izz ixy ixz iyz [kg m^2]; None: of the skin and solids."""
     skin: Shape | None = None
     """The one analytic surface that carries the link's contact and on which its pads are charts."""
+    more_skin: tuple[Shape, ...] = ()
+    """Further surfaces that carry pads, where one shape is not enough: a fingertip cut at a slant."""
     solids: tuple[Shape, ...] = ()
     """Further colliding parts without any sensor."""
     looks: tuple[Loft | Painted, ...] = ()
     """Shapes that are only seen."""
+
+    @property
+    def skins(self) -> tuple[Shape, ...]:
+        """All surfaces that may carry pads."""
+        return () if self.skin is None else (self.skin, *self.more_skin)
+
+    @property
+    def skin_names(self) -> tuple[str, ...]:
+        """Names of those surfaces in a built model."""
+        return tuple(f"{self.name}_skin" + (f"_{n}" if n else "") for n in range(len(self.skins)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +260,8 @@ class Pad:
     """Outward normal at the centre, in the link frame."""
     mirrored: bool = False
     """True on a mirrored hand: columns then run against ``normal x row_axis``."""
+    sensor: Literal["force", "barometer"] = "force"
+    """What each taxel has: a cell that feels the force on it, or a barometer cast into the rubber under its centre."""
     source: str
 
     @property

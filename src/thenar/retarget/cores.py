@@ -37,7 +37,7 @@ def find_cores(hand: HandSpec, tree: Tree) -> list[Core]:
     cores = []
     for link in hand.links:
         place = tree.links[link.name]
-        for shape in (*((link.skin,) if link.skin else ()), *link.solids):
+        for shape in (*link.skins, *link.solids):
             vertex_m, radius_m = _core(shape)
             cores.append(
                 Core(

@@ -91,8 +91,8 @@ class Pressed:
     """What a press came to."""
 
     contacts: SolidContacts
-    skin_solids: dict[str, int]
-    """Number of the solid that is each link's skin."""
+    skin_solids: dict[str, tuple[int, ...]]
+    """Numbers of the solids that are each link's skin."""
     object_solid: int
     point_m: FloatArray
     """Where the object was put, in the world [m]."""
@@ -100,6 +100,11 @@ class Pressed:
     """The skin's outward normal there, in the world."""
     peers: PeerReadings | None = None
     """What the engine's own sensors said, where they were asked for."""
+
+    def touched_solid(self, link: str) -> int:
+        """The solid of a link's skin that the object touches; the first one where it touches none."""
+        in_contact = set(self.contacts.pair[np.any(self.contacts.pair == self.object_solid, axis=1)].ravel().tolist())
+        return next((solid for solid in self.skin_solids[link] if solid in in_contact), self.skin_solids[link][0])
 
 
 def press(
@@ -183,7 +188,7 @@ def press(
     data.qfrc_applied[push.dofadr[0]] = force_n
     mujoco.mj_step(model, data, SETTLE_STEPS)
     reader = SolidReader(model)
-    skins = {x.name: model.geom(f"{x.name}_skin").id for x in hand.links if x.skin is not None}
+    skins = {link.name: tuple(model.geom(name).id for name in link.skin_names) for link in hand.links if link.skins}
     return Pressed(
         contacts=reader.read(data, stamp_s=0.0),
         skin_solids=skins,

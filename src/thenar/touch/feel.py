@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numba as nb
 
+from thenar.touch.buried import press_dies
 from thenar.touch.deposit import deposit
 from thenar.touch.groups import gather
 from thenar.touch.neighbours import feel_neighbours
@@ -48,12 +49,14 @@ def feel(
     normal_n: FloatArray,
     shear_n: FloatArray,
     moment_nm: FloatArray,
+    dies: Record,
+    die_pa: FloatArray,
 ) -> tuple[float, float, int]:
     """Force on every taxel.
 
     ``windows`` are remembered between frames; ``load_n`` (along the contact's force), ``normal_n`` (across the taxel)
     and ``shear_n`` (along rows and columns) are added to, per taxel [N]; ``moment_nm`` is load times place along rows
-    and columns, per pad [N m].
+    and columns, per pad [N m]; ``die_pa`` is the stress at each of the buried ``dies`` [Pa].
 
     Returns:
         Normal force of all contacts on the skin, the part of it that fell beside every pad [N], and the number of
@@ -87,6 +90,7 @@ def feel(
             group, windows[group.window], body_pos[body], body_R[body], pads, load_n, normal_n, shear_n, moment_nm
         )
         bare += group.force_n - laid
+        press_dies(group, windows[group.window], body_pos[body], body_R[body], dies, die_pa)
     return total, bare, count
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
+from thenar.touch.barometers import Barometers
+from thenar.touch.buried import lay_dies
 from thenar.touch.calibration import Calibration
 from thenar.touch.feel import feel
 from thenar.touch.groups import GROUP, MOST_GROUPS
@@ -20,6 +23,8 @@ from thenar.touch.pressure import WORK
 from thenar.touch.sensor import Sensor
 from thenar.touch.skin import lay_skin
 from thenar.touch.window import SMOOTH_GRID, WINDOW
+
+FloatArray = NDArray[np.float64]
 
 WINDOWS = 128
 
@@ -32,7 +37,7 @@ class HandTouch:
         hand: HandSpec,
         calibration: Calibration,
         *,
-        skin_solids: Mapping[str, int],
+        skin_solids: Mapping[str, Sequence[int]],
         bodies: NDArray[np.int64],
         seed: int = 0,
         grid: int = SMOOTH_GRID,
@@ -42,12 +47,13 @@ class HandTouch:
         Args:
             hand: The hand.
             calibration: What its skin and sensor are like.
-            skin_solids: Number of the solid that is each link's skin.
+            skin_solids: Numbers of the solids that are each link's skin.
             bodies: Body of every solid of the world, in the order of their numbers.
             seed: Of the sensor's noise.
             grid: Cells a side of a smooth contact's window; more is finer and slower.
         """
         self._hand = hand
+        self._ambient_pa = calibration.ambient_pa
         pads = [pad.name for pad in hand.pads]
         self._skin = lay_skin(
             hand,
@@ -60,13 +66,17 @@ class HandTouch:
         )
         self._link_of_solid = np.full(len(bodies), -1, dtype=np.int64)
         for number, link in enumerate(self._skin.links):
-            if link in skin_solids:
-                self._link_of_solid[skin_solids[link]] = number
+            self._link_of_solid[list(skin_solids.get(link, ()))] = number
         self._first_part, self._parts = _parts(bodies)
         self._grid = grid
         layered = np.isfinite([self._default[1], *self._skin.pads["thickness_m"]]).any()
         self._correction = layer_correction() if layered else np.zeros(LAYER_POINTS)
-        self._sensor = Sensor(hand, calibration, seed=seed)
+        kinds = {pad.sensor for pad in hand.pads}
+        if len(kinds) > 1:
+            raise BadValue("pads", sorted(kinds), "one kind of sensor on a whole hand")
+        buried = kinds == {"barometer"}
+        self._dies = lay_dies(hand, self._skin.links, {pad: calibration.pad(pad).depth_m for pad in pads})
+        self._sensor = Barometers(hand, calibration, seed=seed) if buried else Sensor(hand, calibration, seed=seed)
         self._layout = tuple(
             PadLayout(name=pad.name, first=int(record["first"]), rows=pad.rows, cols=pad.cols)
             for pad, record in zip(hand.pads, self._skin.pads, strict=True)
@@ -81,7 +91,7 @@ class HandTouch:
             pad_centre_m=_frozen(np.full((pads, 2), math.nan)),
             bare_skin_n=0.0,
             contact_n=0.0,
-            read_counts=self._sensor.sample(None, 0.0),
+            read_counts=lambda: np.zeros(taxels, dtype=np.int64),
         )
         self._groups = np.zeros(MOST_GROUPS, dtype=GROUP)
         self._work = np.zeros(WORK)
@@ -125,12 +135,10 @@ class HandTouch:
         pair = contacts.pair
         if not len(pair) or not np.any(self._link_of_solid[pair] >= 0):
             self._group_count = 0
-            return replace(
-                self._nothing, stamp_s=contacts.stamp_s, read_counts=self._sensor.sample(None, contacts.stamp_s)
-            )
+            return replace(self._nothing, stamp_s=contacts.stamp_s, **self._readings(None, None, contacts.stamp_s))
         taxels = len(self._skin.area_m2)
         load, normal, shear = np.zeros(taxels), np.zeros(taxels), np.zeros((taxels, 2))
-        moment = np.zeros((len(self._layout), 2))
+        moment, stress = np.zeros((len(self._layout), 2)), np.zeros(len(self._dies))
         total, bare, self._group_count = feel(
             pair,
             contacts.position_m,
@@ -158,6 +166,8 @@ class HandTouch:
             normal,
             shear,
             moment,
+            self._dies,
+            stress,
         )
         area = self._skin.area_m2
         forces = np.add.reduceat(load, self._skin.pads["first"])
@@ -173,8 +183,20 @@ class HandTouch:
             pad_centre_m=centres,
             bare_skin_n=bare,
             contact_n=total,
-            read_counts=self._sensor.sample(normal, contacts.stamp_s),
+            **self._readings(normal, stress, contacts.stamp_s),
         )
+
+    def _readings(self, force_n: FloatArray | None, stress_pa: FloatArray | None, stamp_s: float) -> dict[str, Any]:
+        """What the sensors say of the force on every taxel or of the stress at every die; None: nothing touches."""
+        if isinstance(self._sensor, Sensor):
+            return {"read_counts": self._sensor.sample(force_n, stamp_s)}
+        still = np.zeros(len(self._dies)) if stress_pa is None else stress_pa
+        pressure_pa, temperature_c = self._sensor.read(still, stamp_s)
+        return {
+            "read_counts": lambda: np.round(pressure_pa - self._ambient_pa).astype(np.int64),
+            "die_pressure_pa": pressure_pa,
+            "die_temperature_c": temperature_c,
+        }
 
 
 def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:

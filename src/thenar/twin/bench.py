@@ -192,7 +192,7 @@ def _touch_grid(pad: Pad, result: PadPress) -> FloatArray:
 
 def _point_bin(hand: HandSpec, pad: Pad, result: PadPress) -> FloatArray:
     contacts = result.pressed.contacts
-    body = contacts.solids[result.pressed.skin_solids[pad.link]]["body"]
+    body = contacts.solids[result.pressed.touched_solid(pad.link)]["body"]
     points, _ = points_on_skin(hand, pad, *taxel_grid(pad))
     world = points @ contacts.body_R[body].T + contacts.body_pos_m[body]
     force = np.zeros((pad.rows, pad.cols))

@@ -91,7 +91,7 @@ def press_pad(
 def _theory(hand: HandSpec, pad: Pad, pressed: Pressed, force_n: float, modulus_pa: float) -> FloatArray | None:
     """Pressure by Hertz (smooth bodies) or under a flat round punch on a flat pad; None for anything else."""
     solids = pressed.contacts.solids
-    skin, thing = solids[pressed.skin_solids[pad.link]], solids[pressed.object_solid]
+    skin, thing = solids[pressed.touched_solid(pad.link)], solids[pressed.object_solid]
     smooth = (SolidKind.SPHERE, SolidKind.CAPSULE, SolidKind.CYLINDER, SolidKind.ELLIPSOID)
     n = pressed.normal
     along = float(abs(thing["R"][:, 2] @ n))
@@ -160,7 +160,7 @@ def _on_taxels(
     u, v = taxel_grid(pad)
     offsets = (np.arange(points) + 0.5) / points - 0.5
     e1, e2 = _plane_axes(pressed.normal)
-    body = pressed.contacts.solids[pressed.skin_solids[pad.link]]["body"]
+    body = pressed.contacts.solids[pressed.touched_solid(pad.link)]["body"]
     R, origin = pressed.contacts.body_R[body], pressed.contacts.body_pos_m[body]
     total = np.zeros(u.shape)
     across = v + (offsets * pad.col_pitch_m)[:, None, None]

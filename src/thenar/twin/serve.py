@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from thenar.errors import BadValue, UnknownName
+from thenar.hands import load
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.sim.world import Profile
-from thenar.touch.calibration import PROFILES
+from thenar.touch.calibration import profile_of
 from thenar.twin.live import Link, LiveTwin, warm_up
 from thenar.twin.world import World
 
@@ -68,10 +69,11 @@ def serve(
     if "tienkung" in wires and not 0.0 < tienkung_hz <= state_hz:
         raise BadValue("tienkung_hz", tienkung_hz, f"hertz above 0 and up to state_hz, which is {state_hz:g}")
     # A sensor with a rate of its own is read at the rate that is published.
-    skin = PROFILES[profile]
-    skin = replace(skin, rate_hz=touch_hz) if touch_hz and profile == "measured" else skin
     names = [hands] if isinstance(hands, str) else list(hands)
-    world = World(names, props=props, scene=scene, seed=seed, profile=profile, skin=dict.fromkeys(names, skin))
+    skins = {name: profile_of(load(name), profile) for name in names}
+    if touch_hz and profile == "measured":
+        skins = {name: replace(skin, rate_hz=touch_hz) for name, skin in skins.items()}
+    world = World(names, props=props, scene=scene, seed=seed, profile=profile, skin=skins)
     specs = [world.hand(name) for name in world.hand_names]
     warm_up(world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails

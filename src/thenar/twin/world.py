@@ -17,7 +17,7 @@ from thenar.sim.building import Carrier
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.solids import SolidReader
-from thenar.touch.calibration import PROFILES, Calibration, load_calibration
+from thenar.touch.calibration import Calibration, load_calibration, profile_of
 from thenar.touch.hand_touch import HandTouch
 from thenar.twin.skin import Skin
 
@@ -142,11 +142,14 @@ class World(physics.World):
         spec = self.hand(hand)
         if not spec.pads:
             raise BadValue("hand", hand, "a hand with pads; this one has none")
-        calibration = self._calibrations.get(hand, PROFILES[self.profile])
+        usual = profile_of(spec, self.profile)
+        calibration = self._calibrations.get(hand, usual)
         if isinstance(calibration, (str, Path)):
-            calibration = load_calibration(Path(calibration), spec, base=PROFILES[self.profile])
+            calibration = load_calibration(Path(calibration), spec, base=usual)
         solids = {
-            link.name: self.model.geom(f"{hand}/{link.name}_skin").id for link in spec.links if link.skin is not None
+            link.name: tuple(self.model.geom(f"{hand}/{name}").id for name in link.skin_names)
+            for link in spec.links
+            if link.skins
         }
         bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
         touch = HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed)
