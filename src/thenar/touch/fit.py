@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.touch.memory import creep_through, play_through
+from thenar.touch.memory import bend, creep_through, play_through
 from thenar.touch.presses import Presses
 
 FloatArray = NDArray[np.float64]
@@ -138,12 +138,6 @@ class _Model:
         return slopes
 
 
-def bend(signal: FloatArray, inverse_ceiling: FloatArray | float, knee: FloatArray | float) -> FloatArray:
-    """A signal that comes up against a ceiling, the more suddenly the larger the knee."""
-    over = np.clip(np.abs(signal) * inverse_ceiling, 1e-12, 1e6)
-    return signal * np.exp(-np.logaddexp(0.0, knee * np.log(over)) / knee)
-
-
 def fit_pad(
     presses: Presses,
     *,
@@ -162,7 +156,7 @@ def fit_pad(
         progress: Told of every step and its root mean square error in counts.
     """
     scale = _Scale.of(presses)
-    chosen = np.flatnonzero(np.ones(len(presses.time_s), dtype=bool) if rows is None else rows)
+    chosen = np.flatnonzero(presses.usable if rows is None else presses.usable & rows)
     thin = max(1, int(np.ceil(len(chosen) * presses.pad.taxels / MOST_CELLS)))
     model = _Model(presses, chosen[::thin], scale=scale)
     free = free_names(without)

@@ -19,7 +19,7 @@ from thenar.touch.presses import Presses
 
 FloatArray = NDArray[np.float64]
 
-TOLERANCE = 0.05  # of full scale
+TOLERANCE = 0.08  # of full scale
 LEAST_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
 DRIFT_AFTER_S = 480.0  # a drift must be known so long after switching on
 DEPTH_EFFECT = 0.4  # of full scale: what a reading changes, at most, with the logarithm of the depth
@@ -77,7 +77,8 @@ def identify(
         full_scale: Counts of a full reading. Shape (n,).
         without: Groups that were left out.
     """
-    rows = np.arange(0, len(presses.time_s), max(1, len(presses.time_s) // MOST_ROWS))
+    usable = np.flatnonzero(presses.usable)
+    rows = usable[:: max(1, len(usable) // MOST_ROWS)]
     slopes = slopes_of(presses, fitted, rows, without)
     drive = fitted.drive_n(presses)[rows]
     names = (*OWN, *SHARED)

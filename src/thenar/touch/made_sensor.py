@@ -20,7 +20,6 @@ Curve = Literal["straight", "bent"]
 
 POINTS = 7  # a side of a taxel at which stress is added up
 STREAM = 20  # of random numbers
-TOP_COUNTS = 4095.0
 
 
 class MadeSensor:
@@ -39,16 +38,19 @@ class MadeSensor:
         draws = np.random.default_rng([seed, STREAM])
         n = pad.taxels
         self._pad, self._draws, self._curve = pad, draws, curve
-        self._depth_m = draws.uniform(0.5, 0.9) * min(pad.row_pitch_m, pad.col_pitch_m)
+        self._buried = pad.sensor == "barometer"
+        self._span, self._top = (80.0, 127.0) if self._buried else (3000.0, 4095.0)
+        pitch_m = min(pad.row_pitch_m, pad.col_pitch_m)
+        self._depth_m = draws.uniform(4.5e-3, 6e-3) if self._buried else draws.uniform(0.5, 0.9) * pitch_m
         self._gain = draws.uniform(0.6, 1.4, n)
         middle = np.argmin(np.sum(np.square(_centres(pad)), axis=1))
         self._unit_n = full_n * float(self._stress(_centres(pad)[[middle]], probe_m)[0, middle])
-        self._offset = draws.normal(60.0, 20.0, n).clip(5.0)
-        self._ceiling = draws.uniform(2600.0, 3400.0, n)
+        self._offset = draws.normal(0.0, 1.0, n) if self._buried else draws.normal(60.0, 20.0, n).clip(5.0)
+        self._ceiling = draws.uniform(0.87, 1.13, n) * self._span
         self._loop = draws.uniform(0.03, 0.06, n)
         self._creep = draws.uniform(0.02, 0.05, (2, n))
         self._fade_s = np.array([0.8, 9.0])
-        self._drift = draws.normal(0.0, 50.0, n)
+        self._drift = draws.normal(0.0, 0.017, n) * self._span
         self._drift_s = draws.uniform(150.0, 300.0)
         self._mix = _mixing(pad, draws, 0.10)
 
@@ -58,11 +60,11 @@ class MadeSensor:
         felt = _skin(load, np.diff(time_s, prepend=time_s[0]), self._loop, self._creep, self._fade_s)
         if self._curve == "bent":
             felt = np.sign(felt) * 1.15 * (1.0 - np.exp(-1.6 * np.abs(felt))) / (1.0 - np.exp(-1.6))
-        volts = np.minimum(3000.0 * self._gain * felt, self._ceiling) @ self._mix.T
-        wander = np.cumsum(self._draws.normal(0.0, 0.4, load.shape) * np.sqrt(np.gradient(time_s))[:, None], axis=0)
-        drift = self._drift * (1.0 - np.exp(-time_s / self._drift_s))[:, None] + wander
-        raw = self._offset + drift + volts + self._draws.normal(0.0, 6.0, load.shape)
-        return np.clip(np.round(raw), 0.0, TOP_COUNTS)
+        volts = np.minimum(self._span * self._gain * felt, self._ceiling) @ self._mix.T
+        wander = np.cumsum(self._draws.normal(0.0, 1.3e-4, load.shape) * np.sqrt(np.gradient(time_s))[:, None], axis=0)
+        drift = self._drift * (1.0 - np.exp(-time_s / self._drift_s))[:, None] + wander * self._span
+        raw = self._offset + drift + volts + self._draws.normal(0.0, 0.002, load.shape) * self._span
+        return np.clip(np.round(raw), -self._top if self._buried else 0.0, self._top)
 
     def _stress(self, places_m: FloatArray, probe_m: float) -> FloatArray:
         """Share of a unit force at each place that the taxels feel. Shape (p, n)."""
@@ -72,13 +74,15 @@ class MadeSensor:
         k = (np.arange(24) + 0.5) / 24
         radius, angle = probe_m * np.sqrt(1.0 - (1.0 - k) ** (2.0 / 3.0)), 2.399963 * np.arange(24)
         patch = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1) if probe_m > 0.0 else np.zeros((1, 2))
+        if self._buried:
+            inside = np.zeros((1, 2))  # a die is a point under the middle of its taxel
         total = np.zeros((len(places_m), pad.taxels))
         for du in inside[:, 0]:
             for dv in inside[:, 1]:
                 for shift in patch:
                     away = _centres(pad) + [du, dv] - (places_m + shift)[:, None]
                     total += 3.0 * z**3 / (2.0 * np.pi * (np.sum(away**2, axis=2) + z * z) ** 2.5)
-        return total * pad.row_pitch_m * pad.col_pitch_m / (POINTS**2 * len(patch))
+        return total * pad.row_pitch_m * pad.col_pitch_m / (len(inside) ** 2 * len(patch))
 
 
 def _centres(pad: Pad) -> FloatArray:

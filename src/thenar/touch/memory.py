@@ -1,7 +1,7 @@
-"""What a skin remembers: creep (it follows a load slowly) and play (it sticks until a load has changed enough).
+"""What a skin does to a load: creep (it follows slowly), play (it sticks until a load has changed enough), a ceiling.
 
-Both are operators that never fall when the load grows, so a sensor made of them with weights above zero is monotone.
-One step of each is for the running twin; the others run through a recording. Shapes use t = rows, n = taxels.
+None of them falls when the load grows, so a sensor made of them with weights above zero is monotone.
+One step of a memory is for the running twin; the others run through a recording. Shapes use t = rows, n = taxels.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ def creep_step(past: FloatArray, now: FloatArray, step_s: float, fade_s: FloatAr
 def play_step(past: FloatArray, now: FloatArray, width: FloatArray | float) -> FloatArray:
     """The stuck load: it stays until the load is more than ``width`` away from it, and then follows at that distance."""
     return np.minimum(np.maximum(past, now - width), now + width)
+
+
+def bend(signal: FloatArray, inverse_ceiling: FloatArray | float, knee: FloatArray | float) -> FloatArray:
+    """A signal that comes up against a ceiling, the more suddenly the larger the knee."""
+    over = np.clip(np.abs(signal) * inverse_ceiling, 1e-12, 1e6)
+    return signal * np.exp(-np.logaddexp(0.0, knee * np.log(over)) / knee)
 
 
 @nb.njit(cache=True)

@@ -33,6 +33,8 @@ class Presses:
     """Every place that is pressed. Shape (p, 2)."""
     place: NDArray[np.int64]
     """Number of each row's place. Shape (t,)."""
+    usable: NDArray[np.bool_]
+    """False while another pad is pressed. Shape (t,)."""
     press: NDArray[np.int64]
     """Number of the press each row belongs to, with half of the rest before and after it. Shape (t,)."""
 
@@ -42,7 +44,7 @@ class Presses:
         return int(self.press[-1]) + 1
 
     def taxel_load_n(self, depth_m: float) -> FloatArray:
-        """Load that arrives at every taxel [N]. Shape (t, n)."""
+        """Load that arrives at every taxel [N, of barometers Pa]. Shape (t, n)."""
         shares = point_shares(self.pad, self.places_m, depth_m, probe_m=self.probe_m)
         return self.load_n[:, None] * shares[self.place]
 
@@ -74,5 +76,6 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
         counts=recording.counts[pad.name],
         places_m=places * SAME_PLACE_M,
         place=place,
+        usable=(recording.force_n <= 0.0) | (recording.pad == pad.name),
         press=press,
     )

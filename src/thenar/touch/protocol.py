@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 REST_S = 20.0
 WHOLE_S = 480.0
-SPREAD = 5  # places for slow work, spread over a pad
+SPREAD = 9  # places for slow work, spread over a pad
 NEAR = 0.35  # of a taxel: how close to its middle a press counts as on it
 
 

@@ -21,7 +21,7 @@ RINGS, RING_POINTS = 3, 6  # that stand for a round probe
 
 
 def point_shares(pad: Pad, at_m: FloatArray, depth_m: float, *, probe_m: float = 0.0) -> FloatArray:
-    """Share of a load at each place that arrives at each taxel.
+    """What arrives of a load at each place: a share of it at a force taxel, pascals per newton at a barometer's die.
 
     Args:
         pad: The pad.
@@ -32,14 +32,15 @@ def point_shares(pad: Pad, at_m: FloatArray, depth_m: float, *, probe_m: float =
     Returns:
         Shape (p, n).
     """
+    arriving = _die_stress if pad.sensor == "barometer" else _rectangle_shares
     if probe_m <= 0.0:
-        return _rectangle_shares(pad, at_m, depth_m)
+        return arriving(pad, at_m, depth_m)
     # A domed probe presses hardest in its middle, as Hertz has it: rings that carry the same force each.
     below = (np.arange(RINGS) + 0.5) / RINGS
     total = np.zeros((len(at_m), pad.taxels))
     for number, radius in enumerate(probe_m * np.sqrt(1.0 - (1.0 - below) ** (2.0 / 3.0))):
         for angle in 2.0 * np.pi * (np.arange(RING_POINTS) + 0.5 * number) / RING_POINTS:
-            total += _rectangle_shares(pad, at_m + radius * np.array([np.cos(angle), np.sin(angle)]), depth_m)
+            total += arriving(pad, at_m + radius * np.array([np.cos(angle), np.sin(angle)]), depth_m)
     return total / (RINGS * RING_POINTS)
 
 
@@ -61,6 +62,14 @@ def neighbours(pad: Pad) -> FloatArray:
     """1 where two taxels share an edge. Shape (n, n)."""
     row, col = np.divmod(np.arange(pad.taxels), pad.cols)
     return (abs(row[:, None] - row) + abs(col[:, None] - col) == 1).astype(np.float64)
+
+
+def _die_stress(pad: Pad, at_m: FloatArray, depth_m: float) -> FloatArray:
+    """Stress under the middle of every taxel per newton [Pa/N]."""
+    z = max(depth_m, LEAST_DEPTH_M)
+    u, v = (grid.ravel() for grid in taxel_grid(pad))
+    square = (u - at_m[:, :1]) ** 2 + (v - at_m[:, 1:]) ** 2 + z * z
+    return 3.0 * z**3 / (2.0 * np.pi * square**2.5)
 
 
 def _rectangle_shares(pad: Pad, at_m: FloatArray, depth_m: float) -> FloatArray:

@@ -10,9 +10,10 @@ As CSV, a row a reading::
 
 ``time_s`` counts from switching the hand on. ``pad``, ``u_mm`` and ``v_mm`` say where the load is, along rows and columns
 from the pad's centre; they may be empty where nothing presses. ``probe_mm`` is the radius of the patch that presses.
-``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all.
+``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all. For barometers these are
+the driver's pressures with the offset removed, and a line ``# count_pa: 509`` may say what a count is worth.
 
-As NPZ: ``hand``, ``probe_m``, ``time_s``, ``pad`` (names), ``at_m`` (t, 2), ``force_n``, ``columns`` (names), ``counts``.
+As NPZ: ``hand``, ``probe_m``, ``count_pa`` (may be left out), ``time_s``, ``pad`` (names), ``at_m`` (t, 2), ``force_n``, ``columns`` (names), ``counts``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ FloatArray = NDArray[np.float64]
 FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
 NPZ_KEYS = ("hand", "probe_m", "time_s", "pad", "at_m", "force_n", "columns", "counts")
 LEAST_ROWS = 20
+COUNT_PA = 509.0
+"""What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
 BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
 
 
@@ -55,7 +58,9 @@ class Recording:
     force_n: FloatArray
     """How hard [N]. Shape (t,)."""
     counts: dict[str, FloatArray]
-    """What the taxels of each recorded pad said. Shape (t, taxels)."""
+    """What the taxels of each recorded pad said; of barometers in pascals. Shape (t, taxels)."""
+    count_pa: float = 1.0
+    """What a count of the file is worth [Pa], for barometers; 1 for taxels that count by themselves."""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -130,11 +135,8 @@ class RecordingRows:
         """What has come so far."""
         if len(self._numbers) < LEAST_ROWS:
             raise BadFile(self._name, f"{len(self._numbers)} readings; wanted at least {LEAST_ROWS}")
-        probe_mm = self._about.get("probe_mm", "0")
-        try:
-            probe_m = float(probe_mm) * 1e-3
-        except ValueError:
-            raise BadFile(self._name, f"'# probe_mm' is {probe_mm!r}; wanted a radius in millimetres") from None
+        probe_m = 1e-3 * self._told("probe_mm", 0.0, "a radius in millimetres")
+        count_pa = self._told("count_pa", COUNT_PA, "pascals above 0")
         table = np.array(self._numbers)
         return _checked(
             self._name,
@@ -146,7 +148,18 @@ class RecordingRows:
             force_n=table[:, 1],
             columns=self._columns[len(FIXED) :],
             counts=table[:, 2:],
+            count_pa=count_pa,
         )
+
+    def _told(self, key: str, otherwise: float, wanted: str) -> float:
+        """A number from the lines above the table."""
+        try:
+            value = float(self._about.get(key, otherwise))
+        except ValueError:
+            value = math.nan
+        if not 0.0 <= value < math.inf or (value == 0.0 and otherwise > 0.0):
+            raise BadFile(self._name, f"'# {key}' is {self._about[key]!r}; wanted {wanted}")
+        return value
 
     def _refuse(self, why: str) -> BadFile:
         return BadFile(self._name, f"line {self._line}: {why}")
@@ -159,7 +172,7 @@ class RecordingRows:
             got = ",".join(self._columns[: len(FIXED)])
             raise self._refuse(f"columns begin with {got!r}; wanted {','.join(FIXED)!r} and then NAME.ROW.COLUMN")
         try:
-            recorded_pads(self._columns[len(FIXED) :], self._hand)
+            self._pads = recorded_pads(self._columns[len(FIXED) :], self._hand)
         except (BadValue, UnknownName) as error:
             raise self._refuse(str(error)) from error
 
@@ -167,9 +180,8 @@ class RecordingRows:
         if len(cells) != len(self._columns):
             raise self._refuse(f"{len(cells)} cells; wanted {len(self._columns)}, one for each column")
         pad = cells[1].strip()
-        if pad and pad not in {column.partition(".")[0] for column in self._columns[len(FIXED) :]}:
-            known = ", ".join(dict.fromkeys(column.partition(".")[0] for column in self._columns[len(FIXED) :]))
-            raise self._refuse(f"pad is {pad!r}; wanted one that is recorded ({known}) or nothing")
+        if pad and pad not in self._pads:
+            raise self._refuse(f"pad is {pad!r}; wanted one that is recorded ({', '.join(self._pads)}) or nothing")
         numbers: list[float] = []
         for column, cell in zip(self._columns, cells, strict=True):
             if column == "pad":
@@ -195,13 +207,14 @@ def write_recording(path: Path, recording: Recording) -> None:
     if path.suffix not in (".csv", ".npz"):
         raise BadFile(path, "a recording ends in .csv or .npz")
     columns = [name for pad in recording.counts for name in taxel_columns(hands.load(recording.hand), pad)]
-    counts = np.concatenate(list(recording.counts.values()), axis=1)
+    counts = np.concatenate(list(recording.counts.values()), axis=1) / recording.count_pa
     try:
         if path.suffix == ".npz":
             np.savez_compressed(
                 path,
                 hand=np.array(recording.hand),
                 probe_m=np.array(recording.probe_m),
+                count_pa=np.array(recording.count_pa),
                 time_s=recording.time_s,
                 pad=recording.pad,
                 at_m=recording.at_m,
@@ -220,6 +233,8 @@ def recording_lines(recording: Recording, columns: Sequence[str], counts: FloatA
     """The lines of a recording as CSV."""
     yield f"# hand: {recording.hand}"
     yield f"# probe_mm: {1e3 * recording.probe_m:g}"
+    if recording.count_pa != 1.0:
+        yield f"# count_pa: {recording.count_pa:g}"
     yield ",".join([*FIXED, *columns])
     for row in range(len(recording)):
         u_mm, v_mm = 1e3 * recording.at_m[row]
@@ -286,6 +301,7 @@ def _read_npz(path: Path) -> Recording:
         probe_m=float(entries["probe_m"]),
         pad=entries["pad"].astype(str),
         columns=columns,
+        count_pa=float(entries.get("count_pa", COUNT_PA)),
         **numbers,
     )
 
@@ -301,6 +317,7 @@ def _checked(
     force_n: FloatArray,
     columns: Sequence[str],
     counts: FloatArray,
+    count_pa: float,
 ) -> Recording:
     """What both formats have in common."""
     spec = hands.load(hand)
@@ -328,6 +345,7 @@ def _checked(
                 f"row {far[0]}: pressed at {u_mm:g}, {v_mm:g} mm from the centre of {one}, which reaches "
                 f"{500 * reach[0]:g}, {500 * reach[1]:g} mm; wanted a place on it or near its edge",
             )
+    count_pa = count_pa if any(own.sensor == "barometer" for own in spec.pads) else 1.0
     order = {column: number for number, column in enumerate(columns)}
     return Recording(
         hand=hand,
@@ -336,5 +354,6 @@ def _checked(
         pad=pad,
         at_m=at_m,
         force_n=np.maximum(force_n, 0.0),
-        counts={one: counts[:, [order[column] for column in taxel_columns(spec, one)]] for one in pads},
+        counts={one: count_pa * counts[:, [order[column] for column in taxel_columns(spec, one)]] for one in pads},
+        count_pa=count_pa,
     )
