@@ -11,6 +11,7 @@ from rich.text import Text
 
 from thenar.cli.bench import Bench
 from thenar.cli.body import Body
+from thenar.cli.calibrate import Calibrate
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
 from thenar.cli.glove import Glove
@@ -33,6 +34,7 @@ def main(args: Sequence[str] | None = None) -> None:
         | Scenes
         | Render
         | Touch
+        | Calibrate
         | Glove
         | Retarget
         | Teleop

@@ -36,7 +36,7 @@ class Barometers:
             columns["offset"].append(offset.ravel())
             columns["noise"].append(per_taxel(pad, own.die_noise_pa))
         gain, offset, self._noise_pa = (np.concatenate(parts) for parts in columns.values())
-        self._response = Response(hand, calibration, gain, offset)
+        self._response = Response(hand.pads, calibration, gain, offset)
         self.reset()
 
     def reset(self) -> None:

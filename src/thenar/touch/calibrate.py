@@ -83,13 +83,21 @@ def calibrate(
     top = top_counts(presses)
 
     def say(what: str) -> Callable[[int, float], None]:
-        return lambda step, error: progress(f"{pad_name}: {what}, step {step}, off by {error:.1f}") if progress else None
+        def told(step: int, error: float) -> None:
+            if progress is not None:
+                progress(f"{pad_name}: {what}, step {step}, off by {error:.1f}")
+
+        return told
 
     def fit(rows: NDArray[np.bool_], what: str) -> tuple[Fitted, LearnedPad | None]:
         fitted = fit_pad(presses, rows=rows, without=without, top_counts=top, progress=say(what))
         if model == "parametric":
             return fitted, None
-        told = (lambda taxel: progress(f"{pad_name}: {what}, learning taxel {taxel + 1}")) if progress else None
+
+        def told(taxel: int) -> None:
+            if progress is not None:
+                progress(f"{pad_name}: {what}, learning taxel {taxel + 1} of {pad.taxels}")
+
         drifts = "drift" not in without
         return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=told)
 

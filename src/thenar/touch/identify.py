@@ -85,7 +85,7 @@ def identify(
     groups = [group for group in ADVICE if group not in without]
     errors = {group: np.full(presses.pad.taxels, np.inf) for group in groups}
     scatters = np.array([_scatter(wrong[rows, taxel]) for taxel in range(presses.pad.taxels)])
-    depth_known = _depth_known(slopes, scatters) if "depth" in groups else None
+    depth_known = _depth_known(slopes, scatters) if "depth" in groups else np.inf
     for taxel in range(presses.pad.taxels):
         own = slopes[:, taxel]
         scatter = scatters[taxel]
@@ -119,7 +119,7 @@ def identify(
                 continue
             else:
                 columns, units = own, np.eye(len(names))[wanted]
-                if depth_known is not None and np.isfinite(depth_known):  # what the other taxels say of the depth
+                if np.isfinite(depth_known):  # what the other taxels say of the depth
                     columns = np.vstack([columns, np.eye(len(names))[names.index("depth")] * scatter / depth_known])
                 sizes = [full]
             found = [size * _deviation(columns, unit, scatter) for size, unit in zip(sizes, units, strict=True)]

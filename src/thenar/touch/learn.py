@@ -38,7 +38,7 @@ def learn(
 ) -> LearnedPad:
     """Learn a pad from a recording.
 
-    How firmly weights are held near the parametric fit is chosen by presses that are kept back, and then all are learned from.
+    Presses that are kept back choose how firmly weights are held near the parametric fit; then all are learned from.
 
     Args:
         presses: The recording.
@@ -86,7 +86,10 @@ def learn(
             progress(taxel)
     ridge = RIDGES[int(np.argmin(errors))]
     found = np.array(
-        [_least_squares_rising(*one, ridge, 1 + len(drift_s), own) for one, own in zip(problems, prior, strict=True)]
+        [
+            _least_squares_rising(gram, aim, count, ridge, 1 + len(drift_s), own)
+            for (gram, aim, count), own in zip(problems, prior, strict=True)
+        ]
     )
     above, below = blank.weights[0].size, blank.weights[0].size + len(AROUND)
     return replace(

@@ -111,7 +111,9 @@ def learned_from_table(table: Any, taxels: int) -> LearnedPad:
     """The learned pad that `learned_table` made a table of; what does not fit is refused."""
     names = [field.name for field in fields(LearnedPad)]
     if not isinstance(table, dict) or sorted(table) != sorted(names):
-        raise BadValue("learned", sorted(table) if isinstance(table, dict) else table, f"a table with {', '.join(names)}")
+        raise BadValue(
+            "learned", sorted(table) if isinstance(table, dict) else table, f"a table with {', '.join(names)}"
+        )
     arrays: dict[str, FloatArray] = {}
     for name, value in table.items():
         try:

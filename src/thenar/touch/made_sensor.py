@@ -1,7 +1,7 @@
 """A skin that does not exist, to try calibration on without hardware.
 
-It is deliberately not the model that is fitted: hysteresis is a Bouc-Wen equation, creep has two terms, cross-talk mixes
-electrical signals with weights of their own, drift wanders, and stress is added up point by point.
+It is deliberately not the model that is fitted: hysteresis is a Bouc-Wen equation, creep has two terms, cross-talk
+mixes electrical signals with weights of their own, drift wanders, and stress is added up point by point.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MadeSensor:
         wander = np.cumsum(self._draws.normal(0.0, 1.3e-4, load.shape) * np.sqrt(np.gradient(time_s))[:, None], axis=0)
         drift = self._drift * (1.0 - np.exp(-time_s / self._drift_s))[:, None] + wander * self._span
         raw = self._offset + drift + volts + self._draws.normal(0.0, 0.002, load.shape) * self._span
-        return np.clip(np.round(raw), -self._top if self._buried else 0.0, self._top)
+        return np.clip(np.round(raw), -self._top if self._buried else 0.0, self._top) + 0.0  # no -0
 
     def _stress(self, places_m: FloatArray, probe_m: float) -> FloatArray:
         """Share of a unit force at each place that the taxels feel. Shape (p, n)."""
@@ -73,14 +73,16 @@ class MadeSensor:
         # The patch of the probe: points on a spiral, evenly over a hemisphere of pressure.
         k = (np.arange(24) + 0.5) / 24
         radius, angle = probe_m * np.sqrt(1.0 - (1.0 - k) ** (2.0 / 3.0)), 2.399963 * np.arange(24)
-        patch = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1) if probe_m > 0.0 else np.zeros((1, 2))
+        patch = (
+            np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1) if probe_m > 0.0 else np.zeros((1, 2))
+        )
         if self._buried:
             inside = np.zeros((1, 2))  # a die is a point under the middle of its taxel
         total = np.zeros((len(places_m), pad.taxels))
         for du in inside[:, 0]:
             for dv in inside[:, 1]:
                 for shift in patch:
-                    away = _centres(pad) + [du, dv] - (places_m + shift)[:, None]
+                    away = _centres(pad) + np.array([du, dv]) - (places_m + shift)[:, None]
                     total += 3.0 * z**3 / (2.0 * np.pi * (np.sum(away**2, axis=2) + z * z) ** 2.5)
         return total * pad.row_pitch_m * pad.col_pitch_m / (len(inside) ** 2 * len(patch))
 

@@ -19,7 +19,7 @@ def creep_step(past: FloatArray, now: FloatArray, step_s: float, fade_s: FloatAr
 
 
 def play_step(past: FloatArray, now: FloatArray, width: FloatArray | float) -> FloatArray:
-    """The stuck load: it stays until the load is more than ``width`` away from it, and then follows at that distance."""
+    """The stuck load: it stays until the load is more than ``width`` away, and then follows at that distance."""
     return np.minimum(np.maximum(past, now - width), now + width)
 
 

@@ -74,7 +74,7 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
         step_s=recording.step_s,
         load_n=load_n,
         counts=recording.counts[pad.name],
-        places_m=places * SAME_PLACE_M,
+        places_m=places.astype(np.float64) * SAME_PLACE_M,
         place=place,
         usable=(recording.force_n <= 0.0) | (recording.pad == pad.name),
         press=press,

@@ -1,4 +1,4 @@
-"""What to record with a real hand: a plan of presses on a pad, and how far a recording has come with it."""
+"""What to record with a real hand: a plan of presses on a pad. `checklist.py` sees how far a recording has come."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from thenar.hands.pads import taxel_grid
 from thenar.hands.spec import Pad
-from thenar.touch.recording import Recording
 
 FloatArray = NDArray[np.float64]
 
 REST_S = 20.0
 WHOLE_S = 480.0
+LEAST_TOUCHES = 6  # of a step: small pads are pressed more than once
 SPREAD = 9  # places for slow work, spread over a pad
-NEAR = 0.35  # of a taxel: how close to its middle a press counts as on it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +45,10 @@ class Step:
 
 def plan(pad: Pad) -> tuple[Step, ...]:
     """Everything to record on one pad, in order."""
-    middles, corners = _middles(pad), _between(pad)
-    spread = [middles[k] for k in np.linspace(0, len(middles) - 1, min(SPREAD, len(middles))).round().astype(int)]
+    centres, corners = middles(pad), between(pad)
+    spread = [centres[k] for k in np.linspace(0, len(centres) - 1, min(SPREAD, len(centres))).round().astype(int)]
+    times = max(1, -(-LEAST_TOUCHES // len(centres)))
+    often = "" if times == 1 else f" {times} times each."
     slow = ((0.0, 0.0), (1.5, 1.0), (3.0, 1.0), (4.5, 0.0), (5.5, 0.0))
     half = ((0.0, 0.0), (0.7, 0.55), (1.0, 0.55), (1.6, 0.0), (2.2, 0.0))
     quick = ((0.0, 0.0), (0.25, 0.8), (0.4, 0.8), (0.6, 0.0), (1.5, 0.0))
@@ -61,9 +62,9 @@ def plan(pad: Pad) -> tuple[Step, ...]:
         ),
         Step(
             name="each taxel",
-            say=f"Press on the middle of each of the {len(middles)} taxels: up to full force in 1.5 s, hold for 1.5 s, "
-            "off again in 1.5 s, 1 s of rest.",
-            presses=tuple(Press(at_m=at, corners=slow) for at in middles),
+            say=f"Press on the middle of each of the {len(centres)} taxels: up to full force in 1.5 s, hold for 1.5 s, "
+            "off again in 1.5 s, 1 s of rest." + often,
+            presses=tuple(Press(at_m=at, corners=slow) for at in centres * times),
         ),
         Step(
             name="between",
@@ -72,8 +73,8 @@ def plan(pad: Pad) -> tuple[Step, ...]:
         ),
         Step(
             name="again",
-            say="Once more on the middle of each taxel, to about half of full force, within 2 s.",
-            presses=tuple(Press(at_m=at, corners=half) for at in middles),
+            say="Once more on the middle of each taxel, to about half of full force, within 2 s." + often,
+            presses=tuple(Press(at_m=at, corners=half) for at in centres * times),
         ),
         Step(
             name="quick",
@@ -82,18 +83,18 @@ def plan(pad: Pad) -> tuple[Step, ...]:
         ),
         Step(
             name="loops",
-            say=f"At the same {len(spread)} taxels: up to full, down to 40 %, up to 90 %, down to 20 %, up to 70 %, off.",
-            presses=tuple(Press(at_m=at, corners=ladder) for at in spread),
+            say=f"At the same {len(spread)}: up to full, down to 40 %, up to 90 %, down to 20 %, up to 70 %, off."
+            + often,
+            presses=tuple(Press(at_m=at, corners=ladder) for at in spread * times),
         ),
         Step(
             name="hold",
-            say="At two of them: 70 % of full force for 30 s, then 20 s of rest.",
+            say="Twice, at different taxels where there are several: 70 % of full force for 30 s, then 20 s of rest.",
             presses=tuple(Press(at_m=at, corners=hold) for at in (spread[len(spread) // 2], spread[-1])),
         ),
         Step(
             name="last rest",
-            say=f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least. A few quick presses on the "
-            "way do no harm.",
+            say=f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least.",
             until_s=WHOLE_S,
         ),
     )
@@ -122,30 +123,42 @@ def follow(steps: tuple[Step, ...], *, rate_hz: float) -> tuple[FloatArray, Floa
     return rows, np.array(places)[corner], np.interp(rows, times, shares)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far one step has come."""
-
-    step: str
-    done: int
-    of: int
-    missing: str
-    """What to do next for it; empty when it is satisfied."""
-
-    @property
-    def satisfied(self) -> bool:
-        """True when nothing is missing."""
-        return self.done >= self.of
-
-
-def _middles(pad: Pad) -> list[tuple[float, float]]:
+def middles(pad: Pad) -> list[tuple[float, float]]:
+    """Middles of all taxels [m], row by row."""
     u, v = (grid.ravel() for grid in taxel_grid(pad))
     return list(zip(u.tolist(), v.tolist(), strict=True))
 
 
-def _between(pad: Pad) -> list[tuple[float, float]]:
-    """Corners where four taxels meet, or edges where a pad is one taxel wide; at most as many as taxels, evenly."""
-    u = (np.arange(max(pad.rows - 1, 1)) - (max(pad.rows - 1, 1) - 1) / 2) * pad.row_pitch_m
-    v = (np.arange(max(pad.cols - 1, 1)) - (max(pad.cols - 1, 1) - 1) / 2) * pad.col_pitch_m
+def between(pad: Pad) -> list[tuple[float, float]]:
+    """Places where taxels meet, at most 24 of them; off the middle where there is but one taxel [m]."""
+
+    def along(count: int, pitch_m: float, alone: bool) -> FloatArray:
+        if count > 1:
+            return np.asarray((np.arange(count - 1) - (count - 2) / 2) * pitch_m, dtype=np.float64)
+        return np.array([-0.25, 0.25]) * pitch_m if alone else np.zeros(1)
+
+    alone = pad.taxels == 1
+    u, v = along(pad.rows, pad.row_pitch_m, alone), along(pad.cols, pad.col_pitch_m, alone)
     every = [(float(a), float(b)) for a in u for b in v]
     return [every[k] for k in np.linspace(0, len(every) - 1, min(24, len(every))).round().astype(int)]
+
+
+def wander(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:
+    """Presses unlike those of the plan: anywhere, at any speed, with holds and half-way turns, to test with."""
+    draws = np.random.default_rng([seed, 21])
+    half = 0.5 * np.array([(pad.rows - 0.6) * pad.row_pitch_m, (pad.cols - 0.6) * pad.col_pitch_m])
+    made = []
+    for _ in range(presses):
+        at = draws.uniform(-half, half)
+        corners, time_s = [(0.0, 0.0)], 0.0
+        for share in draws.uniform(0.15, 0.95, draws.integers(1, 5)):
+            time_s += float(draws.uniform(0.2, 2.5))
+            corners.append((time_s, float(share)))
+            if draws.random() < 0.4:
+                time_s += float(draws.uniform(0.2, 4.0))
+                corners.append((time_s, float(share)))
+        time_s += float(draws.uniform(0.15, 2.0))
+        corners.append((time_s, 0.0))
+        corners.append((time_s + float(draws.uniform(0.3, 4.0)), 0.0))
+        made.append(Press(at_m=(float(at[0]), float(at[1])), corners=tuple(corners)))
+    return (Step(name="wander", say="", presses=tuple(made)),)

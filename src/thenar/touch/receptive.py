@@ -45,7 +45,7 @@ def point_shares(pad: Pad, at_m: FloatArray, depth_m: float, *, probe_m: float =
 
 
 def taxel_shares(pad: Pad, depth_m: float) -> FloatArray:
-    """Share of the force on taxel j's area, spread evenly over it, that arrives at taxel i. Shape (n, n), ``[i, j]``."""
+    """Share of the force on taxel j, spread evenly over it, that arrives at taxel i. Shape (n, n), ``[i, j]``."""
     if depth_m <= 0.0:
         return np.eye(pad.taxels)
     u, v = (grid.ravel() for grid in taxel_grid(pad))

@@ -8,12 +8,13 @@ As CSV, a row a reading::
     0.00,,,,0,41,39,...
     0.02,index_tip,0.0,2.07,0.13,55,41,...
 
-``time_s`` counts from switching the hand on. ``pad``, ``u_mm`` and ``v_mm`` say where the load is, along rows and columns
-from the pad's centre; they may be empty where nothing presses. ``probe_mm`` is the radius of the patch that presses.
-``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all. For barometers these are
-the driver's pressures with the offset removed, and a line ``# count_pa: 509`` may say what a count is worth.
+``time_s`` counts from switching the hand on. ``pad``, ``u_mm`` and ``v_mm`` say where the load is, along rows and
+columns from the pad's centre; they may be empty where nothing presses. ``probe_mm`` is the radius of the patch that
+presses. ``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all. For
+barometers these are the driver's pressures with the offset removed, and ``# count_pa: 509`` may say what a count is.
 
-As NPZ: ``hand``, ``probe_m``, ``count_pa`` (may be left out), ``time_s``, ``pad`` (names), ``at_m`` (t, 2), ``force_n``, ``columns`` (names), ``counts``.
+As NPZ: ``hand``, ``probe_m``, ``count_pa`` (may be left out), ``time_s``, ``pad`` (names), ``at_m`` (t, 2),
+``force_n``, ``columns`` (names) and ``counts``, a row a reading.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ class RecordingRows:
             else:
                 self._take(next(csv.reader([text])))
 
-    def recording(self) -> Recording:
-        """What has come so far."""
+    def recording(self, *, growing: bool = False) -> Recording:
+        """What has come so far; while it is growing there may be no press yet."""
         if len(self._numbers) < LEAST_ROWS:
             raise BadFile(self._name, f"{len(self._numbers)} readings; wanted at least {LEAST_ROWS}")
         probe_m = 1e-3 * self._told("probe_mm", 0.0, "a radius in millimetres")
@@ -149,6 +150,7 @@ class RecordingRows:
             columns=self._columns[len(FIXED) :],
             counts=table[:, 2:],
             count_pa=count_pa,
+            growing=growing,
         )
 
     def _told(self, key: str, otherwise: float, wanted: str) -> float:
@@ -253,7 +255,9 @@ def recorded_pads(columns: Sequence[str], hand: HandSpec) -> list[str]:
     """Pads whose taxels the columns are; columns that are missing or strange are refused."""
     pads = list(dict.fromkeys(column.partition(".")[0] for column in columns))
     if not pads:
-        raise BadValue("columns of counts", "none", f"those of a pad, such as {taxel_columns(hand, hand.pads[0].name)[0]}")
+        raise BadValue(
+            "columns of counts", "none", f"those of a pad, such as {taxel_columns(hand, hand.pads[0].name)[0]}"
+        )
     for pad in pads:
         if pad not in [own.name for own in hand.pads]:
             raise UnknownName(f"pad of {hand.name}", pad, [own.name for own in hand.pads])
@@ -299,10 +303,13 @@ def _read_npz(path: Path) -> Recording:
         str(path),
         hand=str(entries["hand"]),
         probe_m=float(entries["probe_m"]),
+        time_s=numbers["time_s"],
         pad=entries["pad"].astype(str),
+        at_m=numbers["at_m"],
+        force_n=numbers["force_n"],
         columns=columns,
+        counts=numbers["counts"],
         count_pa=float(entries.get("count_pa", COUNT_PA)),
-        **numbers,
     )
 
 
@@ -318,6 +325,7 @@ def _checked(
     columns: Sequence[str],
     counts: FloatArray,
     count_pa: float,
+    growing: bool = False,
 ) -> Recording:
     """What both formats have in common."""
     spec = hands.load(hand)
@@ -329,7 +337,7 @@ def _checked(
     if len(strange):
         raise BadFile(name, f"row {strange[0]}: pad is {pad[strange[0]]!r}; wanted one of {', '.join(pads)}")
     top = float(force_n.max())
-    if force_n.min() < BELOW_ZERO * max(top, 0.0) or top <= 0.0:
+    if not growing and (force_n.min() < BELOW_ZERO * max(top, 0.0) or top <= 0.0):
         row = int(np.argmin(force_n))
         raise BadFile(
             name, f"row {row}: force_n is {force_n[row]:g} and the largest {top:g}; wanted a load cell that counts up"

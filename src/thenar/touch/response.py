@@ -6,12 +6,13 @@ Loads are newtons on a taxel or pascals at a die; signals are counts or pascals.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.spec import HandSpec, Pad
+from thenar.hands.spec import Pad
 from thenar.touch.calibration import Calibration, PadCalibration
 from thenar.touch.learned import LearnedPad, around
 from thenar.touch.memory import bend, creep_step, play_step
@@ -35,10 +36,26 @@ class Moment:
 class Response:
     """All taxels of a hand, pad after pad."""
 
-    def __init__(self, hand: HandSpec, calibration: Calibration, gain: FloatArray, offset: FloatArray):
-        """Lay out what each taxel does with its load; gain and offset are those of every taxel."""
+    def __init__(
+        self,
+        pads_of_hand: Sequence[Pad],
+        calibration: Calibration,
+        gain: FloatArray,
+        offset: FloatArray,
+        *,
+        spread: bool = True,
+    ):
+        """Lay out what each taxel does with its load.
+
+        Args:
+            pads_of_hand: The pads, in the order of the taxels.
+            calibration: What they are like.
+            gain: Of every taxel.
+            offset: Of every taxel.
+            spread: False: loads have come through the skin already, whatever its depth.
+        """
         self._gain, self._offset = gain, offset
-        pads = [(pad, calibration.pad(pad.name)) for pad in hand.pads]
+        pads = [(pad, calibration.pad(pad.name)) for pad in pads_of_hand]
         self._creep = _column(pads, "hysteresis")
         self._fade_s = _column(pads, "hysteresis_s")
         self._play = _column(pads, "play")
@@ -54,7 +71,7 @@ class Response:
         for pad, own in pads:
             part = slice(first, first + pad.taxels)
             first += pad.taxels
-            if pad.sensor == "force" and own.taxel_depth_m > 0.0:
+            if spread and pad.sensor == "force" and own.taxel_depth_m > 0.0:
                 self._spread.append((part, taxel_shares(pad, own.taxel_depth_m)))
             if own.learned is not None:
                 self._learned.append((part, pad, own.learned))

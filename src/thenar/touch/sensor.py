@@ -43,7 +43,7 @@ class Sensor:
             ):
                 columns[name].append(per_taxel(pad, value))
         whole = {name: np.concatenate(parts) for name, parts in columns.items()}
-        self._response = Response(hand, calibration, whole["gain"], whole["offset"])
+        self._response = Response(hand.pads, calibration, whole["gain"], whole["offset"])
         self._noise, self._lowest, self._top, self._removed = (
             whole[name] for name in ("noise", "lowest", "top", "removed")
         )
