@@ -84,3 +84,27 @@ def fast2_program() -> Path:
             pytest.skip(f"the Fast DDS 2 peer does not compile here: {done.stderr.strip().splitlines()[0]}")
         made.rename(program)
     return program
+
+
+def sdf_reader() -> Path:
+    """A program that reads SDF and URDF with libsdformat, compiled once."""
+    compiler, include = shutil.which("g++"), next(Path("/usr/include").glob("sdformat-*"), None)
+    if compiler is None or include is None:
+        pytest.skip("no libsdformat: on Debian or Ubuntu run: sudo apt-get install g++ libsdformat-dev")
+    source, program = PEERS / "sdf_reader.cpp", CACHE / "sdf_reader"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        made = CACHE / f"sdf_reader.{os.getpid()}"
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", f"sdformat{include.name.split('-')[1].split('.')[0]}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        done = subprocess.run(
+            [compiler, "-std=c++17", str(source), "-o", str(made), *flags], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"the reader of SDF does not compile here: {done.stderr.strip().splitlines()[0]}")
+        made.rename(program)
+    return program

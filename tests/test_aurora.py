@@ -161,6 +161,12 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     client("set_motor_cfg_pd", {"left_manipulator": [210.0] * 7}, {"left_manipulator": [9.0] * 7})
     assert client.until([210.0] * 7, "get_group_motor_cfg", "left_manipulator", "pd_kp") == [210.0] * 7
     assert client("get_group_motor_cfg", "left_manipulator", "pd_kd") == [9.0] * 7
+    client("set_motor_cfg", {"waist": [180.0]}, {"waist": [9.0]})  # its old name
+    assert client.until([180.0], "get_group_motor_cfg", "waist", "pd_kp") == [180.0]
+    client("set_motor_cfg_pos", {"head": [1.5, 2.5]}, {"head": [0.1, 0.2]}, {"head": [0.01, 0.02]})
+    assert client.until([1.5, 2.5], "get_group_motor_cfg", "head", "pos_kp") == [1.5, 2.5]
+    assert client("get_group_motor_cfg", "head", "pos_ki") == [0.1, 0.2]
+    assert client("get_group_motor_cfg", "head", "pos_kd") == [0.01, 0.02]
 
     # Moves.
     client("set_upper_fsm_state", 4)
@@ -170,6 +176,16 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     assert client.until(0, "get_group_motion_state", "head") == 0
     client("wait_groups_motion_complete", ["head"])
     near(client("get_group_state", "head"), [0.3, 0.2], 0.03)
+    for number, (away, kind) in enumerate((([0.10, -0.03, 0.12], 1), ([-0.04, 0.03, -0.08], 2))):
+        for arm, side in (("left_manipulator", 1.0), ("right_manipulator", -1.0)):
+            before = client("get_cartesian_state", arm)
+            goal = [*np.add(before[:3], np.multiply(away, [1.0, side, 1.0])), *before[3:]]
+            client("move", "cartesian_move_command", [kind, arm, goal], {"expect_vel": 400})
+            assert client.until(1, "get_group_motion_state", arm, limit_s=2.0) == 1, number
+            client("wait_groups_motion_complete", [arm])
+            client("sleep", 0.5)
+            near(client("get_cartesian_state", arm)[:3], goal[:3], 0.03)
+            assert abs(np.dot(client("get_cartesian_state", arm)[3:], goal[3:])) > 0.99
 
     # Velocity and stand pose.
     client("set_velocity_source", 2)

@@ -1,7 +1,9 @@
 """A humanoid that stands, is pushed, obeys its states and nobody else, and whose feet tell what they carry."""
 
 import json
+import os
 import random
+import struct
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.config import load_config, parse_config
 from thenar.humanoid.controller import BodyController, StateTasks, Watchdog
 from thenar.humanoid.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
-from thenar.humanoid.joystick import Keyboard, Press, ScriptedJoystick
+from thenar.humanoid.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
 from thenar.humanoid.kindyn import KindynData
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.robot_data import RobotData
@@ -62,7 +64,7 @@ def test_a_minute_of_standing_with_pushes_from_four_sides():
     robot = twin.body.robot
     weight_n = robot.kindyn_data.m * 9.81
     pushes = dict(zip((10.0, 20.0, 30.0, 40.0), PUSHES.values(), strict=True))
-    estimated, true, told, at_rest = [], [], [], []
+    estimated, true, told, at_rest, estimated_at_rest = [], [], [], [], []
     while twin.body.world.time_s < 61.0:
         now_s = twin.body.world.time_s
         pushing = [force for at_s, force in pushes.items() if at_s <= now_s < at_s + 0.1]
@@ -74,9 +76,11 @@ def test_a_minute_of_standing_with_pushes_from_four_sides():
         told.append(robot.contact_data.contact_prob.copy())
         if any(at_s + 5.0 < now_s < at_s + 10.0 for at_s in pushes):
             at_rest.append(before[:, 2].sum())
+            estimated_at_rest.append(estimated[-1][:, 2].sum())
     assert upright(twin)
     assert abs(np.mean(at_rest) - weight_n) < 0.01 * weight_n
     assert np.abs(np.array(at_rest) - weight_n).max() < 0.01 * weight_n
+    assert np.abs(np.array(estimated_at_rest) - weight_n).max() < 0.01 * weight_n
     off = np.array(estimated) - np.array(true)
     assert np.sqrt((np.linalg.norm(off[:, :, :3], axis=2) ** 2).mean()) < 0.05 * weight_n
     down = np.array(true)[:, :, 2] > 0.0
@@ -270,19 +274,61 @@ def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
     body = BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, states=user(Unwilling())))
     twin.controller.change(WholeBody.JointStand)
-    with pytest.raises(BadCommand, match="refused to begin; the state stays JointStand"):
+    with pytest.raises(BadCommand, match="refused to begin; the state is JointStand"):
         twin.controller.change(WholeBody.UserController_A)
     twin.advance(0.1)
     assert twin.controller.whole == WholeBody.JointStand
 
 
-def test_a_fixed_task_that_fails_is_contained():
+@pytest.mark.parametrize(("task", "why"), [(Broken(), "a bug of the user's"), (Slow(), "of 2.5 ms")])
+def test_a_fixed_task_that_fails_or_is_too_slow_is_set_aside_and_the_loop_goes_on(task: Task, why: str, caplog):
     body = BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, fixed=(Broken(),)))
+    twin = BodyTwin(body, BodyController(body.robot, fixed=(task,)))
     twin.controller.change(WholeBody.PdStand)
     twin.advance(0.5)
     assert twin.controller.whole == WholeBody.PdStand
     assert upright(twin)
+    assert any(f"task {task.name} is set aside" in reason and why in reason for reason in body.robot.board.refused)
+    assert len([record for record in caplog.records if task.name in record.getMessage()]) <= 3  # not 400 a second
+
+
+class Diary(Task):
+    """Notes what is called."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def init(self, data: RobotData) -> bool:
+        self.calls.append("init")
+        return True
+
+    def enter(self, data: RobotData) -> bool:
+        self.calls.append("enter")
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        self.calls.append("execute")
+
+    def exit(self, data: RobotData) -> bool:
+        self.calls.append("exit")
+        return True
+
+
+def test_every_task_is_prepared_once_entered_executed_and_left():
+    fixed, mine, body = Diary(), Diary(), BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, states=user(mine), fixed=(fixed,)))
+    step_s = body.world.timestep_s
+    for state in (WholeBody.JointStand, WholeBody.UserController_A, WholeBody.JointStand, WholeBody.UserController_A):
+        twin.controller.change(state)
+        twin.advance(step_s)
+    twin.stop()
+    assert fixed.calls == ["init", "enter", *4 * ["execute"], "exit"]
+    assert mine.calls == ["init", *2 * ["enter", "execute", "exit"]]
+    kp, kd = body.robot.board.gains("whole_body")
+    assert not kp.any()
+    assert not kd.any()
+    with pytest.raises(BadCommand, match="the fixed task Unwilling refused to begin"):
+        BodyController(RobotData(), fixed=(Unwilling(),))
 
 
 def test_tasks_run_at_their_periods():
@@ -369,9 +415,9 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     goal = {"head": np.array([0.3, 0.2])}
     controller.ask(request(move=MoveRequest(kind="joints", joints_rad=goal, pose={}, speed={"head": 0.3})))
     twin.advance(0.05)
-    assert controller.report().groups["head"].moving
+    assert twin.report().groups["head"].moving
     twin.advance(1.5)
-    assert not controller.report().groups["head"].moving
+    assert not twin.report().groups["head"].moving
     np.testing.assert_allclose(robot.hardware_data.state.q[GR2.group_slice("head")], [0.3, 0.2], atol=0.02)
     for kind, arm in (
         ("pose", [-0.6, 0.3, 0.2, -0.9, 0.1, 0.1, 0.1]),
@@ -439,8 +485,6 @@ def test_the_joystick_leads_through_the_states():
 
 
 def test_keys_ask_for_states_and_velocities():
-    import os
-
     into, out = os.pipe()
     keyboard = Keyboard(into)
     os.write(out, b"wwa2")
@@ -449,8 +493,63 @@ def test_keys_ask_for_states_and_velocities():
     np.testing.assert_allclose(wish.liner_cmd, [0.2, 0.1, 0.0])
     os.write(out, b" ")
     assert not keyboard.read(2.0).liner_cmd.any()
-    os.close(into)
+    os.write(out, b"w")
+    assert keyboard.read(3.0).stamp_s == 3.0
+    assert keyboard.read(4.0).stamp_s == 3.0
     os.close(out)
+    ended = keyboard.read(5.0)
+    assert (ended.valid, ended.liner_cmd.any()) == (False, False)
+    os.close(into)
+
+
+def js_event(value: int, kind: int, number: int) -> bytes:
+    """As the kernel's joystick interface writes it: time [ms], value, kind (1 button, 2 axis, 0x80 at the start)."""
+    return struct.pack("<IhBB", 12345, value, kind, number)
+
+
+def test_a_gamepad_s_events_are_read_as_the_kernel_writes_them(tmp_path: Path):
+    device = tmp_path / "js0"
+    os.mkfifo(device)
+    pad = Gamepad(device)
+    out = os.open(device, os.O_WRONLY)
+    # At the start the kernel tells the state of everything: nothing is pressed, triggers stand at one end.
+    os.write(out, b"".join(js_event(0, 0x81, n) for n in range(11)))
+    os.write(out, b"".join(js_event(-32767 if n in (2, 5) else 0, 0x82, n) for n in range(8)))
+    wish = pad.read(1.0)
+    assert (wish.valid, wish.buttons, wish.stamp_s) == (True, frozenset(), 1.0)
+    assert not wish.liner_cmd.any()
+    os.write(out, js_event(1, 1, 4) + js_event(1, 1, 0))  # LB and A
+    os.write(out, js_event(-32767, 2, 1) + js_event(32767, 2, 0) + js_event(-16384, 2, 3))  # forwards, right, left
+    wish = pad.read(2.0)
+    assert BUTTONS[wish.buttons] == WholeBody.JointStand
+    np.testing.assert_allclose(wish.liner_cmd, [0.75, -0.5, 0.5], atol=1e-3)
+    assert pad.read(3.0).stamp_s == 2.0  # nothing new
+    os.write(out, js_event(0, 1, 4) + js_event(0, 1, 0) + js_event(32767, 2, 2) + js_event(32767, 2, 5))
+    assert BUTTONS[pad.read(4.0).buttons] == WholeBody.SecurityProtection
+    os.close(out)  # pulled out: no button is held, no velocity asked for
+    gone = pad.read(5.0)
+    assert (gone.valid, gone.buttons, gone.liner_cmd.any()) == (False, frozenset(), False)
+    with pytest.raises(BadFile, match="no gamepad: No such file or directory; plug one in"):
+        Gamepad(tmp_path / "js1")
+
+
+def test_velocities_of_another_source_end_with_it():
+    body = BodyWorld()
+    pulled = ScriptedJoystick([Press(at_s=0.0, velocity=(0.3, 0.0, 0.0))])
+    twin = BodyTwin(body, BodyController(body.robot, joystick=pulled))
+    twin.advance(0.01)
+    assert body.robot.vel_cmd.tolist() == [0.3, 0.0, 0.0]
+    twin.controller.ask(request(velocity=(0.1, 0.0, 0.0, 1.0)))
+    twin.advance(0.01)
+    assert any("velocities come from the joystick" in reason for reason in body.robot.board.refused)
+    twin.controller.ask(request(velocity_source=2))
+    twin.advance(0.01)
+    assert not body.robot.vel_cmd.any()
+    twin.controller.ask(request(velocity=(0.1, 0.0, 0.2, 0.05)))
+    twin.advance(0.01)
+    assert body.robot.vel_cmd.tolist() == [0.1, 0.0, 0.2]
+    twin.advance(0.1)
+    assert not body.robot.vel_cmd.any()
 
 
 CONFIG = """
@@ -460,6 +559,8 @@ UseJoyStick: true
 DomainID: 42
 SerialNumber: SN01
 Hands: [fourier_left]
+FixedTasks:
+  "thenar.humanoid.task:Task": {period: 0.02}
 Fsm:
   UserController_B:
     allow_upper_body_override: true
@@ -472,6 +573,7 @@ def test_a_configuration_in_the_vendor_s_shape():
     config = parse_config(CONFIG, Path("x.yaml"))
     assert (config.domain, config.namespace, config.use_joystick) == (42, "gr2t2v2/SN01", True)
     assert config.hands == ("fourier_left",)
+    assert [(task.name, task.period_s) for task in config.fixed] == [("Task", 0.02)]
     state = config.states[WholeBody.UserController_B]
     assert state.allow_upper_body_override
     assert [(task.name, task.period_s) for task in state.tasks] == [("SquatTask", 0.01), ("ActTask", 0.1)]
@@ -494,6 +596,11 @@ def test_a_configuration_in_the_vendor_s_shape():
         ("Fsm: {UserController_A: {WaveTask: {period: -1}}}", "period is -1"),
         ("Fsm: {UserController_A: {WaveTask: {prio: 1}}}", "unknown key 'prio'"),
         ("Fsm: {UserController_A: {'os:path': {}}}", "not a Task|not callable|cannot be loaded"),
+        ("Fsm: {UserController_A: {WaveTask: 5}}", "WaveTask is 5; wanted its period"),
+        ("Fsm: {UserController_A: {allow_upper_body_override: perhaps}}", "wanted true or false"),
+        ("Fsm: {SecurityProtection: {WaveTask: {}}}", "what the robot falls back on"),
+        ("FixedTasks: [WaveTask]", "FixedTasks: wanted tasks with their periods"),
+        ("UseJoyStick: sometimes", "UseJoyStick is 'sometimes'"),
         ("- a list", "wanted keys and values"),
         ("a: [", "not YAML"),
     ],
@@ -507,11 +614,14 @@ def test_configurations_that_are_off_say_what_is_wrong(text: str, why: str):
 def test_an_update_costs_little_more_than_pinocchio_s_bare_calls():
     from thenar.humanoid.bench import measure_updates
 
-    full, subset = measure_updates()
-    assert full.over_bare <= 2.5
-    assert full.over_plain is not None
-    assert full.over_plain <= 0.25
-    assert subset.over_bare <= 1.8  # 1.5 on a quiet machine: the bench has the figure
+    seen = []
+    for _ in range(3):  # somebody else's work in between slows one side of a ratio
+        full, subset = measure_updates()
+        assert full.over_plain is not None
+        if full.over_bare <= 2.5 and full.over_plain <= 0.25 and subset.over_bare <= 1.5:
+            return
+        seen.append((full, subset))
+    raise AssertionError(seen)
 
 
 @pytest.mark.timing

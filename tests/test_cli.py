@@ -50,11 +50,25 @@ def test_scenes_and_info_have_json(capsys):
     assert json.loads(capsys.readouterr().out)["thenar"] == "0.1.0"
 
 
-def test_render_writes_a_picture(tmp_path, capsys):
+def test_snapshot_writes_a_picture(tmp_path, capsys):
     out = tmp_path / "pinch.png"
-    main(["render", "inspire_dfx_left", "--pose", "pinch", "--size", "200", "160", "-o", str(out)])
+    main(["snapshot", "inspire_dfx_left", "--pose", "pinch", "--size", "200", "160", "-o", str(out)])
     assert out.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert "wrote" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["gif", "mp4"])
+def test_snapshot_films_a_scene(ending: str, tmp_path):
+    import av
+
+    out = tmp_path / f"grip.{ending}"
+    options = ["--seconds", "1", "--fps", "5", "--size", "160", "120"]
+    main(["snapshot", "--scene", "in_hand", *options, "-o", str(out)])
+    with av.open(str(out)) as film:
+        frames = [frame.to_ndarray(format="rgb24") for frame in film.decode(video=0)]
+    assert len(frames) == 6
+    assert frames[0].shape == (120, 160, 3)
+    assert (frames[0] != frames[-1]).any(), "nothing moved"
 
 
 def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
@@ -74,8 +88,8 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
     ("args", "said"),
     [
         (["hands", "inspire"], "no hand named 'inspire'; available: "),
-        (["render", "reflex", "--pose", "victory"], "no pose named 'victory'"),
-        (["render", "missing.toml"], "missing.toml: cannot be read"),
+        (["snapshot", "reflex", "--pose", "victory"], "no pose named 'victory'"),
+        (["snapshot", "missing.toml"], "missing.toml: cannot be read"),
         (["demo", "--duration", "-1"], "--duration is -1.0; wanted"),
         (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
         (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
@@ -84,7 +98,9 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["touch", "press", "--force", "-1N"], "force is -1.0; wanted newtons above 0"),
         (["touch", "press", "--at", "3"], "two lengths such as"),
         (["hands", "--variant", "xr_teleoperate"], "the name of a hand before it"),
-        (["render", "reflex", "-o", "x.jpg"], "must end in .png"),
+        (["snapshot", "reflex,shadow_left"], "one hand, or a --scene for several"),
+        (["snapshot", "--scene", "moon"], "no scene named 'moon'"),
+        (["snapshot", "reflex", "-o", "x.jpg"], "must end in .png"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):
@@ -95,7 +111,7 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
 
 
 @pytest.mark.parametrize(
-    "verb", ["hands", "scenes", "render", "touch", "serve", "inspect", "command", "watch", "demo", "bench", "info"]
+    "verb", ["hands", "scenes", "snapshot", "touch", "serve", "inspect", "command", "watch", "demo", "bench", "info"]
 )
 def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
     shown = subprocess.run(

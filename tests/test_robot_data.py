@@ -18,12 +18,12 @@ pytest.importorskip("pinocchio")
 
 from thenar.errors import BadCommand, BadFile, BadValue, UnknownName
 from thenar.humanoid import archive
-from thenar.humanoid.hardware import HandPort
+from thenar.humanoid.board import HandPort
 from thenar.humanoid.kindyn import KindynData, LinkData, Pair
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, build_spec
 from thenar.humanoid.plain import PlainBody
-from thenar.humanoid.robot_data import RobotData, RobotSnapshot
+from thenar.humanoid.robot_data import PARTS, RobotData, RobotSnapshot
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "robotdata.md").read_text(encoding="utf-8")
 STATES = 500
@@ -500,6 +500,30 @@ def test_parts_tell_their_age(robot: RobotData):
     assert robot.vel_cmd.tolist() == [0.1, 0.0, 0.0]
     with pytest.raises(UnknownName, match="available: base_data"):
         robot.age_s("no_such_part")
+    for part in PARTS:
+        value = getattr(robot, part)
+        assert value.stamp_s <= 2.0
+        assert value.valid == (part in ("hardware_data", "gener_state", "kindyn_data", "base_data"))
+
+
+def test_hands_tell_when_they_were_read():
+    robot = RobotData(hands={"left_hand": HandPort(name="left_hand", lower=(0.0,) * 6, upper=(1.0,) * 6)})
+    q, qd = robot.gener_state.q, np.zeros(35)
+    robot.update(1.0, q=q, qd=qd, hand_pvc={"left_hand": np.ones((3, 6))})
+    robot.update(1.5, q=q, qd=qd)
+    assert (robot.hardware_data.stamp_s, robot.hardware_data.hands_stamp_s) == (1.5, 1.0)
+
+
+def test_nobody_can_change_what_others_read(robot: RobotData):
+    now = robot.update(1.0, q=robot.gener_state.q, qd=np.zeros(35))
+    shared = (
+        now.gener_state.q, now.robot_state.q, now.kindyn_data.q, now.kindyn_data.M, now.kindyn_data.Pc,
+        now.kindyn_data.feet_W.left.J, now.kindyn_data.hands_B.right.p, now.base_data.R, now.base_data.rpy, now.vel_cmd,
+        now.joystick.liner_cmd, now.contact_data.contact_force, now.contact_data.contact_prob,
+    )  # fmt: skip
+    for array in shared:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7.0
 
 
 def test_states_that_are_none_are_refused(robot: RobotData):

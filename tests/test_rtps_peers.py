@@ -22,7 +22,9 @@ from lossy_network import LossyNetwork
 from patience import wait_for
 from peer_env import fast2_program, peer_python
 
-from thenar.wire.rtps import LATCHED, Participant, Qos, ros
+from thenar.wire.rtps import LATCHED, Participant, Qos, messages, ros
+from thenar.wire.rtps.discovery import Address
+from thenar.wire.rtps.network import Network
 
 PROGRAMS = Path(__file__).parent / "peers"
 NEEDS = {
@@ -224,17 +226,50 @@ def test_ten_thousand_calls_of_three_vendors_at_once_are_each_answered_once(doma
         assert took_us[int(0.99 * len(took_us))] < 10_000
 
 
-def test_calls_on_a_bad_line_are_each_answered_once(domain: int, start):
-    """A tenth of the datagrams lost, a tenth doubled, a tenth overtaken, both ways."""
-    line = LossyNetwork(domain, seed=5)
+@pytest.mark.parametrize(
+    ("calls", "spare_discovery"),
+    [({"cyclone": 100, "fast": 6}, False), ({"cyclone": 50, "dora": 50}, True)],
+    ids=["cyclone and fast", "cyclone and dora"],
+)
+def test_calls_on_a_bad_line_are_each_answered_once(calls: dict[str, int], spare_discovery: bool, domain: int, start):
+    """A tenth of the datagrams lost, a tenth doubled, a tenth overtaken, both ways.
+
+    Fast DDS repeats a lost request with its heartbeat, every three seconds: several losses in a row are a long wait.
+    RustDDS may acknowledge an announcement that came late and never send to the reader it tells of.
+    """
+    line = LossyNetwork(domain, seed=5, spare_discovery=spare_discovery)
     with Participant(domain, network=line) as participant:
         server = Server(participant)
-        callers = {name: start(name, "call", calls) for name, calls in (("cyclone", 100), ("fast", 12), ("dora", 48))}
-        for caller in callers.values():
-            lines = caller.wait(60)
+        callers = [start(name, "call", count, limit_s=60.0) for name, count in calls.items()]
+        for caller in callers:
+            lines = caller.wait(150)
             assert [printed for printed in lines if not printed.startswith("reply")] == []
-        assert len(server.handled) == len(set(server.handled)) == 160
+        assert len(server.handled) == len(set(server.handled)) == sum(calls.values())
     assert line.lost > 20
+
+
+class FirstReplyLost(Network):
+    """Loses what a writer says until it has sent its first sample, and that too."""
+
+    writer = b"no writer yet"
+
+    def send(self, datagram: bytes, address: Address) -> str | None:
+        said = [
+            part for part in messages.read_message(datagram).submessages if getattr(part, "writer", None) == self.writer
+        ]
+        if any(isinstance(part, messages.Data) for part in said):
+            self.writer = b"none: from now on everything arrives"
+        return None if said else super().send(datagram, address)
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_first_reply_is_not_taken_for_history_when_the_greetings_before_it_were_lost(name: str, domain: int, start):
+    line = FirstReplyLost(domain)
+    with Participant(domain, network=line) as participant:
+        server = Server(participant)
+        line.writer = server.service.guids[1][12:]
+        assert [printed.split()[0] for printed in start(name, "call", 2).wait(30)] == ["reply"] * 2
+        assert len(server.handled) == 2
 
 
 @pytest.mark.parametrize("name", CALLERS)

@@ -15,9 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thenar import display
 from thenar.errors import BadCommand, BadValue, UnknownName
 
 FloatArray = NDArray[np.float64]
+MOST_MAPS = 3  # heat maps in a printed frame; the other pads are a line each
 
 
 class MotorStatus(enum.IntEnum):
@@ -198,6 +200,21 @@ class HandState:
     """Angle of every joint [rad]."""
     joint_velocity_rad_s: FloatArray
     """Velocity of every joint [rad/s]."""
+
+    def __repr__(self) -> str:
+        return f"HandState at {self.stamp_s:.3f} s\n{display.table_text(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>HandState at {self.stamp_s:.3f} s</p>{display.table_html(*self._table())}"
+
+    def _table(self) -> tuple[list[str], list[list[object]]]:
+        names = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c")
+        numbers = np.column_stack([getattr(self, name) for name in names])
+        rows = [
+            [motor, *row, MotorStatus(status).name, MotorError(int(error)).name or "NONE"]
+            for motor, row, status, error in zip(self.actuator_names, numbers, self.status, self.error, strict=True)
+        ]
+        return ["motor", *names, "status", "error"], rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -390,6 +407,33 @@ class TouchFrame:
         """What the sensor says, by pad. Shape (rows, cols)."""
         return {pad.name: pad.of(self.taxel_counts) for pad in self.layout}
 
+    def __repr__(self) -> str:
+        pressed = self._pressed()
+        top = max((float(self[pad].max()) for pad in pressed), default=0.0)
+        blocks = [self._headline()]
+        for pad in pressed[:MOST_MAPS]:
+            blocks.append("\n".join([self._caption(pad), *display.map_text(self[pad], top)]))
+        blocks += [self._caption(pad) for pad in pressed[MOST_MAPS:]]
+        return "\n".join(blocks)
+
+    def _repr_html_(self) -> str:
+        top = max((float(self[pad].max()) for pad in self._pressed()), default=0.0)
+        maps = [display.map_html(self._caption(pad.name), self[pad.name], top) for pad in self.layout]
+        return f"<p>{self._headline()}</p>{''.join(maps)}"
+
+    def _pressed(self) -> list[str]:
+        """Pads with force on them, the strongest first."""
+        return sorted((pad for pad, force in self.force_n.items() if force > 0.0), key=lambda pad: -self.force_n[pad])
+
+    def _headline(self) -> str:
+        return (
+            f"TouchFrame at {self.stamp_s:.3f} s: {self.pad_force_n.sum():.2f} N on {len(self._pressed())} of "
+            f"{len(self.layout)} pads, {self.bare_skin_n:.2f} N on bare skin"
+        )
+
+    def _caption(self, pad: str) -> str:
+        return f"{pad} {self.force_n[pad]:.2f} N, up to {self[pad].max() / 1e3:.1f} kPa"
+
 
 def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:
     """One number for every actuator, or one number each."""
@@ -418,6 +462,8 @@ class GroupGains:
     group: str
     kp_nm_rad: FloatArray
     kd_nms_rad: FloatArray
+    position_mode: tuple[FloatArray, FloatArray, FloatArray] | None = None
+    """Proportional, integral and derivative gains of the position mode; None: as they are."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -464,6 +510,8 @@ class GroupReport:
     moving: bool
     kp_nm_rad: FloatArray
     kd_nms_rad: FloatArray
+    position_mode: FloatArray
+    """Proportional, integral and derivative gains of the position mode. Shape (3, n)."""
     powered: bool
 
 

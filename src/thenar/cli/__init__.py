@@ -14,13 +14,14 @@ from thenar.cli.body import Body
 from thenar.cli.calibrate import Calibrate
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
+from thenar.cli.export import Export
 from thenar.cli.glove import Glove
 from thenar.cli.hands import Hands, Scenes
 from thenar.cli.info import Info
 from thenar.cli.inspect import Inspect
-from thenar.cli.render import Render
 from thenar.cli.retarget import Retarget
 from thenar.cli.serve import Serve
+from thenar.cli.snapshot import Snapshot
 from thenar.cli.teleop import Teleop
 from thenar.cli.touch import Touch
 from thenar.cli.watch import Watch
@@ -32,7 +33,8 @@ def main(args: Sequence[str] | None = None) -> None:
     verb = tyro.cli(
         Hands
         | Scenes
-        | Render
+        | Snapshot
+        | Export
         | Touch
         | Calibrate
         | Glove

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thenar.twin.serve_body import LiveBody
 
 ROWS_OF_A_MATRIX = 6  # more are told by their size
+STALE_S = 0.5  # a robot speaks a hundred times a second
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,10 @@ class Body:
             print_json({name: health[name] for name in ("time_s", "real_time_factor", "ticks", "late_ticks")})
 
     def _print(self, stop: threading.Event, until_s: float) -> None:
+        from thenar import hands
         from thenar.humanoid.config import load_config
+        from thenar.humanoid.model.gr2 import GR2
+        from thenar.humanoid.model.mujoco_model import hand_load
         from thenar.humanoid.robot_data import PARTS, RobotData
         from thenar.twin.body_watch import follow
         from thenar.wire.client_aurora import AuroraListener
@@ -120,22 +124,24 @@ class Body:
         if self.part and self.part not in parts:
             raise BadValue("--part", self.part, f"one of {', '.join(sorted(parts))}")
         config = load_config(self.config)
-        robot = RobotData()
+        robot = RobotData(loads=[hand_load(GR2, hands.load(name)) for name in config.hands])
         listener = AuroraListener(
             domain=config.domain if self.domain is None else self.domain,
             namespace=config.namespace,
+            ros=self.ros,
             interface=self.interface,
             peers=listed(self.peers),
         )
         with listener:
             snapshot = follow(robot, listener.messages())
             if self.json:
-                print_json({name: value.tolist() for name, value in _values(snapshot, self.part).items()})
+                print_json({name: _plain(value) for name, value in _values(snapshot, self.part).items()})
                 return
-            with Live(_fields(snapshot, self.part), console=console, auto_refresh=False) as live:
+            with Live(_fields(snapshot, self.part, listener.silent_s), console=console, auto_refresh=False) as live:
                 while not stop.is_set() and time.perf_counter() < until_s and console.is_terminal:
                     stop.wait(0.25)
-                    live.update(_fields(follow(robot, listener.messages()), self.part), refresh=True)
+                    now = follow(robot, listener.messages())
+                    live.update(_fields(now, self.part, listener.silent_s), refresh=True)
 
 
 def _values(snapshot, part: str) -> dict[str, np.ndarray]:
@@ -144,11 +150,20 @@ def _values(snapshot, part: str) -> dict[str, np.ndarray]:
     return {name: value for name, value in to_dict(snapshot).items() if not part or name.partition(".")[0] == part}
 
 
-def _fields(snapshot, part: str) -> Group:
+def _plain(value: np.ndarray) -> object:
+    """For JSON, which has no word for what is not known."""
+    if value.dtype == np.float64 and np.isnan(value).any():
+        return np.where(np.isnan(value), np.array(None), value.astype(object)).tolist()
+    return value.tolist()
+
+
+def _fields(snapshot, part: str, silent_s: float) -> Group:
     rows: list[dict[str, object]] = [
         {"field": name, "value": _short(value)} for name, value in _values(snapshot, part).items()
     ]
-    return Group(make_table("", rows))
+    age = Text(f"heard {silent_s:.1f} s ago" if silent_s < STALE_S else f"stale: silent for {silent_s:.1f} s")
+    age.stylize("dim" if silent_s < STALE_S else "bold yellow")
+    return Group(make_table("", rows), age)
 
 
 def _short(value: np.ndarray) -> str:

@@ -36,6 +36,8 @@ class Serve:
 
     thenar serve --wire tienkung --domain 0
 
+    thenar serve --hands reflex --wire reflex,reflex_udp --domain 0
+
     thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
 
     In a second terminal: thenar inspect, thenar watch touch, thenar command inspire_right --close 0.8
@@ -46,7 +48,8 @@ class Serve:
     scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
     wire: str = "inspire,dfx,modbus"
-    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2)."""
+    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the
+    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets)."""
     domain: int = 1
     """DDS domain, ROS_DOMAIN_ID: Unitree's simulators use 1, robots 0."""
     interface: str = "lo"
@@ -59,6 +62,10 @@ class Serve:
     """Folder in which hands keep what Modbus clients tell them to save."""
     tienkung_hz: float = 25.0
     """How often Tienkung's state topics are published."""
+    reflex_hz: float = 40.0
+    """How often a ReFlex hand tells its state."""
+    reflex_port: int = 11333
+    """UDP port of its packets; programs for the real hand know only 11333."""
     ros: Literal["humble", "jazzy"] = "humble"
     """Which ROS 2 shows the twin in its list of nodes."""
     state_hz: float = 100.0
@@ -97,6 +104,8 @@ class Serve:
             modbus_port=self.modbus_port,
             flash_dir=self.flash,
             tienkung_hz=self.tienkung_hz,
+            reflex_hz=self.reflex_hz,
+            reflex_port=self.reflex_port,
             ros=self.ros,
             state_hz=self.state_hz,
             touch_hz=self.touch_hz,

@@ -15,6 +15,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from thenar.display import shade
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -83,10 +84,9 @@ def heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:
         cells = []
         for value in row:
             level = float(value) / top
-            red, green, blue = (round(255 * shade) for shade in shade(level))
             ink = "black" if level > 0.5 else "white"
             text = f"{value / 1e3:5.1f} " if value > 0.0 else "    . "
-            cells.append(Text(text, style=f"{ink} on rgb({red},{green},{blue})"))
+            cells.append(Text(text, style=f"{ink} on {_colour(level)}"))
         table.add_row(*cells)
     return table
 
@@ -96,21 +96,10 @@ def heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
     top = max(float(values.max()) for values in maps) or 1.0
     tiles = []
     for values in maps:
-        colours = np.array([[shade(float(value) / top) for value in row] for row in values])
-        squares = np.kron(colours, np.ones((28, 28, 1)))
+        squares = np.kron(shade(values / top), np.ones((28, 28, 1)))
         squares[::28] = squares[:, ::28] = 0.25  # lines between taxels
         tiles.append(np.pad(squares, ((14, 14), (14, 14), (0, 0)), constant_values=1.0))
     return np.round(255 * np.concatenate(tiles, axis=1)).astype(np.uint8)
-
-
-def shade(level: float) -> tuple[float, float, float]:
-    """Dark blue through red to yellow, ever brighter: a scale the eye reads in order."""
-    stops = ((0.05, 0.03, 0.20), (0.45, 0.10, 0.43), (0.85, 0.30, 0.25), (0.99, 0.70, 0.25), (0.99, 0.99, 0.75))
-    place = min(max(level, 0.0), 1.0) * (len(stops) - 1)
-    low = min(int(place), len(stops) - 2)
-    share = place - low
-    red, green, blue = (a + share * (b - a) for a, b in zip(stops[low], stops[low + 1], strict=True))
-    return red, green, blue
 
 
 def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Table:

@@ -392,8 +392,8 @@ def _base() -> Link:
                 stations=(
                     Station(centre_m=(0.0, -0.003, 0.030), half_width_m=0.030, half_depth_m=0.0165),
                     Station(centre_m=(-0.001, -0.003, 0.052), half_width_m=0.0400, half_depth_m=0.0170),
-                    Station(centre_m=(-0.001, -0.003, 0.090), half_width_m=0.0445, half_depth_m=0.0165),
-                    Station(centre_m=(0.0005, -0.003, 0.128), half_width_m=0.0448, half_depth_m=0.0158),
+                    Station(centre_m=(-0.001, -0.003, 0.090), half_width_m=0.0445, half_depth_m=0.0151),
+                    Station(centre_m=(0.0005, -0.003, 0.128), half_width_m=0.0448, half_depth_m=0.0151),
                     Station(centre_m=(0.0005, -0.002, 0.149), half_width_m=0.0438, half_depth_m=0.0128),
                 ),
                 across=(1.0, 0.0, 0.0),
@@ -412,7 +412,7 @@ def _base() -> Link:
             ),
             # The palm's tactile pad, 50 x 30 mm.
             Painted(
-                shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0004, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
+                shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0019, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
                 tone="skin",
             ),
         ),

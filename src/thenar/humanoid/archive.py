@@ -35,9 +35,9 @@ _PLAIN = {
     "gener_state": (GeneralizedState, ("stamp_s", "valid", "q", "qd", "tau")),
     "contact_data": (ContactData, ("stamp_s", "valid", "contact_force", "contact_prob")),
 }
-_WHOLE = ("stamp_s", "valid", "vel_cmd", "stand_pose_cmd")
+_WHOLE = ("stamp_s", "valid", "vel_cmd", "stand_pose_cmd", "hands_stamp_s")
 _BASE = ("stamp_s", "valid", *BaseData.FIELDS)
-_LINK = ("placement", "J", "Jd", "qd")
+_LINK = ("p", "R", "v", "w", "J", "Jd")
 _LIMITS = ("lower", "upper", "effort", "velocity")
 _KINDYN = ("stamp_s", "valid", "nv", "m", "q", "qd", "nle", *KindynData.TERMS)
 
@@ -68,7 +68,7 @@ def from_dict(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
     try:
         return _snapshot(values)
     except KeyError as error:
-        raise BadValue("values", sorted(values), f"every value of a snapshot; {error} is missing") from error
+        raise BadValue("values", f"{len(values)} values", f"every value of a snapshot; {error} is missing") from error
 
 
 def save_npz(snapshot: RobotSnapshot, path: Path) -> None:
@@ -116,12 +116,15 @@ def _kindyn(values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     for entry in (*KindynData.WORLD_LINKS, *KindynData.BASE_LINKS):
         prefix = f"kindyn_data.{entry}."
         pair = f"{prefix}left.J" in values
-        links = [
-            LinkData(*(values[prefix + side + part] for part in _LINK))
-            for side in (("left.", "right.") if pair else ("",))
-        ]
+        links = [_link(values, prefix + side) for side in (("left.", "right.") if pair else ("",))]
         fields[entry] = Pair(*links) if pair else links[0]
     return fields
+
+
+def _link(values: Mapping[str, NDArray[Any]], prefix: str) -> LinkData:
+    placement = np.eye(4)
+    placement[:3, :3], placement[:3, 3] = values[f"{prefix}R"], values[f"{prefix}p"]
+    return LinkData(placement, values[f"{prefix}J"], values[f"{prefix}Jd"], values["kindyn_data.qd"])
 
 
 def _filled(kind: type, fields: dict[str, Any]) -> Any:

@@ -29,6 +29,7 @@ TASKS = {
 """Tasks that come with thenar; any other is named as ``module:Class``."""
 ROBOTS = ("gr2", "gr2t2v2")
 SIMULATED = 0
+OVERRIDE = "allow_upper_body_override"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class BodyConfig:
     use_joystick: bool = False
     hands: tuple[str, ...] = ("fourier_left", "fourier_right")
     states: Mapping[WholeBody, StateTasks] = field(default_factory=dict)
+    fixed: tuple[Task, ...] = ()
+    """Tasks that run in every state."""
 
 
 DEFAULT_STATES = """
@@ -69,7 +72,17 @@ def parse_config(text: str, path: Path) -> BodyConfig:
         raise BadFile(path, f"not YAML: {error}") from error
     if not isinstance(given, dict):
         raise BadFile(path, "wanted keys and values, such as 'RobotName: gr2'")
-    known = {"RobotName", "RunType", "UseJoyStick", "DomainID", "SerialNumber", "HardwareType", "Hands", "Fsm"}
+    known = {
+        "RobotName",
+        "RunType",
+        "UseJoyStick",
+        "DomainID",
+        "SerialNumber",
+        "HardwareType",
+        "Hands",
+        "FixedTasks",
+        "Fsm",
+    }
     unknown = sorted(set(map(str, given)) - known)
     if unknown:
         raise BadFile(path, f"unknown key {unknown[0]!r}; there are: {', '.join(sorted(known))}")
@@ -89,9 +102,10 @@ def parse_config(text: str, path: Path) -> BodyConfig:
         robot_name="gr2",
         domain=domain,
         namespace="" if serial in (None, "null", "") else f"{name}/{serial}",
-        use_joystick=bool(given.get("UseJoyStick", False)),
+        use_joystick=_switch(given, "UseJoyStick", path),
         hands=tuple(hands),
         states=_states(given.get("Fsm") or {}, path),
+        fixed=_tasks(given.get("FixedTasks") or {}, "FixedTasks", path),
     )
 
 
@@ -102,12 +116,25 @@ def _states(given: Any, path: Path) -> dict[WholeBody, StateTasks]:
     for name, entries in given.items():
         if name not in WholeBody.__members__:
             raise BadFile(path, f"no state named {name!r}; there are: {', '.join(WholeBody.__members__)}")
-        if not isinstance(entries, dict):
-            raise BadFile(path, f"{name}: wanted tasks with their periods")
-        tasks = [_task(key, value, path) for key, value in entries.items() if key != "allow_upper_body_override"]
-        allowed = entries.get("allow_upper_body_override", False)
-        states[WholeBody[name]] = StateTasks(tasks=tasks, allow_upper_body_override=bool(allowed))
+        if WholeBody[name] in (WholeBody.Default, WholeBody.SecurityProtection):
+            raise BadFile(path, f"{name} has no tasks of yours: it is what the robot falls back on")
+        tasks = _tasks(entries, name, path)
+        allowed = _switch(entries, OVERRIDE, path)
+        states[WholeBody[name]] = StateTasks(tasks=tasks, allow_upper_body_override=allowed)
     return states
+
+
+def _tasks(given: Any, where: str, path: Path) -> tuple[Task, ...]:
+    if not isinstance(given, dict):
+        raise BadFile(path, f"{where}: wanted tasks with their periods")
+    return tuple(_task(name, settings, path) for name, settings in given.items() if name != OVERRIDE)
+
+
+def _switch(given: Mapping[str, Any], key: str, path: Path) -> bool:
+    value = given.get(key, False)
+    if not isinstance(value, (bool, int)) or value not in (0, 1):
+        raise BadFile(path, f"{key} is {value!r}; wanted true or false")
+    return bool(value)
 
 
 def _task(name: str, settings: Any, path: Path) -> Task:
@@ -122,6 +149,8 @@ def _task(name: str, settings: Any, path: Path) -> Task:
         raise BadFile(path, f"{name!r} is not a Task")
     task = kind()
     settings = settings or {}
+    if not isinstance(settings, dict):
+        raise BadFile(path, f"{name} is {settings!r}; wanted its period, such as {{period: 0.02}}")
     # cup_priority is the vendor's spelling of the thread's priority; here tasks take turns on one thread.
     unknown = sorted(set(settings) - {"period", "cup_priority", "cpu_priority"})
     if unknown:

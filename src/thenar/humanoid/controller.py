@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from thenar.errors import BadCommand, BadValue, ThenarError
-from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.errors import BadCommand, ThenarError
+from thenar.humanoid.board import JointCommand
 from thenar.humanoid.contact import ContactEstimator
 from thenar.humanoid.fsm import (
     BUTTONS,
@@ -25,27 +25,24 @@ from thenar.humanoid.fsm import (
     VelocitySource,
     WholeBody,
     check_change,
-    check_source,
     check_upper,
     owners,
 )
-from thenar.humanoid.hardware import JointCommand
-from thenar.humanoid.joystick import LOWER, UPPER, Joystick
+from thenar.humanoid.joystick import Joystick
+from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.parts import FsmStateData
+from thenar.humanoid.requests import acts_of
 from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.task import Running, Task
 from thenar.humanoid.tasks.examples import ActTask
 from thenar.humanoid.tasks.move import MoveTask
 from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release
-from thenar.signals import BodyReport, BodyRequest, GroupCommand, GroupGains, GroupReport, MoveRequest
+from thenar.signals import BodyRequest
 
 logger = logging.getLogger(__name__)
 
 REQUESTS = 256  # that may wait; a flood beyond it loses the oldest
-OVERRUNS_IN_A_ROW = 40  # of a state's task; then it is not in command of anything any more
 STEADY_M_S = 0.03  # of the centre of mass; slower is standing still
-LONGEST_VELOCITY_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +61,6 @@ class Watchdog:
     """Silence after which its velocities and torques are taken back: joints hold their last position [s]."""
     security_s: float = np.inf
     """Silence after which the robot goes into its security state [s]."""
-
-
-@dataclass(kw_only=True)
-class _State:
-    """A state that is entered: its tasks on the schedule."""
-
-    running: list[Running] = field(default_factory=list)
 
 
 class BodyController:
@@ -98,21 +88,23 @@ class BodyController:
         self.move = MoveTask()
         stand = StateTasks(tasks=(PdStandTask(),), allow_upper_body_override=True)
         self.states: dict[WholeBody, StateTasks] = {
-            WholeBody.Default: StateTasks(tasks=()),
             WholeBody.JointStand: StateTasks(tasks=(JointStandTask(),), allow_upper_body_override=True),
             WholeBody.PdStand: stand,
-            WholeBody.SecurityProtection: StateTasks(tasks=(SecurityTask(),)),
             WholeBody.UserCmd: StateTasks(tasks=()),
             WholeBody.UpperBodyUserCmd: StateTasks(tasks=(PdStandTask(),)),
             **(states or {}),
+            # These two are always there to fall back on, whatever was configured.
+            WholeBody.Default: StateTasks(tasks=()),
+            WholeBody.SecurityProtection: StateTasks(tasks=(SecurityTask(),)),
         }
         self.watchdogs = {CLIENT: Watchdog(), **(watchdogs or {})}
         self.whole, self.upper, self.velocity_source = WholeBody.Default, UpperBody.Default, VelocitySource.Joystick
         self.stable_level = 0
         self.ticks = 0
         self._upper_tasks: dict[UpperBody, Task] = {UpperBody.Act: ActTask(), UpperBody.MoveCmd: self.move}
-        self._fixed = [Running(task=task, data=robot.seen_by(task.name), period_s=task.period_s) for task in fixed]
-        self._state, self._beside = _State(), _State()
+        self._fixed: list[Running] = []
+        self._state: list[Running] = []
+        self._beside: list[Running] = []
         self._estimator = ContactEstimator(robot.body)
         self._joystick = joystick
         self._pressed: frozenset[str] = frozenset()
@@ -120,8 +112,11 @@ class BodyController:
         self._velocity_until_s = 0.0
         self._ready: set[Task] = set()
         self._quiet: set[str] = set()
-        for running in self._fixed:
-            self._prepare(running.task, running.data)
+        for task in fixed:
+            entered = self._enter([task], task.name)
+            if entered is None:
+                raise BadCommand(f"the fixed task {task.name} refused to begin")
+            self._fixed += entered
         self._own()
         self._tell()
 
@@ -143,20 +138,34 @@ class BodyController:
         self._estimate()
         self._listen(now_s)
         for request in [self._requests.popleft() for _ in range(len(self._requests))]:
-            self._grant(request)
+            for act in acts_of(self, request):  # what is refused does not keep the rest from being done
+                self._try(act)
         self._watch()
-        for running in self._fixed:
+        for running in list(self._fixed):
             running.run(now_s)
-        for running in self._state.running:
-            if not running.run(now_s) or running.overruns_in_a_row >= OVERRUNS_IN_A_ROW:
-                self._secure(f"task {running.task.name} of {self.whole.name} failed or is too slow")
+            if running.hopeless:
+                self._set_aside(running)
+        for running in self._state:
+            if not running.run(now_s) or running.hopeless:
+                self._secure(f"task {running.task.name} of {self.whole.name}: {running.trouble}")
                 break
-        for running in self._beside.running:
-            if not running.run(now_s):
+        for running in self._beside:
+            if not running.run(now_s) or running.hopeless:
+                robot.board.refuse(f"task {running.task.name} of {self.upper.name}: {running.trouble}")
                 self.change_upper(UpperBody.Default)
                 break
         self._tell()
         return robot.board.read()
+
+    def stop(self) -> JointCommand:
+        """The end: every task ends and the drives lose their power."""
+        for tasks in (self._beside, self._state, self._fixed):
+            self._leave(tasks)
+        self.whole, self.upper = WholeBody.Default, UpperBody.Default
+        self._own()
+        release(self.robot.seen_by(self.whole.name), np.zeros(len(self.robot.body.hinges)))
+        self._tell()
+        return self.robot.board.read()
 
     def change(self, wanted: int) -> None:
         """Go to a whole-body state; `BadCommand` if it cannot follow or its tasks refuse, and nothing changes."""
@@ -170,8 +179,11 @@ class BodyController:
         if entered is None:
             self.whole = before
             self._own()
-            self._state = self._enter(self.states[before].tasks, before.name) or _State()
-            raise BadCommand(f"a task of {state.name} refused to begin; the state stays {before.name}")
+            again = self._enter(self.states[before].tasks, before.name)
+            if again is None:
+                self._secure(f"{state.name} refused to begin and {before.name} to go on")
+            self._state = self._state if again is None else again
+            raise BadCommand(f"a task of {state.name} refused to begin; the state is {self.whole.name}")
         self._state = entered
         if state == WholeBody.Default:
             release(self.robot.seen_by(state.name), np.zeros(len(self.robot.body.hinges)))
@@ -194,66 +206,30 @@ class BodyController:
         self.upper = state
         self._own()
         task = self._upper_tasks.get(state)
-        self._beside = self._enter([task], state.name) or _State() if task else _State()
+        self._beside = (self._enter([task], state.name) or []) if task else []
         if state == UpperBody.Remote:
             self._hold_for_client(UPPER_BODY_GROUPS)
+
+    def set_velocity_source(self, source: VelocitySource) -> None:
+        """Listen to somebody else's velocities; what was asked for before no longer counts."""
+        if source != self.velocity_source:
+            self.velocity_source = source
+            self.walk(np.zeros(3), 0.0)
+
+    def walk(self, velocity: FloatArray, seconds: float) -> None:
+        """Ask for a velocity for some time, then for none."""
+        self.robot.put(vel_cmd=velocity)
+        self._velocity_until_s = self.robot.stamp_s + seconds
+
+    @property
+    def operated(self) -> bool:
+        """Whether there is a joystick and its velocities count."""
+        return self._joystick is not None and self.velocity_source == VelocitySource.Joystick
 
     @property
     def balances(self) -> bool:
         """Whether the legs balance by themselves in this state."""
-        return any(isinstance(running.task, PdStandTask) for running in self._state.running)
-
-    def report(self, true_contact_n: np.ndarray | None = None) -> BodyReport:
-        """What the robot tells the world."""
-        robot = self.robot
-        now, board = robot.snapshot(), robot.board
-        state, base = now.robot_state, now.base_data
-        groups = {}
-        for group in robot.body.groups:
-            place = robot.body.group_slice(group)
-            kp, kd = board.gains(group)
-            groups[group] = GroupReport(
-                position=state.q[place],
-                velocity=state.qd[place],
-                effort=state.qft[place],
-                moving=self.move.moving(group),
-                kp_nm_rad=kp,
-                kd_nms_rad=kd,
-                powered=bool(kp.any() or kd.any()),
-            )
-        nothing = np.zeros(0)
-        for hand, (position, velocity, current) in now.hand_pvc.items():
-            groups[hand] = GroupReport(
-                position=position,
-                velocity=velocity,
-                effort=np.nan_to_num(current),
-                moving=bool(np.abs(velocity).max() > 0.05),
-                kp_nm_rad=nothing,
-                kd_nms_rad=nothing,
-                powered=True,
-            )
-        hands = {}
-        for group, link in zip(("left_manipulator", "right_manipulator"), now.kindyn_data.hands_B, strict=True):
-            hands[group] = (
-                np.concatenate([link.p, np.roll(quat_wxyz_from_matrix(link.R), -1)]),
-                link.twist,
-                np.zeros(6),
-            )
-        return BodyReport(
-            stamp_s=now.stamp_s,
-            whole_body_state=int(self.whole),
-            upper_body_state=int(self.upper),
-            velocity_source=int(self.velocity_source),
-            allow_upper_body_override=self.states[self.whole].allow_upper_body_override,
-            stable_level=self.stable_level,
-            stand_pose=now.stand_pose_cmd,
-            groups=groups,
-            hands=hands,
-            base={name: getattr(base, name) for name in base.FIELDS},
-            contact_force=now.contact_data.contact_force,
-            contact_prob=now.contact_data.contact_prob,
-            true_contact_n=np.zeros(2) if true_contact_n is None else true_contact_n,
-        )
+        return any(isinstance(running.task, PdStandTask) for running in self._state)
 
     # The parts of a tick.
 
@@ -270,7 +246,7 @@ class BodyController:
         if self._joystick is not None:
             wish = self._joystick.read(now_s)
             self.robot.put(joystick=wish)
-            if self.velocity_source == VelocitySource.Joystick:
+            if self.operated:
                 self.robot.put(vel_cmd=wish.liner_cmd)
             if wish.buttons != self._pressed:
                 self._pressed = wish.buttons
@@ -279,73 +255,6 @@ class BodyController:
         if self._velocity_until_s and now_s >= self._velocity_until_s:
             self._velocity_until_s = 0.0
             self.robot.put(vel_cmd=np.zeros(3))
-
-    def _grant(self, request: BodyRequest) -> None:
-        """Do what is asked, one thing after the other; what is refused does not keep the rest from being done."""
-        acts: list[Callable[[], None]] = []
-        if request.whole_body_state is not None:
-            acts.append(partial(self.change, request.whole_body_state))
-        if request.upper_body_state is not None:
-            acts.append(partial(self.change_upper, request.upper_body_state))
-        if request.velocity_source is not None:
-            acts.append(partial(self._set_source, request.velocity_source))
-        if request.velocity is not None:
-            acts.append(partial(self._set_velocity, *request.velocity))
-        if request.stand_pose is not None:
-            acts.append(partial(self._set_stand_pose, request.stand_pose))
-        acts += [partial(self._command_group, command) for command in request.groups]
-        acts += [partial(self._set_gains, gains) for gains in request.gains]
-        if request.move is not None:
-            acts.append(partial(self._begin_move, request.move))
-        for act in acts:
-            self._try(act)
-
-    def _command_group(self, command: GroupCommand) -> None:
-        board = self.robot.board
-        if command.group in HAND_GROUPS:
-            board.command_hand(CLIENT, command.group, command.position, command.velocity, command.effort)
-            return
-        velocity = command.velocity if command.velocity.size else None
-        effort = command.effort if command.effort.size else None
-        board.command(CLIENT, command.group, command.position, velocity, effort)
-
-    def _set_source(self, wanted: int) -> None:
-        self.velocity_source = check_source(wanted)
-
-    def _set_velocity(self, vx: float, vy: float, yaw: float, duration_s: float) -> None:
-        wanted = np.array([vx, vy, yaw])
-        if self.velocity_source == VelocitySource.Joystick and self._joystick is not None:
-            raise BadCommand("velocities come from the joystick; set the velocity source to 1 or 2 first")
-        if not np.all(np.isfinite(wanted)) or not 0.0 < duration_s <= LONGEST_VELOCITY_S:
-            raise BadCommand(f"velocity {wanted.tolist()} for {duration_s:g} s; wanted finite ones for up to 60 s")
-        if np.any((wanted < LOWER) | (wanted > UPPER)):
-            raise BadCommand(f"velocity {wanted.tolist()}; wanted {LOWER.tolist()} to {UPPER.tolist()}")
-        self.robot.put(vel_cmd=wanted)
-        self._velocity_until_s = self.robot.stamp_s + duration_s
-
-    def _set_stand_pose(self, pose: tuple[float, float, float]) -> None:
-        wanted = np.array(pose)
-        lower, upper = np.array(POSE_LOWER), np.array(POSE_UPPER)
-        if not np.all(np.isfinite(wanted)) or np.any((wanted < lower) | (wanted > upper)):
-            raise BadCommand(f"stand pose {wanted.tolist()}; wanted {lower.tolist()} to {upper.tolist()}")
-        self.robot.put(stand_pose_cmd=wanted)
-
-    def _set_gains(self, gains: GroupGains) -> None:
-        board = self.robot.board
-        kp, kd = board.gains(gains.group)
-        board.set_gains(
-            CLIENT,
-            gains.group,
-            gains.kp_nm_rad if gains.kp_nm_rad.size else kp,
-            gains.kd_nms_rad if gains.kd_nms_rad.size else kd,
-        )
-
-    def _begin_move(self, move: MoveRequest) -> None:
-        if self.upper != UpperBody.MoveCmd:
-            raise BadCommand(f"moves need the upper-body state MoveCmd; it is {self.upper.name}")
-        if move.kind not in ("joints", "pose", "line"):
-            raise BadValue("kind of move", move.kind, "joints, pose or line")
-        self.move.ask(self.robot, move)
 
     def _watch(self) -> None:
         """A source in command that has fallen silent."""
@@ -363,6 +272,13 @@ class BodyController:
                 self._quiet.add(source)
             elif age_s <= watchdog.quiet_s:
                 self._quiet.discard(source)
+
+    def _set_aside(self, running: Running) -> None:
+        """A fixed task that only fails or is always too slow would make every tick late: it is not run any more."""
+        logger.error("task %s is set aside: %s", running.task.name, running.trouble)
+        self.robot.board.refuse(f"task {running.task.name} is set aside: {running.trouble}")
+        self._fixed.remove(running)
+        self._leave([running])
 
     def _secure(self, why: str) -> None:
         logger.error("security: %s", why)
@@ -384,9 +300,9 @@ class BodyController:
             robot.board.set_gains(CLIENT, group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
             robot.board.command(CLIENT, group, np.clip(q[place], limit.lower[place], limit.upper[place]))
 
-    def _enter(self, tasks: Sequence[Task], source: str) -> _State | None:
+    def _enter(self, tasks: Sequence[Task], source: str) -> list[Running] | None:
         """Begin tasks; None if one of them does not want to."""
-        state = _State()
+        entered: list[Running] = []
         for task in tasks:
             data = self.robot.seen_by(source)
             try:
@@ -395,24 +311,24 @@ class BodyController:
                 logger.exception("task %s failed to begin", task.name)
                 ready = False
             if not ready:
-                self._leave(state)
+                self._leave(entered)
                 return None
-            state.running.append(Running(task=task, data=data, period_s=task.period_s, due_s=self.robot.stamp_s))
-        return state
+            entered.append(Running(task=task, data=data, period_s=task.period_s, due_s=self.robot.stamp_s))
+        return entered
 
     def _prepare(self, task: Task, data: RobotData) -> bool:
         if task not in self._ready and task.init(data):
             self._ready.add(task)
         return task in self._ready
 
-    def _leave(self, state: _State) -> None:
-        for running in state.running:
+    def _leave(self, tasks: list[Running]) -> None:
+        for running in tasks:
             try:
                 if not running.task.exit(running.data):
                     logger.warning("task %s says it did not end", running.task.name)
             except Exception:
                 logger.exception("task %s failed to end", running.task.name)
-        state.running = []
+        tasks.clear()
 
     def _tell(self) -> None:
         self.robot.put(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import struct
@@ -15,6 +16,8 @@ import numpy as np
 
 from thenar.errors import BadFile, BadValue
 from thenar.humanoid.parts import JoyStickData
+
+logger = logging.getLogger(__name__)
 
 # Ref: range of the vendor's locomotion: forwards, to the left [m/s], turning [rad/s].
 LOWER, UPPER = np.array([-0.5, -0.5, -1.0]), np.array([0.75, 0.5, 1.0])
@@ -63,8 +66,8 @@ class ScriptedJoystick:
         """What the script holds now."""
         past = [press for press in self._presses if press.at_s <= now_s]
         if not past:
-            return JoyStickData(stamp_s=now_s, valid=True)
-        return _wish(now_s, np.array(past[-1].velocity), past[-1].buttons)
+            return JoyStickData()
+        return _wish(past[-1].at_s, np.array(past[-1].velocity), past[-1].buttons)
 
 
 class Keyboard:
@@ -77,13 +80,15 @@ class Keyboard:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._velocity = np.zeros(3)
         self._stamp_s = 0.0
+        self._ended = False
 
     def read(self, now_s: float) -> JoyStickData:
         """Every key that waits; the last state asked for counts."""
         buttons: tuple[str, ...] = ()
-        while select.select([self._descriptor], [], [], 0.0)[0]:
+        while not self._ended and select.select([self._descriptor], [], [], 0.0)[0]:
             key = os.read(self._descriptor, 1).decode(errors="replace")
-            if not key:
+            if not key:  # nobody types any more
+                self._ended, self._velocity = True, np.zeros(3)
                 break
             self._stamp_s = now_s
             if key == " ":
@@ -94,7 +99,7 @@ class Keyboard:
             elif key in STATE_KEYS:
                 buttons = STATE_KEYS[key]
         self._velocity = np.clip(self._velocity, LOWER, UPPER)
-        return _wish(now_s, self._velocity, buttons)
+        return _wish(self._stamp_s, self._velocity, buttons, valid=not self._ended)
 
 
 class Gamepad:
@@ -104,21 +109,29 @@ class Gamepad:
         try:
             self._file = os.open(device, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
-            raise BadFile(device, f"no gamepad: {error.strerror}") from error
+            raise BadFile(device, f"no gamepad: {error.strerror}; plug one in, or take: --joystick keyboard") from error
         self._held: set[str] = set()
         self._velocity = np.zeros(3)
+        self._stamp_s = 0.0
+        self._lost = False
 
     def read(self, now_s: float) -> JoyStickData:
-        """Every event that waits."""
-        while True:
+        """Every event that waits. A pad that was pulled out holds nothing and asks for no velocity."""
+        while not self._lost:
             try:
                 event = os.read(self._file, PAD_EVENT.size)
             except BlockingIOError:
                 break
+            except OSError:
+                event = b""
             if len(event) < PAD_EVENT.size:
+                logger.warning("the gamepad is gone")
+                self._lost, self._velocity = True, np.zeros(3)
+                self._held.clear()
                 break
+            self._stamp_s = now_s
             self._take(*PAD_EVENT.unpack(event)[1:])
-        return _wish(now_s, self._velocity, tuple(self._held))
+        return _wish(self._stamp_s, self._velocity, tuple(self._held), valid=not self._lost)
 
     def _take(self, value: int, kind: int, number: int) -> None:
         share = value / 32767.0
@@ -135,7 +148,7 @@ class Gamepad:
         (self._held.add if held else self._held.discard)(button)
 
 
-def _wish(now_s: float, velocity: np.ndarray, buttons: Sequence[str]) -> JoyStickData:
+def _wish(made_s: float, velocity: np.ndarray, buttons: Sequence[str], *, valid: bool = True) -> JoyStickData:
     return JoyStickData(
-        stamp_s=now_s, valid=True, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons)
+        stamp_s=made_s, valid=valid, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons)
     )

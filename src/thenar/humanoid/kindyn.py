@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,9 +94,10 @@ class Centroidal(NamedTuple):
 
 
 class Solver:
-    """Pinocchio's model of a body and the memory it works in, shared by all states under a lock.
+    """Pinocchio's model of a body and the memory it works in, shared by all states.
 
     What Pinocchio's functions return is ours to keep; attributes of its data are views that the next call overwrites.
+    One call of it is one step for Python's threads; what takes several calls is done under a lock.
     """
 
     def __init__(self, body: BodySpec, *, armature: bool = True, loads: Iterable[Load] = ()):
@@ -109,41 +111,23 @@ class Solver:
             velocity=body.per_joint("speed_rad_s"),
         )
         self._lock = threading.Lock()
-        self._terms = self.model.createData()
+        # Direct calls: at this size a frame of Python beside them would cost a tenth of their time.
+        terms = self.model.createData()
+        self.mass_matrix = partial(pin.crba, self.model, terms)
+        self.inverse_mass_matrix = partial(pin.computeMinverse, self.model, terms)
+        self.coriolis_matrix = partial(pin.computeCoriolisMatrix, self.model, terms)
+        self.gravity = partial(pin.computeGeneralizedGravity, self.model, terms)
+        self.nonlinear_effects = partial(pin.nonLinearEffects, self.model, terms)
+        self._momentum = self.model.createData()
         self._world, self._based = (_Kinematics(self.model) for _ in range(2))
         self._frames: dict[str, tuple[int, ...]] = {}
         for role in ("feet", "hips", "hands", "base", "head", "torso"):
             names = getattr(body.roles, role)
             self._frames[role] = tuple(map(self.model.getFrameId, (names,) if isinstance(names, str) else names))
 
-    def mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Generalized mass matrix."""
-        with self._lock:
-            return pin.crba(self.model, self._terms, q)
-
-    def inverse_mass_matrix(self, q: FloatArray) -> FloatArray:
-        """Inverse of the mass matrix, without inverting it."""
-        with self._lock:
-            return pin.computeMinverse(self.model, self._terms, q)
-
-    def coriolis_matrix(self, q: FloatArray, qd: FloatArray) -> FloatArray:
-        """The Coriolis matrix with ``dM/dt = C + C^T``."""
-        with self._lock:
-            return pin.computeCoriolisMatrix(self.model, self._terms, q, qd)
-
-    def gravity(self, q: FloatArray) -> FloatArray:
-        """Generalized gravity."""
-        with self._lock:
-            return pin.computeGeneralizedGravity(self.model, self._terms, q)
-
-    def nonlinear_effects(self, q: FloatArray, qd: FloatArray) -> FloatArray:
-        """Coriolis and gravity together."""
-        with self._lock:
-            return pin.nonLinearEffects(self.model, self._terms, q, qd)
-
     def centroidal(self, q: FloatArray, qd: FloatArray) -> Centroidal:
         """Momentum and what goes with it."""
-        data = self._terms
+        data = self._momentum
         with self._lock:
             dAg = pin.dccrba(self.model, data, q, qd)
             return Centroidal(data.Ag.copy(), dAg, data.hg.vector.copy(), data.Ig.inertia, data.com[0].copy())
@@ -164,11 +148,7 @@ class Solver:
                 q[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
                 qd[:6] = 0.0
                 self._based.take(state, q, qd)
-            links = self._based.links(self._frames[role])
-            for link in links:  # the base does not move in its own frame
-                link.J[:, :6] = 0.0
-                link.Jd[:, :6] = 0.0
-            return links
+            return self._based.links(self._frames[role], base_moves=False)
 
 
 class _Kinematics:
@@ -186,13 +166,19 @@ class _Kinematics:
         pin.updateFramePlacements(self._model, self._data)
         self.state, self._qd = state, qd
 
-    def links(self, frames: tuple[int, ...]) -> tuple[LinkData, ...]:
+    def links(self, frames: tuple[int, ...], *, base_moves: bool = True) -> tuple[LinkData, ...]:
         model, data, places, qd = self._model, self._data, self._places, self._qd
         links = []
         for frame in frames:
+            place = places[frame].homogeneous
             J = _jacobian(model, data, frame, ALIGNED)
             rate = _jacobian_rate(model, data, frame, ALIGNED)
-            links.append(LinkData(places[frame].homogeneous, J, rate, qd))
+            if not base_moves:
+                J[:, :6] = rate[:, :6] = 0.0
+            place.setflags(0)
+            J.setflags(0)
+            rate.setflags(0)
+            links.append(LinkData(place, J, rate, qd))
         return tuple(links)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
+import numpy as np
+
 T = TypeVar("T")
 
 
 class lazy(Generic[T]):
     """A method read as an attribute: the first reading works the value out, the others find it in the instance.
 
+    An array is read-only from then on, since everyone who reads the instance shares it.
     `functools.cached_property` does the same, but in Python 3.11 under a lock that all instances share.
     """
 
@@ -30,5 +33,8 @@ class lazy(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
         if instance is None:
             return self
-        value = instance.__dict__[self.name] = self.work(instance)
+        value = self.work(instance)
+        if type(value) is np.ndarray:
+            value.setflags(0)  # pyright: ignore[reportCallIssue]  # write=False takes twice as long
+        instance.__dict__[self.name] = value
         return value

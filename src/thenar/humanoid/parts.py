@@ -26,6 +26,10 @@ class JoyStickData:
     buttons: frozenset[str] = frozenset()
     """Buttons held down: A B X Y LB RB LT RT."""
 
+    def __post_init__(self) -> None:
+        """Everyone who reads it shares it."""
+        self.liner_cmd.setflags(write=False)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FsmStateData:
@@ -169,3 +173,8 @@ class ContactData:
     """Force [N], then torque about the foot's origin [N m], of the ground on the foot, in world axes. Shape (2, 6)."""
     contact_prob: FloatArray = field(default_factory=lambda: np.zeros(2))
     """Probability of contact, 0 to 1. Shape (2,)."""
+
+    def __post_init__(self) -> None:
+        """Everyone who reads it shares it."""
+        self.contact_force.setflags(write=False)
+        self.contact_prob.setflags(write=False)

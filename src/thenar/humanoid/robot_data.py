@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar.errors import BadValue, UnknownName
-from thenar.humanoid.hardware import ANYONE, CommandBoard, FourierHardwareData, HandPort
+from thenar.humanoid.board import ANYONE, CommandBoard, HandPort
+from thenar.humanoid.hardware import FourierHardwareData
 from thenar.humanoid.kindyn import KindynData, Solver
 from thenar.humanoid.lazy import lazy
 from thenar.humanoid.model.gr2 import GR2
@@ -42,10 +43,12 @@ class Beside(NamedTuple):
     """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
     hand_pvc: Mapping[str, FloatArray]
     """Position, velocity and current of each hand. Shapes (3, n)."""
+    hands_stamp_s: float
+    """When the hands were read [s]."""
 
 
 class RobotSnapshot:
-    """Everything about one instant. It never changes, whatever the robot does meanwhile."""
+    """Everything about one instant. It never changes, whatever the robot does meanwhile; its arrays are read-only."""
 
     def __init__(
         self,
@@ -93,6 +96,11 @@ class RobotSnapshot:
     def hand_pvc(self) -> Mapping[str, FloatArray]:
         """Position, velocity and current of each hand."""
         return self.beside.hand_pvc
+
+    @property
+    def hands_stamp_s(self) -> float:
+        """When the hands were read [s]."""
+        return self.beside.hands_stamp_s
 
     @lazy
     def _tau(self) -> FloatArray:
@@ -161,7 +169,8 @@ class RobotData:
         """In whose name commands through `hardware_data` are given."""
         self._writing = threading.Lock()
         self._standing_m = standing_height_m(body, self.solver)
-        nothing = Beside(JoyStickData(), FsmStateData(), ContactData(), np.zeros(3), np.zeros(3), {})
+        still = _vector("vel_cmd", np.zeros(3), 3)
+        nothing = Beside(JoyStickData(), FsmStateData(), ContactData(), still, still, {}, 0.0)
         standing, rest = self.default_kindyn().q, np.zeros(body.nv)
         self._shared = _Shared(now=RobotSnapshot(self.solver, 0.0, False, standing, rest, None, None, nothing))
 
@@ -186,7 +195,13 @@ class RobotData:
     def hardware_data(self) -> FourierHardwareData:
         """Joints, commands and hands (reference: ``hardwareData``)."""
         now = self._shared.now
-        return FourierHardwareData(board=self.board, state=now.robot_state, hand_pvc=now.hand_pvc, source=self.source)
+        return FourierHardwareData(
+            board=self.board,
+            state=now.robot_state,
+            hand_pvc=now.hand_pvc,
+            hands_stamp_s=now.hands_stamp_s,
+            source=self.source,
+        )
 
     @property
     def gener_state(self) -> GeneralizedState:
@@ -261,24 +276,25 @@ class RobotData:
             q: Generalized coordinates, see `GeneralizedState`. Shape (nv + 1,).
             qd: Generalized velocities. Shape (nv,).
             tau: Torques of the drives [N m]. Shape (nv - 6,); zeros when left out.
-            qdd: Rates of ``qd``, where they are known. Shape (nv,).
+            qdd: Rates of ``qd``, NaN where they are not known. Shape (nv,).
             hand_pvc: Position, velocity and current of each hand. Shapes (3, n).
         """
         nv = self.body.nv
-        q_ = _vector("q", q, nv + 1)
-        qd_ = _vector("qd", qd, nv)
-        qdd_ = None if qdd is None else _vector("qdd", qdd, nv)
+        q_, qd_ = _state(q, qd, nv)
+        qdd_ = None if qdd is None else _vector("qdd", qdd, nv, finite=False)
         tau_ = None if tau is None else _vector("tau", tau, nv - 6)
         x, y, z, w = q_[3:7].tolist()
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not 0.99 < norm < 1.01:
             raise BadValue("quaternion of q", [x, y, z, w], "four numbers of norm 1, w last")
         if abs(norm - 1.0) > 1e-12:
+            q_ = q_.copy()
             q_[3:7] /= norm
+            q_.setflags(write=False)
         with self._writing:
             beside = self._shared.now.beside
             if hand_pvc is not None:
-                beside = beside._replace(hand_pvc=hand_pvc)
+                beside = beside._replace(hand_pvc=hand_pvc, hands_stamp_s=stamp_s)
             snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, beside)
             kindyn = snapshot.kindyn_data
             for name in self._eager:
@@ -320,11 +336,22 @@ def standing_height_m(body: BodySpec, solver: Solver) -> float:
     return -min(foot.p[2] for foot in flat.feet_W) - body.sole_m
 
 
-def _vector(name: str, values: ArrayLike, size: int) -> FloatArray:
-    """A copy that is ours, of the right length and finite."""
-    array = np.array(values, dtype=np.float64)
+def _state(q: ArrayLike, qd: ArrayLike, nv: int) -> tuple[FloatArray, FloatArray]:
+    """Copies of both, in one array that is checked once, since every update does it."""
+    if isinstance(q, np.ndarray) and q.shape == (nv + 1,) and isinstance(qd, np.ndarray) and qd.shape == (nv,):
+        both = np.concatenate((q, qd), dtype=np.float64)
+        if math.isfinite(both.dot(both)):
+            both.setflags(0)  # pyright: ignore[reportCallIssue]  # write=False takes twice as long
+            return both[: nv + 1], both[nv + 1 :]
+    return _vector("q", q, nv + 1), _vector("qd", qd, nv)
+
+
+def _vector(name: str, values: ArrayLike, size: int, finite: bool = True) -> FloatArray:
+    """A copy that is ours, of the right length, finite, and read-only from now on."""
+    array = np.array(values, np.float64)
     if array.shape != (size,):
         raise BadValue(name, f"{array.size} values", f"{size} values")
-    if not math.isfinite(array.dot(array)):
+    if finite and not math.isfinite(array.dot(array)):
         raise BadValue(name, array.tolist(), "finite numbers")
+    array.setflags(write=False)
     return array

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from thenar.humanoid.robot_data import RobotData
 
 logger = logging.getLogger(__name__)
 
-TOO_OFTEN = 5
+OFTEN, HOPELESS = 5, 40  # troubles in a row that are told, and after which it is not run any more
 
 
 class Task:
@@ -52,12 +52,15 @@ class Running:
     period_s: float
     due_s: float = 0.0
     executions: int = 0
-    failures: int = 0
-    overruns: int = 0
-    """Executions that took longer than the period."""
-    overruns_in_a_row: int = 0
-    longest_s: float = 0.0
-    last_failure: str = field(default="")
+    trouble: str = ""
+    """What went wrong last."""
+    troubles_in_a_row: int = 0
+    """Executions one after the other that raised or took longer than the period."""
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it has been in trouble for long; once is the machine's doing."""
+        return self.troubles_in_a_row >= HOPELESS
 
     def run(self, now_s: float) -> bool:
         """Execute if it is time; False when the task raised."""
@@ -66,20 +69,23 @@ class Running:
         # In step with the plan, unless the clock jumped.
         late = now_s - self.due_s
         self.due_s = self.due_s + self.period_s if 0.0 <= late < self.period_s else now_s + self.period_s
+        self.executions += 1
         began_s = time.perf_counter()
         try:
             self.task.execute(self.data)
         except Exception as error:
-            self.failures += 1
-            self.last_failure = f"{type(error).__name__}: {error}"
-            logger.exception("task %s failed", self.task.name)
+            self._note(f"{type(error).__name__}: {error}", error)
             return False
         took_s = time.perf_counter() - began_s
-        self.executions += 1
-        self.longest_s = max(self.longest_s, took_s)
-        self.overruns_in_a_row = self.overruns_in_a_row + 1 if took_s > self.period_s else 0
         if took_s > self.period_s:
-            self.overruns += 1
-            if self.overruns_in_a_row == TOO_OFTEN:  # once is the machine's doing
-                logger.warning("task %s keeps taking longer than %g ms", self.task.name, 1e3 * self.period_s)
+            self._note(f"took {1e3 * took_s:.1f} ms of {1e3 * self.period_s:g} ms")
+        else:
+            self.troubles_in_a_row = 0
         return True
+
+    def _note(self, trouble: str, error: Exception | None = None) -> None:
+        """Log it, but not 400 times a second."""
+        self.trouble = trouble
+        self.troubles_in_a_row += 1
+        if (error is not None and self.troubles_in_a_row == 1) or self.troubles_in_a_row == OFTEN:
+            logger.warning("task %s: %s", self.task.name, trouble, exc_info=error)

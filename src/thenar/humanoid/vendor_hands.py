@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.hardware import HandPort
+from thenar.humanoid.board import HandPort
 from thenar.humanoid.model.spec import FloatArray
 
 # Ref: Fourier's hand tutorial, FDH-6: index, middle, ring, little, thumb bend, thumb rotation [rad].

@@ -125,7 +125,7 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
     spec.visual.headlight.specular = [0.15, 0.15, 0.15]
     spec.visual.quality.shadowsize = 4096
     spec.visual.map.znear = 0.01
-    spec.visual.map.shadowclip = 1.0
+    spec.visual.map.shadowclip = 2.0
     spec.visual.rgba.haze = [0.80, 0.84, 0.89, 1.0]
     spec.stat.extent = 0.6
     spec.add_texture(

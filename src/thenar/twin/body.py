@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from thenar.humanoid.controller import BodyController
 from thenar.humanoid.fsm import HUNG
+from thenar.humanoid.report import report_of
 from thenar.signals import BodyReport, BodyRequest
 from thenar.twin.body_world import BodyWorld
 from thenar.twin.world import World
@@ -76,6 +75,10 @@ class BodyTwin:
             self.link.publish(self.report())
         self._ticks += 1
 
+    def stop(self) -> None:
+        """The end: the robot's tasks end and its drives lose their power."""
+        self.body.drive(self.controller.stop())
+
     def advance(self, seconds: float) -> None:
         """Let the robot live for some simulated time, as fast as the machine can."""
         for _ in range(round(seconds / self.body.world.timestep_s)):
@@ -84,4 +87,4 @@ class BodyTwin:
 
     def report(self) -> BodyReport:
         """What the robot reports, with the simulator's truth about its feet."""
-        return self.controller.report(np.asarray(self.body.foot_forces()[:, 2]))
+        return report_of(self.controller, true_contact_n=self.body.foot_forces()[:, 2])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from thenar import hands as catalogue
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.hardware import HandCommandPvc, HandPort, JointCommand
+from thenar.humanoid.board import HandCommandPvc, HandPort, JointCommand
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec, hand_load, seat_hand
 from thenar.humanoid.model.spec import BodySpec

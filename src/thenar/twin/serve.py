@@ -17,8 +17,9 @@ from thenar.touch.calibration import profile_of
 from thenar.twin.live import Link, LiveTwin, warm_up
 from thenar.twin.world import World
 
-WIRES = ("inspire", "dfx", "modbus", "tienkung")
+WIRES = ("inspire", "dfx", "modbus", "tienkung", "reflex", "reflex_udp")
 MODBUS_PORT = 6000
+REFLEX_PORT = 11333
 
 
 def serve(
@@ -33,6 +34,8 @@ def serve(
     modbus_port: int = MODBUS_PORT,
     flash_dir: Path | None = None,
     tienkung_hz: float = 25.0,
+    reflex_hz: float = 40.0,
+    reflex_port: int = REFLEX_PORT,
     ros: Literal["humble", "jazzy"] = "humble",
     state_hz: float = 100.0,
     touch_hz: float = 50.0,
@@ -44,7 +47,8 @@ def serve(
     Args:
         hands: Names of hands.
         wires: Protocols to speak: ``inspire`` (DDS of the tactile hand), ``dfx`` (Unitree's DDS topics), ``modbus``,
-            ``tienkung`` (ROS 2 topics and services).
+            ``tienkung`` (ROS 2 topics and services), ``reflex`` (the driver of the ReFlex hand in ROS 2 types; the
+            original is ROS 1), ``reflex_udp`` (that hand's own packets).
         scene: Surroundings.
         props: Things to touch, besides those of the scene.
         domain: DDS domain; simulators of Unitree robots use 1, the robots 0.
@@ -53,6 +57,8 @@ def serve(
         modbus_port: Port of the first hand; the next hands count up.
         flash_dir: Folder in which hands keep what Modbus clients tell them to save.
         tienkung_hz: How often Tienkung's state topics are published.
+        reflex_hz: How often a ReFlex hand tells its state, on either of its wires.
+        reflex_port: UDP port of its packets; programs for the real hand know only 11333.
         ros: Which ROS 2 shows the twin in its list of nodes.
         state_hz: How often states are published.
         touch_hz: How often skins are read and published.
@@ -66,8 +72,12 @@ def serve(
             raise UnknownName("wire", wire, WIRES)
     if not state_hz > 0.0:
         raise BadValue("state_hz", state_hz, "hertz above 0: links show nothing newer than the last state")
-    if "tienkung" in wires and not 0.0 < tienkung_hz <= state_hz:
-        raise BadValue("tienkung_hz", tienkung_hz, f"hertz above 0 and up to state_hz, which is {state_hz:g}")
+    for field, rate_hz, speak in (
+        ("tienkung_hz", tienkung_hz, ("tienkung",)),
+        ("reflex_hz", reflex_hz, ("reflex", "reflex_udp")),
+    ):
+        if set(speak) & set(wires) and not 0.0 < rate_hz <= state_hz:
+            raise BadValue(field, rate_hz, f"hertz above 0 and up to state_hz, which is {state_hz:g}")
     # A sensor with a rate of its own is read at the rate that is published.
     names = [hands] if isinstance(hands, str) else list(hands)
     skins = {name: profile_of(load(name), profile) for name in names}
@@ -97,6 +107,22 @@ def serve(
             opened.callback(node.close)
             links.append(node)
             tell = tell or node.tell_status
+        if "reflex" in wires:
+            from thenar.wire.link_reflex import ReflexNode
+
+            driver = ReflexNode(specs, domain=domain, interface=interface, peers=peers, state_hz=reflex_hz, layout=ros)
+            opened.callback(driver.close)
+            links.append(driver)
+            tell = tell or driver.tell_status
+        if "reflex_udp" in wires:
+            from thenar.wire.link_reflex_udp import ReflexUdp
+
+            udp = ReflexUdp(
+                specs, domain=domain, interface=interface, peers=peers, port=reflex_port, state_hz=reflex_hz
+            )
+            opened.callback(udp.close)
+            links.append(udp)
+            tell = tell or udp.tell_status
         if "modbus" in wires:
             from thenar.wire.link_modbus import ModbusServer
 

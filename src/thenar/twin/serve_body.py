@@ -23,9 +23,10 @@ class LiveBody(LiveTwin):
         self.node = node
 
     def stop(self) -> None:
-        """Stop the loop, then leave the network."""
+        """Stop the loop and the robot's tasks, then leave the network."""
         try:
             super().stop()
+            self.body.stop()
         finally:
             if self.node is not None:
                 self.node.close()
@@ -56,7 +57,7 @@ def serve_body(
     if joystick is None and chosen.use_joystick:
         joystick = Gamepad()
     world = BodyWorld(hands=chosen.hands)
-    controller = BodyController(world.robot, states=chosen.states, joystick=joystick)
+    controller = BodyController(world.robot, states=chosen.states, fixed=chosen.fixed, joystick=joystick)
     node = None
     if network:
         node = AuroraNode(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from thenar.sim.solids import SolidReader
 from thenar.touch.calibration import Calibration, load_calibration, profile_of
 from thenar.touch.hand_touch import HandTouch
 from thenar.twin.skin import Skin
+
+if TYPE_CHECKING:
+    from thenar.sim.picture import Camera, Tiles
+    from thenar.twin.looks import Film, Picture, SkinTiles
 
 
 class World(physics.World):
@@ -58,6 +62,7 @@ class World(physics.World):
             carrier: A machine that holds the hands; without one they are on mounts of their own.
         """
         self._skins: dict[str, Skin] = {}
+        self._tiles: dict[str, SkinTiles] = {}
         self.reads_skins = True
         """False leaves it to others to read skins that have a rate of their own."""
         super().__init__(
@@ -103,6 +108,53 @@ class World(physics.World):
         self._seat(hand)
         return self._skins[hand].windows() if hand in self._skins else []
 
+    def show(
+        self, *, camera: Camera | None = None, size_px: tuple[int, int] = (640, 480), glass: float = 0.7
+    ) -> Picture:
+        """A picture of this instant in which pressed skin glows; a notebook shows it, `Picture.save` writes it.
+
+        Args:
+            camera: Where to look from; None sees every hand and object.
+            size_px: Width and height.
+            glass: How far objects let the skin behind them through, 0 to 1.
+        """
+        from thenar.sim.picture import Artist, frame_world
+        from thenar.twin.looks import Picture
+
+        with Artist(self, size_px=size_px) as artist:
+            camera = camera or frame_world(self, size_px=size_px)
+            return Picture(artist.draw(camera, self.tiles(), glass=glass))
+
+    def film(
+        self,
+        seconds: float,
+        *,
+        fps: int = 20,
+        camera: Camera | None = None,
+        size_px: tuple[int, int] = (480, 360),
+        glass: float = 0.7,
+    ) -> Film:
+        """Let simulated time pass and take pictures of it; a notebook plays them, `Film.save` writes them."""
+        from thenar.sim.picture import Artist, frame_world
+        from thenar.twin.looks import Film
+
+        with Artist(self, size_px=size_px) as artist:
+            camera = camera or frame_world(self, size_px=size_px)
+            frames = []
+            for _ in range(max(1, round(seconds * fps))):
+                self.advance(1.0 / fps)
+                frames.append(artist.draw(camera, self.tiles(), glass=glass))
+        return Film(tuple(frames), fps)
+
+    def tiles(self) -> Tiles | None:
+        """The taxels of every skin as plates to draw, coloured by pressure; None where no hand has skin."""
+        from thenar.twin.looks import SkinTiles, join_tiles
+
+        for hand in self.hand_names:
+            if hand not in self._tiles and self.hand(hand).pads:
+                self._tiles[hand] = SkinTiles(self.hand(hand), self._make_touch(hand)[0])
+        return join_tiles([tiles.now(self) for tiles in self._tiles.values()])
+
     def advance(self, seconds: float) -> None:
         """Let simulated time pass; skins that are read at a rate of their own are read on the way."""
         ticking = [skin for skin in self._skins.values() if skin.period_s > 0.0 and skin.read_before]
@@ -139,6 +191,9 @@ class World(physics.World):
         skin.next_s = self.time_s + skin.period_s
 
     def _make_skin(self, hand: str) -> Skin:
+        return Skin(*self._make_touch(hand))
+
+    def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
         spec = self.hand(hand)
         if not spec.pads:
             raise BadValue("hand", hand, "a hand with pads; this one has none")
@@ -152,8 +207,7 @@ class World(physics.World):
             if link.skins
         }
         bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
-        touch = HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed)
-        return Skin(touch, calibration)
+        return HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed), calibration
 
 
 def warm_up_touch() -> None:

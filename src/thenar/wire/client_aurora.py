@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from functools import partial
@@ -13,25 +14,41 @@ from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_aurora import REPORTS, Names
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
-TOPICS = ("aurora_state", "robot_control_group_state", "base_data_pub", "contact_data_pub")
+TOPICS = (
+    "aurora_state",
+    "robot_control_group_state",
+    "robot_stand_pose_state",
+    "base_data_pub",
+    "contact_data_pub",
+)
 
 
 class AuroraListener:
     """Keeps the newest message of each topic. Use it in a ``with``."""
 
-    def __init__(self, *, domain: int, namespace: str = "", interface: str = "lo", peers: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        *,
+        domain: int,
+        namespace: str = "",
+        ros: bool = False,
+        interface: str = "lo",
+        peers: tuple[str, ...] = (),
+    ):
         """Join a domain.
 
         Args:
             domain: DDS domain.
             namespace: Before every topic.
+            ros: Whether names are spelled as ROS 2 does.
             interface: Network interface.
             peers: Addresses to look for the robot at where multicast does not reach.
         """
         self.domain = domain
         self._newest: dict[str, dict[str, Any]] = {}
         self._heard = threading.Condition()
-        names = Names(namespace=namespace)
+        self._heard_s = -math.inf
+        names = Names(namespace=namespace, ros=ros)
         self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name="thenar body")
         for topic in TOPICS:
             self._participant.subscribe(
@@ -58,6 +75,11 @@ class AuroraListener:
                 self._heard.wait(left_s)
             return dict(self._newest)
 
+    @property
+    def silent_s(self) -> float:
+        """Since anything was heard [s]; infinite before the first message."""
+        return time.monotonic() - self._heard_s
+
     def _hear(self, topic: str, sample: Sample) -> None:
         try:
             message = codec_aurora.decode(REPORTS[topic], sample.body)
@@ -66,4 +88,5 @@ class AuroraListener:
             return
         with self._heard:
             self._newest[topic] = message
+            self._heard_s = time.monotonic()
             self._heard.notify_all()

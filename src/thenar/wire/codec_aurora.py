@@ -257,7 +257,7 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
             "group_name": name,
             "mode": MODE_PD if group.powered else MODE_DISABLE,
             "motor_error": np.zeros(group.position.size),
-            **{gain: np.zeros(group.position.size) for gain in ("pos_kp", "pos_ki", "pos_kd")},
+            **dict(zip(("pos_kp", "pos_ki", "pos_kd"), group.position_mode, strict=True)),
             "pd_kp": group.kp_nm_rad,
             "pd_kd": group.kd_nms_rad,
         }
@@ -335,9 +335,13 @@ def _group(command: Values) -> GroupCommand:
 
 def _gains(command: Values) -> GroupGains:
     # The client leaves the mode at 0 (disable) when it only means to set gains, so a mode never switches off here.
-    if command["pos_kp"].size and not command["pd_kp"].size:
-        raise BadMessage("gains of the position mode; these drives take pd_kp and pd_kd")
-    return GroupGains(group=command["group_name"], kp_nm_rad=command["pd_kp"], kd_nms_rad=command["pd_kd"])
+    kp, ki, kd = (command[name] for name in ("pos_kp", "pos_ki", "pos_kd"))
+    return GroupGains(
+        group=command["group_name"],
+        kp_nm_rad=command["pd_kp"],
+        kd_nms_rad=command["pd_kd"],
+        position_mode=(kp, ki, kd) if kp.size or ki.size or kd.size else None,
+    )
 
 
 def _move(message: Values) -> MoveRequest:

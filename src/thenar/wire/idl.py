@@ -9,7 +9,7 @@ from thenar.errors import MissingExtra
 try:
     from cyclonedds.idl import IdlStruct
     from cyclonedds.idl.annotations import autoid, final
-    from cyclonedds.idl.types import array, float32, float64, int8, int16, int32, sequence, uint8, uint32
+    from cyclonedds.idl.types import array, float32, float64, int8, int16, int32, sequence, uint8, uint16, uint32
 except ImportError as error:
     raise MissingExtra("DDS", "cyclonedds", "dds") from error
 
@@ -157,6 +157,117 @@ class JointState(IdlStruct, typename="sensor_msgs.msg.dds_.JointState_"):
     velocity: sequence[float64]
     effort: sequence[float64]
 
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexFinger(IdlStruct, typename="reflex_msgs.msg.dds_.Finger_"):
+    """One finger of ``rt/reflex_takktile/hand_state``."""
+
+    proximal: float32
+    distal_approx: float32
+    contact: array[bool, 9]
+    pressure: array[float32, 9]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexMotor(IdlStruct, typename="reflex_msgs.msg.dds_.Motor_"):
+    """One motor of ``rt/reflex_takktile/hand_state``."""
+
+    joint_angle: float64
+    raw_angle: float64
+    velocity: float64
+    load: float64
+    voltage: float64
+    temperature: int32
+    error_state: str
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexHand(IdlStruct, typename="reflex_msgs.msg.dds_.Hand_"):
+    """``rt/reflex_takktile/hand_state``."""
+
+    finger: array[ReflexFinger, 3]
+    motor: array[ReflexMotor, 4]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexPoseCommand(IdlStruct, typename="reflex_msgs.msg.dds_.PoseCommand_"):
+    """``rt/reflex_takktile/command_position``."""
+
+    f1: float64
+    f2: float64
+    f3: float64
+    preshape: float64
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexVelocityCommand(IdlStruct, typename="reflex_msgs.msg.dds_.VelocityCommand_"):
+    """``rt/reflex_takktile/command_velocity``."""
+
+    f1: float64
+    f2: float64
+    f3: float64
+    preshape: float64
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexForceCommand(IdlStruct, typename="reflex_msgs.msg.dds_.ForceCommand_"):
+    """``rt/reflex_takktile/command_motor_force``."""
+
+    f1: float64
+    f2: float64
+    f3: float64
+    preshape: float64
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexCommand(IdlStruct, typename="reflex_msgs.msg.dds_.Command_"):
+    """``rt/reflex_takktile/command``."""
+
+    pose: ReflexPoseCommand
+    velocity: ReflexVelocityCommand
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexRawCommand(IdlStruct, typename="reflex_msgs.msg.dds_.RawServoCommands_"):
+    """``rt/reflex_takktile/raw_hand_command``."""
+
+    raw_positions: array[uint16, 4]
+
+
+@dataclass
+@final
+@autoid("sequential")
+class ReflexRadianCommand(IdlStruct, typename="reflex_msgs.msg.dds_.RadianServoCommands_"):
+    """``rt/reflex_takktile/radian_hand_command``."""
+
+    radian_commands: array[float32, 4]
+
+
+REFLEX_COMMANDS = {
+    "command": ReflexCommand,
+    "command_position": ReflexPoseCommand,
+    "command_velocity": ReflexVelocityCommand,
+    "command_motor_force": ReflexForceCommand,
+    "raw_hand_command": ReflexRawCommand,
+    "radian_hand_command": ReflexRadianCommand,
+}
+"""Types of the topics that move a ReFlex hand."""
 
 SAME_BYTES = {
     InspireCtrl: ("f227368c01959db51eb939e536bce6",),

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
-from thenar.wire import codec_status, codec_tienkung, counts
+from thenar.wire import codec_tienkung, counts
 from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_tienkung import JOINT_STATE, SERVICES, TYPES, ServiceType
+from thenar.wire.codec_tienkung import JOINT_STATE, SERVICES, TYPES
 from thenar.wire.counts import Readings, Scale
-from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
-from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Sample, Service, Writer, ros
-from thenar.wire.rtps.type_hash import type_hash
+from thenar.wire.inbox import LinkHealth, Talk
+from thenar.wire.pace import Pace
+from thenar.wire.ros_node import RosNode
+from thenar.wire.rtps import ros
 
 NODE = "inspire_hand"
 STATE_HZ = 25.0
@@ -49,34 +47,25 @@ class TienkungNode:
             state_hz: How often states are published.
             layout: Which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
         """
-        self._inbox = Inbox()
-        self._status: Writer | None = None
-        self._talks: dict[bytes, Talk] = {}
         self._scales = counts.sides([Scale.of(spec) for spec in hands])
         self._readings: dict[str, Readings] = {}
-        self._period_s = 1.0 / state_hz
-        self._due_s = -np.inf
-        self._participant = Participant(
-            domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME, user_data=ros.ENCLAVE
-        )
-        kind, hashed = ros.message_type(JOINT_STATE), ros.type_hash_data(type_hash(JOINT_STATE, TYPES))
+        self._pace = Pace(state_hz)
+        self._node = RosNode(NODE, TYPES, domain=domain, interface=interface, peers=peers, layout=layout)
+        self._inbox = self._node.inbox
+        self.tell_status = self._node.tell_status
         self._states = {
-            side: self._participant.advertise(ros.topic_name(codec_tienkung.state_topic(side)), kind, user_data=hashed)
-            for side in self._scales
+            side: self._node.advertise(codec_tienkung.state_topic(side), JOINT_STATE) for side in self._scales
         }
-        self._controls = [
-            self._participant.subscribe(
-                ros.topic_name(codec_tienkung.control_topic(side)),
-                kind,
-                partial(self._hear, scale),
-                qos=SENSOR_DATA,  # matches whatever quality a program offers
-                user_data=hashed,
-            )
-            for side, scale in self._scales.items()
-        ]
-        self._services = [self._serve(service, scale) for scale in self._scales.values() for service in SERVICES]
-        self._node = ros.Node(self._participant, NODE, layout=layout)
-        self._node.show([*self._states.values(), *self._controls, *self._services])
+        for side, scale in self._scales.items():
+            self._node.subscribe(codec_tienkung.control_topic(side), JOINT_STATE, partial(self._hear, scale))
+            for service in SERVICES:
+                self._node.serve(
+                    codec_tienkung.service_path(service.name, side),
+                    service,
+                    self._handler(service.name, scale),
+                    check=codec_tienkung.flexible_refusal if service.request_bytes is None else None,
+                )
+        self._node.show()
 
     def receive(self) -> list[Request]:
         """Requests since the last call."""
@@ -86,12 +75,8 @@ class TienkungNode:
         """Keep the newest state for the services, and publish it when it is time."""
         states = {side: hands[scale.hand][0] for side, scale in self._scales.items()}
         self._readings = {side: counts.readings(self._scales[side], state) for side, state in states.items()}
-        now_s = next(iter(states.values())).stamp_s
-        if now_s < self._due_s - 1e-6:
+        if not self._pace.is_due(next(iter(states.values())).stamp_s):
             return
-        # In step with the plan, unless the clock was set back or the twin was away.
-        late_s = now_s - self._due_s
-        self._due_s = self._due_s + self._period_s if 0.0 <= late_s < self._period_s else now_s + self._period_s
         stamp_s = time.time()
         for side, state in states.items():
             message = codec_tienkung.joint_state_of(self._scales[side], state, self._readings[side], stamp_s=stamp_s)
@@ -102,32 +87,15 @@ class TienkungNode:
 
     def health(self) -> LinkHealth:
         """How it is doing."""
-        health = self._participant.health()
-        return LinkHealth(
-            wire=self.wire,
-            where="/inspire_hand/{state,ctrl}/{left,right}_hand and services",
-            listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
-            written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
-            not_written=0,
-            peers=tuple(talk.health("ctrl") for talk in list(self._talks.values())),
-            refused=dict(self._inbox.refused) | health.refusals,
-        )
-
-    def tell_status(self, health: Any) -> None:
-        """Publish how a twin is doing, for `thenar inspect`; latecomers get the newest."""
-        if self._status is None:
-            self._status = self._participant.advertise(codec_status.TOPIC, codec_status.TYPE, qos=LATCHED)
-        self._status.write(codec_status.encode_status(health))
+        return self._node.health(self.wire, "/inspire_hand/{state,ctrl}/{left,right}_hand and services")
 
     def close(self) -> None:
         """Leave the domain."""
-        self._participant.close()
+        self._node.close()
 
-    def _hear(self, scale: Scale, sample: Sample) -> None:
-        talk = self._talk(sample.identity.guid[:12])
-        talk.hear(time.perf_counter())
+    def _hear(self, scale: Scale, talk: Talk, body: bytes) -> None:
         try:
-            message = codec_tienkung.decode_joint_state(sample.body)
+            message = codec_tienkung.decode_joint_state(body)
             command, unknown, outside = codec_tienkung.command_by_name(scale, message.name, message.position)
         except BadMessage as error:
             self._inbox.refuse(f"ctrl refused: {error}")
@@ -138,15 +106,6 @@ class TienkungNode:
             self._inbox.refuse("ratios outside 0 to 1", outside)
         if command is not None:
             self._put(scale, sender=talk.who, command=command)
-
-    def _talk(self, prefix: bytes) -> Talk:
-        """What a participant has said."""
-        if prefix not in self._talks:
-            peers = {bytes.fromhex(peer.guid_prefix): peer for peer in self._participant.health().peers}
-            peer = peers.get(prefix)
-            who = f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}" if peer else "a ROS 2 program"
-            self._talks = {known: talk for known, talk in self._talks.items() if known in peers} | {prefix: Talk(who)}
-        return self._talks[prefix]
 
     def _put(
         self,
@@ -164,19 +123,6 @@ class TienkungNode:
                 command=command,
                 clear_errors=clear_errors,
             )
-        )
-
-    def _serve(self, service: ServiceType, scale: Scale) -> Service:
-        flexible = service.request_bytes is None
-        request, response = (f"{service.type_name}_{end}" for end in ("Request", "Response"))
-        types = {request: service.request, response: service.response}
-        return self._participant.serve(
-            ros.service_names(codec_tienkung.service_path(service.name, scale.side), service.type_name),
-            self._handler(service.name, scale),
-            body_bytes=service.request_bytes,
-            check=codec_tienkung.flexible_refusal if flexible else None,
-            request_user_data=ros.type_hash_data(type_hash(request, types)),
-            reply_user_data=ros.type_hash_data(type_hash(response, types)),
         )
 
     def _handler(self, name: str, scale: Scale) -> Callable[[bytes], bytes | None]:

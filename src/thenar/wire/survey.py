@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thenar.wire import codec_dfx, codec_inspire, codec_tienkung, idl
+from thenar.wire import codec_dfx, codec_inspire, codec_reflex, codec_tienkung, idl
 from thenar.wire.codec_status import TOPIC as STATUS_TOPIC
 from thenar.wire.codec_status import decode_status  # isort: split
 
@@ -37,9 +37,19 @@ KNOWN = {
     codec_dfx.STATE_TOPIC: idl.MotorStates,
     **{f"rt{codec_tienkung.state_topic(side)}": idl.JointState for side in ("left", "right")},
     **{f"rt{codec_tienkung.control_topic(side)}": idl.JointState for side in ("left", "right")},
+    f"rt{codec_reflex.STATE_TOPIC}": idl.ReflexHand,
+    **{f"rt{codec_reflex.NAMESPACE}/{topic}": kind for topic, kind in idl.REFLEX_COMMANDS.items()},
     STATUS_TOPIC: idl.TwinStatus,
 }
 """Topics whose types we have, and whose messages we can count."""
+
+SAID_BY_ONE = {
+    *(codec_inspire.topic(kind, side) for kind in ("state", "touch") for side in ("left", "right")),
+    codec_dfx.STATE_TOPIC,
+    *(f"rt{codec_tienkung.state_topic(side)}" for side in ("left", "right")),
+    f"rt{codec_reflex.STATE_TOPIC}",
+}
+"""Topics that only one hand may publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +184,7 @@ def find_problems(endpoints: list[Endpoint]) -> list[str]:
         problems += [why for endpoint in here if (why := _foreign_type(endpoint))]
         if topic.startswith("rq/") and not readers:
             problems.append(f"{topic[2:].removesuffix('Request')}: {_people(writers)} calls it, but nobody answers")
-        if topic in KNOWN and "/ctrl/" not in topic and topic not in (codec_dfx.COMMAND_TOPIC, STATUS_TOPIC):
+        if topic in SAID_BY_ONE:
             publishers = sorted({endpoint.who for endpoint in writers})
             if len(publishers) > 1:
                 problems.append(f"{topic}: {' and '.join(publishers)} both publish it; clients see both hands as one")

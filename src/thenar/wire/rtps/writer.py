@@ -313,14 +313,14 @@ class Writer:
 
     def _send_to_one(self, change: Change, reader: MatchedReader) -> None:
         entity = reader.guid[12:]
-        before = []
+        before = self._welcome(reader)
         if reader.told and reader.told + 1 < change.number:
-            before = [messages.gap(entity, self.entity, reader.told + 1, change.number)]
+            before.append(messages.gap(entity, self.entity, reader.told + 1, change.number))
         reader.told = change.number
         *pieces, last = self._pieces(change, entity)
         for piece in pieces:
             self._send(reader, [*before, messages.info_ts(change.stamp_s), piece])
-            before = []
+            before = self._welcome(reader)
         end = [*before, messages.info_ts(change.stamp_s), last]
         if self.qos.reliable and reader.info.qos.reliable:
             first, _ = self._range(reader)
@@ -336,14 +336,28 @@ class Writer:
 
     def _heartbeat(self, reader: MatchedReader) -> None:
         first, last = self._range(reader)
-        count = next(self._counts)
         reader.asked_s = time.monotonic()
-        self._send(reader, [messages.heartbeat(reader.guid[12:], self.entity, first, last, count, final=False)])
+        beat = messages.heartbeat(reader.guid[12:], self.entity, first, last, next(self._counts), final=False)
+        if self._welcome(reader):
+            self._resend(reader, range(first, last + 1), then=beat)
+        else:
+            self._send(reader, [beat])
 
-    def _resend(self, reader: MatchedReader, numbers: Iterable[int]) -> None:
+    def _welcome(self, reader: MatchedReader) -> list[bytes]:
+        """What goes before the first replies to a reader that has not confirmed anything yet.
+
+        Cyclone takes all that the first heartbeat it hears tells of for history, and skips it. So it is told first
+        that there is nothing yet, in the same datagram as the replies, for any single one may get lost.
+        """
+        first, last = self._range(reader)
+        if not self._is_private or reader.acked or first > last:
+            return []
+        return [messages.heartbeat(reader.guid[12:], self.entity, first, first - 1, next(self._counts), final=True)]
+
+    def _resend(self, reader: MatchedReader, numbers: Iterable[int], then: bytes = b"") -> None:
         """Send samples to one reader, and tell it which of them no longer exist or never concerned it."""
         entity = reader.guid[12:]
-        gathered: list[bytes] = []
+        gathered = self._welcome(reader)
         size = 0
         gap_end = 0
         for number in numbers:
@@ -358,13 +372,13 @@ class Writer:
             else:
                 continue
             for piece in pieces:
-                if gathered and size + len(piece) > DATAGRAM_BYTES:
+                if size and size + len(piece) > DATAGRAM_BYTES:
                     self._send(reader, gathered)
-                    gathered, size = [], 0
+                    gathered, size = self._welcome(reader), 0
                 gathered.append(piece)
                 size += len(piece)
-        if gathered:
-            self._send(reader, gathered)
+        if size:
+            self._send(reader, [*gathered, then])
 
     def _next_kept(self, number: int, reader: MatchedReader) -> int:
         later = (n for n, change in self._history.items() if n > number and self._concerns(change, reader))

@@ -1,0 +1,1 @@
+"""What flowed, into files that others can open."""
