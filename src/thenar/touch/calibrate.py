@@ -24,7 +24,7 @@ from thenar.touch.score import Score, full_scale, held_out, one_scale, score
 FloatArray = NDArray[np.float64]
 Model = Literal["parametric", "learned"]
 
-LEAST_PRESSES = 8  # fewer leave nothing to hold back
+LEAST_PRESSES = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +48,11 @@ class PadResult:
     @property
     def refusals(self) -> list[str]:
         """What the recording cannot tell; empty when all is known."""
-        return [known.refusal for known in self.known if known.refusal]
+        refused = [known.refusal for known in self.known if known.refusal]
+        if self.presses.count < LEAST_PRESSES:
+            few = f"error of {self.pad.name}: {self.presses.count} presses leave none to hold back"
+            refused.append(f"{few}; record at least {LEAST_PRESSES}, with rests between them")
+        return refused
 
 
 def calibrate(
@@ -72,12 +76,10 @@ def calibrate(
     """
     pad = hand.pad(pad_name)
     presses = presses_on(recording, pad)
-    if presses.count < LEAST_PRESSES or not presses.load_n.any():
-        found = presses.count if presses.load_n.any() else 0
+    if not presses.load_n.any():
         raise BadValue(
-            f"recording of {pad_name}", f"{found} presses", f"at least {LEAST_PRESSES}, with rests between them; see "
-            f"thenar calibrate protocol {hand.name} --pad {pad_name}",
-        )  # fmt: skip
+            f"recording of {pad_name}", "without a press", f"presses on it: thenar calibrate protocol {hand.name}"
+        )
     if not neighbours(pad).any():
         without = {*without, "crosstalk"}
     top = top_counts(presses)
@@ -101,13 +103,14 @@ def calibrate(
         drifts = "drift" not in without
         return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=told)
 
-    back = held_out(presses)
-    fitted, learned = fit(~back, "held-out fit")
+    enough = presses.count >= LEAST_PRESSES
+    back = held_out(presses) if enough else np.ones(len(presses.time_s), dtype=bool)
+    fitted, learned = fit(~back if enough else back, "held-out fit")
     predicted = predict(presses, fitted, learned, top)
     load = presses.taxel_load_n(fitted.depth_m)
     rest = fitted.offset
     result = score(presses, predicted, load, rows=back)
-    scale = score(presses, one_scale(presses, load, rest, ~back), load, rows=back)
+    scale = score(presses, one_scale(presses, load, rest, ~back if enough else back), load, rows=back)
     fitted, learned = fit(np.ones(len(back), dtype=bool), "final fit")
     wrong = predict(presses, fitted, learned, top) - presses.counts
     if progress:

@@ -15,7 +15,7 @@ from thenar.touch.recording import Recording
 
 FloatArray = NDArray[np.float64]
 
-NEAR = 0.35  # of a taxel: how close to a place a press counts as on it
+NEAR = 0.2  # of a taxel: how close to a place a press counts as on it
 GIVE = 0.8  # of a time that is asked for
 FULL, HALF = 0.8, (0.3, 0.75)  # of the largest force: what counts as full, and as half
 QUICK_S = 0.8
@@ -131,13 +131,7 @@ def _where(pad: Pad, place: tuple[float, float]) -> str:
     """A place in words: a taxel's row and column, or between which."""
     away = [np.hypot(place[0] - u, place[1] - v) for u, v in middles(pad)]
     row, col = divmod(int(np.argmin(away)), pad.cols)
-    name = (
-        f"taxel {row},{col}"
-        if min(away) < 1e-6
-        else f"between taxels, beside taxel {row},{col}"
-        if pad.taxels > 1
-        else "off the middle"
-    )
+    name = f"taxel {row},{col}" if min(away) < 1e-6 else f"a place beside taxel {row},{col}"
     return f"{name} (u {1e3 * place[0]:.2f}, v {1e3 * place[1]:.2f} mm)"
 
 

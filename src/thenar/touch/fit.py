@@ -34,7 +34,7 @@ MAY_BE_LEFT = ("depth", "crosstalk", "hysteresis", "drift", "saturation")
 
 MOST_CELLS = 250_000  # of rows x taxels: more rows than that are thinned
 MOST_STEPS = 60
-ENOUGH = 1e-4  # of the error in a step
+ENOUGH = 5e-4  # of the squared error: a smaller step is the last
 DEPTHS = (0.1, 0.25, 0.5, 0.8, 1.2, 2.0)  # of the pitch, to start from
 FADE_S, WIDTH, KNEE = 2.0, 0.06, 6.0  # to start from; the width is a share of the largest load
 

@@ -2,8 +2,8 @@
 
 Every answer is the standard error of a *reading* the number is needed for, from the slopes of the fit, the scatter it
 left and how long that scatter stays the same (neighbouring rows do not count twice). A number is known when 95 % of
-that error is within `TOLERANCE` of the taxel's full scale. Hysteresis and drift must show in spite of any curve the
-taxel may have: what a static curve could explain as well does not count for them.
+that error is within a few percent of the taxel's full scale (`TOLERANCE`). Hysteresis and drift must show in spite of
+any curve the taxel may have: what a static curve could explain as well does not count for them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from thenar.touch.presses import Presses
 
 FloatArray = NDArray[np.float64]
 
-TOLERANCE = 0.08  # of full scale
+TOLERANCE = {"offset": 0.03, "drift": 0.03}  # of full scale; of the others:
+USUAL_TOLERANCE = 0.08
 LEAST_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
 DRIFT_AFTER_S = 480.0  # a drift must be known so long after switching on
 DEPTH_EFFECT = 0.4  # of full scale: what a reading changes, at most, with the logarithm of the depth
+SLOW = 5  # powers of time
 CURVE_PIECES = 24
 MOST_ROWS = 8000
 BLIND = 1e-9  # of the largest eigenvalue: less is no information
@@ -49,7 +51,7 @@ class Known:
     @property
     def unknown(self) -> NDArray[np.bool_]:
         """Taxels for which it is not known."""
-        return ~(self.error <= TOLERANCE)
+        return ~(self.error <= TOLERANCE.get(self.group, USUAL_TOLERANCE))
 
     @property
     def refusal(self) -> str:
@@ -84,7 +86,10 @@ def identify(
     names = (*OWN, *SHARED)
     groups = [group for group in ADVICE if group not in without]
     errors = {group: np.full(presses.pad.taxels, np.inf) for group in groups}
-    scatters = np.array([_scatter(wrong[rows, taxel]) for taxel in range(presses.pad.taxels)])
+    # A drift that is not quite the model's is slow: it is no scatter of anything but drift.
+    slow = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, len(rows)), SLOW)
+    quick = wrong[rows] - slow @ np.linalg.lstsq(slow, wrong[rows], rcond=None)[0]
+    scatters = np.array([_scatter(quick[:, taxel]) for taxel in range(presses.pad.taxels)])
     depth_known = _depth_known(slopes, scatters) if "depth" in groups else np.inf
     for taxel in range(presses.pad.taxels):
         own = slopes[:, taxel]
@@ -108,12 +113,13 @@ def identify(
                 columns = np.concatenate([time, curve * full, own[:, _of(names, "hysteresis")]], axis=1)
                 units, sizes = np.eye(columns.shape[1])[:1] + np.eye(columns.shape[1])[1:2], [full]
             elif group == "hysteresis":
-                keep = [k for k in wanted if names[k] in ("hysteresis", "play")]
                 columns = np.concatenate([own[:, wanted], curve * full, own[:, _of(names, "drift")]], axis=1)
-                units = np.eye(columns.shape[1])[[wanted.index(k) for k in keep]]
+                creep, play = (np.eye(columns.shape[1])[wanted.index(names.index(k))] for k in ("hysteresis", "play"))
                 gain = fitted.gain[taxel] * drive[:, taxel].max()
-                width = fitted.gain[taxel] * min(fitted.width_n, drive[:, taxel].max())
-                sizes = [min(full, gain), min(full, 2.0 * width)]
+                width = 2.0 * fitted.gain[taxel] * min(fitted.width_n, drive[:, taxel].max())
+                # What is still read right after a full load is gone, and a while later.
+                units = [min(full, gain) * share * creep + min(full, width) * play for share in (1.0, 0.3)]
+                sizes = [1.0, 1.0]
             elif group == "depth":
                 errors[group][:] = 1.96 * DEPTH_EFFECT * depth_known
                 continue
@@ -122,8 +128,9 @@ def identify(
                 if np.isfinite(depth_known):  # what the other taxels say of the depth
                     columns = np.vstack([columns, np.eye(len(names))[names.index("depth")] * scatter / depth_known])
                 sizes = [full]
-            found = [size * _deviation(columns, unit, scatter) for size, unit in zip(sizes, units, strict=True)]
-            errors[group][taxel] = 1.96 * float(np.linalg.norm(found)) / full
+            spread = _scatter(wrong[rows, taxel]) if group == "drift" else scatter
+            found = [size * _deviation(columns, unit, spread) for size, unit in zip(sizes, units, strict=True)]
+            errors[group][taxel] = 1.96 * max(found) / full
     if "gain" in errors:
         errors["gain"][drive.max(axis=0) < LEAST_REACH * drive.max()] = np.inf
     return [
@@ -170,6 +177,6 @@ def _deviation(columns: FloatArray, unit: FloatArray, scatter: float) -> float:
     values, vectors = np.linalg.eigh(columns.T @ columns)
     along = vectors.T @ unit
     seen = values > BLIND * max(float(values.max()), 1e-30)
-    if np.sum(along[~seen] ** 2) > 1e-6:
+    if np.sum(along[~seen] ** 2) > 1e-6 * np.sum(along**2):
         return np.inf
     return float(scatter * np.sqrt(np.sum(along[seen] ** 2 / values[seen])))

@@ -23,6 +23,7 @@ LOADED = 0.003  # of a taxel's largest load
 REST_EVERY = 8  # of the rows in which a taxel is not loaded, one in so many is learned from
 RIDGES = (1e-4, 4e-4, 1.5e-3, 6e-3)
 KEEP_BACK = 4  # one press in so many chooses among them
+MOST_ROWS = 3000  # to learn a taxel from
 MOST_EXCHANGES = 400
 STILL = 1e-9
 
@@ -71,9 +72,10 @@ def learn(
     problems, errors = [], np.zeros(len(RIDGES))
     for taxel in range(n):
         loaded = np.any(states[:, taxel] > LOADED, axis=1) | np.any(near[:, taxel] > LOADED, axis=1)
-        chosen = rows & presses.usable & (loaded | resting) & (presses.counts[:, taxel] < top_counts)
-        rising = [ramps(states[chosen, taxel], blank.knots).reshape(chosen.sum(), -1), near[chosen, taxel]]
-        columns = np.concatenate([*rising, np.ones((chosen.sum(), 1)), warm[chosen]], axis=1)
+        chosen = np.flatnonzero(rows & presses.usable & (loaded | resting) & (presses.counts[:, taxel] < top_counts))
+        chosen = chosen[:: max(1, len(chosen) // MOST_ROWS)]
+        rising = [ramps(states[chosen, taxel], blank.knots).reshape(len(chosen), -1), near[chosen, taxel]]
+        columns = np.concatenate([*rising, np.ones((len(chosen), 1)), warm[chosen]], axis=1)
         counts, back = presses.counts[chosen, taxel], kept_back[chosen]
         problem = [(columns[part].T @ columns[part], columns[part].T @ counts[part]) for part in (~back, back)]
         scale = max(float(np.ptp(counts)), 1.0)

@@ -68,7 +68,7 @@ def plan(pad: Pad) -> tuple[Step, ...]:
         ),
         Step(
             name="between",
-            say=f"Press to about half of full force at {len(corners)} places between taxels, on and off within 2 s.",
+            say=f"Press to about half of full force at {len(corners)} places beside the middles, within 2 s.",
             presses=tuple(Press(at_m=at, corners=half) for at in corners),
         ),
         Step(
@@ -130,17 +130,21 @@ def middles(pad: Pad) -> list[tuple[float, float]]:
 
 
 def between(pad: Pad) -> list[tuple[float, float]]:
-    """Places where taxels meet, at most 24 of them; off the middle where there is but one taxel [m]."""
+    """Places beside the middles of taxels [m], at most 24.
 
-    def along(count: int, pitch_m: float, alone: bool) -> FloatArray:
-        if count > 1:
-            return np.asarray((np.arange(count - 1) - (count - 2) / 2) * pitch_m, dtype=np.float64)
-        return np.array([-0.25, 0.25]) * pitch_m if alone else np.zeros(1)
-
-    alone = pad.taxels == 1
-    u, v = along(pad.rows, pad.row_pitch_m, alone), along(pad.cols, pad.col_pitch_m, alone)
-    every = [(float(a), float(b)) for a in u for b in v]
-    return [every[k] for k in np.linspace(0, len(every) - 1, min(24, len(every))).round().astype(int)]
+    Where taxels lie close together, the corners at which they meet. In a single row they lie far apart: the edges at
+    which they meet, and places a quarter of the way there, where a buried sensor still feels what is not above it.
+    """
+    u = (np.arange(pad.rows - 1) - (pad.rows - 2) / 2) * pad.row_pitch_m
+    v = (np.arange(pad.cols - 1) - (pad.cols - 2) / 2) * pad.col_pitch_m
+    if pad.rows > 1 and pad.cols > 1:
+        every = [(float(a), float(b)) for a in u for b in v]
+        return [every[k] for k in np.linspace(0, len(every) - 1, min(24, len(every))).round().astype(int)]
+    edges = [(float(a), 0.0) for a in u] + [(0.0, float(b)) for b in v]
+    aside = 0.25 * min(pad.row_pitch_m, pad.col_pitch_m)
+    quarters = [(u + aside * (-1) ** k, v) for k, (u, v) in enumerate(middles(pad))]
+    across = [(u, v + aside) for u, v in middles(pad)]
+    return [*edges, *quarters, *across][:24]
 
 
 def wander(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue
 from thenar.touch.calibrate import PadResult
-from thenar.touch.identify import TOLERANCE
+from thenar.touch.identify import USUAL_TOLERANCE
 from thenar.touch.score import one_scale
 
 FloatArray = NDArray[np.float64]
@@ -82,9 +82,8 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
         for result in results:
             parts += [f"<h2>{result.pad.name}</h2>", plot(result), _table(known_rows(result))]
             parts += [f"<p>{html.escape(refusal)}</p>" for refusal in result.refusals]
-        parts.append(
-            f"<p>Known: 95 % of the error it leaves in a reading is within {100 * TOLERANCE:g} % of full scale.</p>"
-        )
+        within = f"{100 * USUAL_TOLERANCE:g} % of full scale, of drift and offset 3 %"
+        parts.append(f"<p>Known: 95 % of the error it leaves in a reading is within {within}.</p>")
         text = (
             f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>"
             + "".join(parts)
@@ -125,8 +124,8 @@ def plot(result: PadResult) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="12" y="22" font-size="15" font-weight="bold">{result.pad.name}: presses that were kept back, '
-        f"error {result.score.rms:.2f} % of full scale ({result.score.low:.2f} to {result.score.high:.2f}), "
+        f'<text x="12" y="22" font-size="15" font-weight="bold">{result.pad.name}: unseen presses, '
+        f"{result.score.rms:.2f} % of full scale off ({result.score.low:.2f} to {result.score.high:.2f}); "
         f"one scale factor {result.scale_score.rms:.1f} %</text>",
     ]
     for number, (name, colour, _) in enumerate(lines):
@@ -184,7 +183,7 @@ def _frame(
     for value in _round_ticks(*high):
         y = bottom - (bottom - top) * (value - high[0]) / (high[1] - high[0])
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>')
-        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value + 0.0:g}</text>')
     for value in ticks if len(ticks) == 0 else _round_ticks(*wide):
         x = left + (right - left) * (value - wide[0]) / (wide[1] - wide[0])
         parts.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{value:g}</text>')
@@ -198,7 +197,7 @@ def _round_ticks(low: float, high: float) -> FloatArray:
     rough = (high - low) / 5.0
     size = 10.0 ** np.floor(np.log10(rough))
     step = size * min((1.0, 2.0, 5.0, 10.0), key=lambda k: abs(k * size - rough))
-    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
 
 
 def _line(
