@@ -7,7 +7,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test check docs bench lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -24,19 +24,23 @@ check: .venv/.ready  ## Lint, formatting and types
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 
+docs: .venv/.ready  ## Build the documentation into docs/_build; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build $(ARGS)
+	@echo 'docs/_build/index.html'
+
 bench: .venv/.ready  ## Measure speed, touch and endurance on this machine, and write docs/bench
 	$(BIN)/thenar bench --out docs/bench $(ARGS)
 	$(BIN)/python bench/retarget.py --out docs/bench
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock
-	$(BIN)/uv pip compile pyproject.toml --group dev --group docs --extra dds --extra modbus --extra humanoid --extra film --output-file .venv/lock --quiet \
+	$(BIN)/uv pip compile pyproject.toml --group dev --group docs --extra dds --extra modbus --extra humanoid --extra film --extra view --output-file .venv/lock --quiet \
 		--universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
 	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
 
 clean:  ## Remove what the other targets made
-	rm -rf .venv dist .cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist docs/_build docs/_generated .cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # A new lock means a new environment, so that nothing outlives the lock that asked for it.

@@ -33,6 +33,7 @@ HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".cache" / "peers" / "retarget"
 SHARED = HERE.parents[1] / "shared" / "data"
 LIFTED = 100.0
+TITLE = "# Retargeting beside its peers\n"
 FRAMES = 3000  # of each log: peers take milliseconds for each
 
 
@@ -140,7 +141,7 @@ def table(title: str, rows: list[Row]) -> str:
         "| method | CPU us median / 99 % | tip mm | segment deg | pinch closed % | on the pads % | > 1 mm deep % | "
         "deepest mm | over limits deg | speed / limit | chatter % |\n|---|" + "---|" * 10
     )
-    lines = [f"### {title}\n", head]
+    lines = [f"## {title}\n", head]
     for row in rows:
         q = row.quality
         speed = "-" if "lifted" in row.method else f"{q.speed_over:.2f}"
@@ -185,7 +186,7 @@ def main() -> None:
     sys.stdout.write(parts[-1])
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "retarget.md").write_text("\n".join(parts), encoding="utf-8")
+        (options.out / "retarget.md").write_text("\n".join([TITLE, *parts]), encoding="utf-8")
 
 
 if __name__ == "__main__":

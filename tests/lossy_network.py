@@ -76,4 +76,4 @@ class LossyNetwork(Network):
 def _is_discovery(datagram: bytes) -> bool:
     """Whether a datagram is from or for a writer that every participant has."""
     said = messages.read_message(datagram).submessages
-    return any(part.writer[3] >= 0xC0 for part in said if hasattr(part, "writer"))
+    return any(getattr(part, "writer", bytes(4))[3] >= 0xC0 for part in said)

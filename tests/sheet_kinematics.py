@@ -616,11 +616,12 @@ _FOURIER_TIPS: dict[str, tuple[str, Vec3]] = {
 # Decided:
 # - xacro numbers throughout: pitch 0 of the proximal links at zero (not 0.28), swivel_1 at y = -0.026 (not
 #   tf_geometry.yaml's +0.026);
-# - distal is the rigid row (proximal -> distal), not the flexure of ten joints;
-# - distal limits: the sheet's two flex joints of 0..pi/6 become one of 0..pi/3;
+# - the flexure of ten joints over 16 mm becomes four, from its start (x = 0.060) to its end (x = 0.076, where the
+#   rigid row puts the distal link); in the plane z = 0.0025 about which tf_geometry.yaml bends it;
+# - its limits: the sheet's two flex joints of 0..pi/6, together 0..pi/3, become four of 0..pi/12;
 # - preshape_2 limits are the negated ones of preshape_1, since its angle is minus the motor's while both axes
 #   are 0 0 -1;
-# - no coupling of distal to proximal: the tendon law (spool = proximal + distal) fixes a sum only;
+# - no coupling of the flexure to proximal: the tendon law (spool = proximal + distal) fixes a sum only;
 # - the fixed palm pad (base -> pad, xyz 0.02 0 0.063, rpy 1.5708 0 -1.5708) carries no joint and is left out;
 # - no tip frames: the sheet has tactile cells near the tips, but no tip.
 
@@ -630,9 +631,18 @@ _REFLEX: dict[str, Joint] = {
     "proximal_1": Joint("swivel_1", "proximal_1", (0.01, 0, 0.0186), NONE, (0, -1, 0), 0.0, math.pi),
     "proximal_2": Joint("swivel_2", "proximal_2", (0.01, 0, 0.0186), NONE, (0, -1, 0), 0.0, math.pi),
     "proximal_3": Joint("base", "proximal_3", (-0.03, 0, 0.0816), (0, 0, math.pi), (0, -1, 0), 0.0, math.pi),
-    "distal_1": Joint("proximal_1", "distal_1", (0.076, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 3),
-    "distal_2": Joint("proximal_2", "distal_2", (0.076, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 3),
-    "distal_3": Joint("proximal_3", "distal_3", (0.076, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 3),
+    "flex_1_1": Joint("proximal_1", "flex_1_1", (0.060, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_1_2": Joint("flex_1_1", "flex_1_2", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_1_3": Joint("flex_1_2", "flex_1_3", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_1_4": Joint("flex_1_3", "distal_1", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_2_1": Joint("proximal_2", "flex_2_1", (0.060, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_2_2": Joint("flex_2_1", "flex_2_2", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_2_3": Joint("flex_2_2", "flex_2_3", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_2_4": Joint("flex_2_3", "distal_2", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_3_1": Joint("proximal_3", "flex_3_1", (0.060, 0, 0.0025), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_3_2": Joint("flex_3_1", "flex_3_2", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_3_3": Joint("flex_3_2", "flex_3_3", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
+    "flex_3_4": Joint("flex_3_3", "distal_3", (0.016 / 3, 0, 0), NONE, (0, -1, 0), 0.0, math.pi / 12),
 }
 
 

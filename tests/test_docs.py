@@ -1,10 +1,13 @@
 """What README and docs say is true: their Python runs, their pictures and files are there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import thenar
 from thenar import hands
 from thenar.sim import scenes
 
@@ -32,6 +35,25 @@ def test_links_and_pictures_of_the_docs_are_there(page: Path):
             assert (page.parent / target).exists(), target
 
 
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
+    done = subprocess.run(
+        [*build, str(ROOT / "docs"), str(tmp_path / "pages")], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "pages" / "_generated" / "hand_inspire_right.html").read_text()
+    assert all(pad.name in page for pad in hands.load("inspire_right").pads)
+    assert (tmp_path / "pages" / "_generated" / "example_01_close_and_feel.html").exists()
+
+
+def test_the_api_page_tells_every_public_name():
+    page = (ROOT / "docs" / "api.md").read_text()
+    missing = [
+        name for name in dir(thenar) if name not in page and name not in ("__version__", "humanoid", "ThenarError")
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize("table", ["touch_accuracy", "touch_cost"])
 def test_touch_page_shows_the_tables_that_the_bench_wrote(table: str):
     written = (ROOT / "docs" / "bench" / f"{table}.md").read_text()
@@ -43,6 +65,15 @@ def test_readme_and_docs_name_every_hand_and_scene():
     assert all(f"`{name}`" in readme for name in hands.names())
     world = (ROOT / "docs" / "world.md").read_text()
     assert all(f"`{name}`" in world for name in scenes.names())
+
+
+def test_readme_tells_motors_joints_and_taxels_of_every_hand_as_they_are():
+    readme = (ROOT / "README.md").read_text()
+    for name in hands.names():
+        spec = hands.load(name)
+        row = next(line for line in readme.splitlines() if line.startswith("|") and f"`{name}`" in line)
+        told = [cell.strip() for cell in row.strip("|").split("|")][1:4]
+        assert told == [str(len(spec.actuators)), str(len(spec.joints)), str(spec.taxels or "-")], name
 
 
 def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():

@@ -250,6 +250,9 @@ def test_mjcf_has_the_hand_its_tendons_and_its_servos(name: str, tmp_path: Path)
         np.testing.assert_allclose(model.joint(joint.name).stiffness[0], joint.spring_nm_rad, atol=1e-6)
     assert (model.ntendon, model.neq, model.nu) == (len(hand.tendons), len(hand.couplings), len(hand.actuators))
     assert model.nsensor == len(sensor_boxes(hand))
+    if name == "reflex":
+        assert model.actuator("f1").forcerange.tolist() == [0.0, 2.0]  # a cord cannot push
+        assert model.actuator("preshape").forcerange.tolist() == [-2.0, 2.0]
     data = mujoco.MjData(model)
     data.ctrl[:] = hand.open_rad + 0.4 * (hand.closed_rad - hand.open_rad)
     mujoco.mj_step(model, data, nstep=round(2.0 / model.opt.timestep))

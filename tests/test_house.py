@@ -45,7 +45,7 @@ LIVES_IN = {
     "pyarrow": {"record"},
     "av": {"record"},
     "viser": {"view"},
-    "mjviser": {"view"},
+    "PIL": {"view"},
     "warp": {"batch"},
     "mujoco_warp": {"batch"},
     "ray": {"batch"},

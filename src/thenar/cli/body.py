@@ -19,6 +19,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from thenar.cli.serve import page_options, shown_page, tell_of_page
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
 
@@ -36,6 +37,8 @@ class Body:
     For example:
 
     thenar body run
+
+    thenar body run --view
 
     thenar body run --config robot.yaml --joystick keyboard
 
@@ -58,6 +61,14 @@ class Body:
     """Who operates it: keys 0 to 9 ask for states, w s a d q e for velocities."""
     state: int | None = None
     """Whole-body state to go to at the start."""
+    view: bool = False
+    """run: show it in a browser."""
+    host: str = "127.0.0.1"
+    """Address of the page. Anything but this machine gets a token that visitors must know."""
+    port: int = 8080
+    """Port of the page; 0 takes one that is free."""
+    token: str = ""
+    """Token of the page, in place of one made up."""
     duration: float = 0.0
     """Seconds to run; 0 runs until Ctrl-C."""
     part: str = ""
@@ -91,7 +102,11 @@ class Body:
             domain=self.domain,
             ros=self.ros,
             joystick=operator,
+            page=page_options(self.host, self.port, self.token) if self.view else None,
         )
+        page = shown_page(twin)
+        if page is not None:
+            tell_of_page(page.url, to_open=False, quiet=self.json)
         if self.state is not None:
             try:
                 twin.body.controller.change(self.state)

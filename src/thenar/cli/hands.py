@@ -51,7 +51,7 @@ class Hands:
         if self.json:
             print_json(_everything(spec))
             return
-        sections = _description(spec)
+        sections = describe(spec)
         console.print(f"[bold]{spec.name}[/bold]  {spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}")
         sources: dict[object, int] = {}
         for title, rows in sections.items():
@@ -119,7 +119,7 @@ def _everything(spec: HandSpec) -> dict[str, object]:
     }
 
 
-def _description(spec: HandSpec) -> dict[str, list[dict[str, object]]]:
+def describe(spec: HandSpec) -> dict[str, list[dict[str, object]]]:
     """What a spec holds, as rows of tables: motors, joints, couplings, tendons, links, pads."""
     return {
         "motors": [_motor_row(actuator) for actuator in spec.actuators],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import signal
 import threading
 import time
+import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +22,8 @@ from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.twin.live import Health, LiveTwin
+    from thenar.twin.page import Page
+    from thenar.twin.serve import PageOptions
 
 PLAY_BEAT_S = 3.0
 
@@ -33,6 +37,8 @@ class Serve:
     thenar serve
 
     thenar serve --hands inspire_left,inspire_right --wire inspire,dfx,modbus --scene in_hand
+
+    thenar serve --view
 
     thenar serve --wire tienkung --domain 0
 
@@ -80,6 +86,16 @@ class Serve:
     """Of every random number."""
     duration: float = 0.0
     """Seconds to run; 0 runs until Ctrl-C."""
+    view: bool = False
+    """Show it in a browser: a page with the hands, their skin, plots and controls."""
+    host: str = "127.0.0.1"
+    """Address of the page. Anything but this machine gets a token that visitors must know."""
+    port: int = 8080
+    """Port of the page; 0 takes one that is free."""
+    token: str = ""
+    """Token of the page, in place of one made up."""
+    open: bool = False
+    """Open the page in a browser window of this machine."""
     play: bool = False
     """Let the hands open and close by themselves until somebody commands them."""
     json: bool = False
@@ -114,8 +130,13 @@ class Serve:
             profile=self.profile,
             seed=self.seed,
             skin=self._skins(),
+            page=page_options(self.host, self.port, self.token) if self.view else None,
         )
+        page = shown_page(twin)
         with twin:
+            if page is not None:
+                tell_of_page(page.url, to_open=self.open, quiet=self.json)
+                self.begin(page)
             if self.play:
                 threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
             until_s = time.perf_counter() + self.duration if self.duration else float("inf")
@@ -142,6 +163,38 @@ class Serve:
                 raise BadValue("--skin", part, f"HAND=FILE, as there are several hands: {', '.join(names)}")
             skins[hand if named else names[0]] = Path(file)
         return skins
+
+    def begin(self, page: Page) -> None:
+        """What a page shows by itself at the start: nothing."""
+
+
+def page_options(host: str, port: int, token: str) -> PageOptions:
+    """Where the page is; one that others can reach gets a token."""
+    from thenar.twin.page import LOOPBACK
+    from thenar.twin.serve import PageOptions
+
+    if not 0 <= port <= 65535:
+        raise BadValue("--port", port, "a port from 1 to 65535, or 0 for one that is free")
+    if token and not token.replace("-", "").replace("_", "").isalnum():
+        raise BadValue("--token", token, "letters, digits, - and _")
+    if host not in LOOPBACK and not token:
+        token = secrets.token_urlsafe(12)
+    return PageOptions(host=host, port=port, token=token)
+
+
+def shown_page(twin: LiveTwin) -> Page | None:
+    """The page among a twin's links."""
+    from thenar.twin.page import Page
+
+    return next((link for link in twin.links if isinstance(link, Page)), None)
+
+
+def tell_of_page(url: str, *, to_open: bool, quiet: bool) -> None:
+    """Say where the page is, and open it where there is a screen."""
+    if not quiet:
+        console.print(f"the page is at [bold]{url}[/bold]", highlight=False, soft_wrap=True)
+    if to_open:
+        webbrowser.open(url)
 
 
 def _play(twin: LiveTwin, stop: threading.Event) -> None:

@@ -46,8 +46,8 @@ class Snapshot:
     scene: str = ""
     """Surroundings, thenar scenes lists them; empty: one hand by itself, upright."""
     pose: str = ""
-    """open, fist, pinch, point, or closing fractions from 0 to 1, one for all or one per motor. Empty is open in a
-    picture of a hand by itself and fist otherwise."""
+    """open, fist, pinch, point, thumbs_up or closing fractions from 0 to 1, one for all or one per motor. Empty is
+    open in a picture of a hand by itself and fist otherwise."""
     view: Literal["palm", "back", "thumb", "front"] = "palm"
     """Side to look from at a hand by itself."""
     azimuth: float = 75.0

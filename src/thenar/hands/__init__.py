@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thenar.errors import UnknownName
+from thenar.hands.flexure import as_hinges
 from thenar.hands.own_model import read_own_model
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import Coupling, HandSpec, Joint
 
 if TYPE_CHECKING:
     import mujoco
@@ -38,11 +39,11 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
 
     Args:
         name: Name in the catalogue, or path of a mapping file for a URDF or MJCF of your own.
-        variant: Name of another published coupling law, see `HandSpec.variants`.
+        variant: Name of another coupling law or flexure, see `HandSpec.variants`.
     """
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
-        return replace(load(own.hand, variant=variant), own_model=own.model, pads=(), name=own.name)
+        return replace(as_hinges(load(own.hand, variant=variant)), own_model=own.model, pads=(), name=own.name)
     if name not in _CATALOGUE:
         raise UnknownName("hand", name, _CATALOGUE)
     module, attribute = _CATALOGUE[name]
@@ -51,10 +52,14 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
 
 
 def with_variant(spec: HandSpec, variant: str) -> HandSpec:
-    """The hand with another published coupling law; limits of the coupled joints are widened to fit it."""
+    """The hand with another coupling law or other joints; limits of coupled joints are widened to fit the law."""
     if variant not in spec.variants:
-        raise UnknownName(f"coupling variant of {spec.name}", variant, spec.variants)
-    couplings = spec.variants[variant]
+        raise UnknownName(f"variant of {spec.name}", variant, spec.variants)
+    parts = spec.variants[variant]
+    other = {part.name: part for part in parts if isinstance(part, Joint)}
+    if other:
+        return replace(spec, joints=tuple(other.get(joint.name, joint) for joint in spec.joints))
+    couplings = tuple(part for part in parts if isinstance(part, Coupling))
     reach = {joint.name: (joint.lower_rad, joint.upper_rad) for joint in spec.joints}
     for coupling in couplings:
         ends = [coupling.ratio * end + coupling.offset_rad for end in reach[coupling.driver]]

@@ -11,7 +11,7 @@ from thenar.hands.build import LOOKS_GROUP, SKIN_GROUP, build_spec
 from thenar.hands.export_parts import SensorKind
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.shapes import Painted
-from thenar.hands.spec import Actuator, HandSpec, LeadScrew
+from thenar.hands.spec import Actuator, HandSpec, LeadScrew, Servo
 
 SENSOR_GROUP = 4
 SITE_HALF_DEPTH_M = 0.001
@@ -68,4 +68,5 @@ def _make_servo(made: mujoco.MjsActuator, actuator: Actuator) -> None:
     made.set_to_position(kp=stiffness, kv=motor.damping_nms_rad)
     made.ctrllimited = made.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
     made.ctrlrange = [actuator.lower_rad, actuator.upper_rad]
-    made.forcerange = [-effort, effort]
+    pulls_only = isinstance(motor, Servo) and motor.pulls_only
+    made.forcerange = [0.0 if pulls_only else -effort, effort]

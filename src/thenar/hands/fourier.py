@@ -355,6 +355,7 @@ LEFT = HandSpec(
         "fist": (1.0, 1.0, 1.0, 1.0, 0.60, 0.75),
         "pinch": (0.66, 0.0, 0.0, 0.0, 0.62, 0.88),
         "point": (0.0, 1.0, 1.0, 1.0, 0.60, 0.75),
+        "thumbs_up": (1.0, 1.0, 1.0, 1.0, 0.0, 0.0),
     },
     notes=(
         "The zero and sign between the URDF (0 to -1.6 rad) and the vendor's call (0.17 to 1.78 rad) are not "

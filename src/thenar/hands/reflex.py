@@ -2,7 +2,9 @@
 
 Frame of ``base``: z out of the palm, fingers 1 and 2 towards +x, finger 3 (the thumb) towards -x. Source:
 RightHandRobotics reflex-ros-pkg (full_reflex_model.urdf.xacro), masses and limits of axkoenig/reflex_stack.
-The distal joint stands for the rubber flexure: one hinge with a spring.
+
+A finger has one tendon, which runs over a pin joint and over a rubber flexure. Both bend against springs: that of the
+pin joint opens the finger. Which of them bends how far is nobody's choice but that of springs, weight and contact.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from thenar.hands.flexure import flexures, with_stiffness
 from thenar.hands.shapes import Box, Cylinder, Loft, Painted, Station, Vec3
 from thenar.hands.spec import (
     Actuator,
@@ -27,10 +30,25 @@ from thenar.hands.spec import (
 
 XACRO = "reflex-ros-pkg full_reflex_model.urdf.xacro"
 STACK = "axkoenig/reflex_stack"
-SIZES = f"{STACK}: mass; {XACRO}: extents of the mesh"
+SIZES = f"{XACRO}: extents and volume of the mesh; {STACK}: mass of swivels and of the whole; density assumed"
 
-# Beam estimate EI/L of the 14 x 6 x 16 mm urethane flexure, E 2..10 MPa: 0.03..0.16 N m/rad. No figure is public.
-FLEXURE_NM_RAD = 0.09
+# Masses of a finger: volumes of the maker's meshes at 1.1 g/cm3, rubber and plastic. Those of reflex_stack (0.09 kg a
+# finger) are called rough there, and its flexure would be denser than lead. The base takes what is left of its total.
+PROXIMAL_KG, FLEXURE_KG, DISTAL_KG = 0.0323, 0.0018, 0.0152
+SWIVEL_KG, HAND_KG = 0.02, 0.94
+
+# Beam estimate EI/L of the 14 x 6 x 16 mm urethane flexure, E 2..10 MPa: 0.03..0.16 N m/rad. No figure is public. A
+# finger must open palm down, so the spring of its pin joint holds its weight, 0.026 N m. Against that spring a flexure
+# of 0.16 bends by 0.19 rad before the pin joint turns; much more would not fit the driver's calibration, which takes
+# zero 0.216 rad before the joint has moved by 0.05. So the upper end is taken.
+FLEXURE_NM_RAD = 0.16
+FLEXURE_VARIANTS_NM_RAD = {"middle_flexure": 0.09, "soft_flexure": 0.03}
+RETURN_NM, RETURN_NM_RAD = 0.030, 0.003  # of the pin joint: open, and per radian; the second is assumed
+# Hinges from the flexure's start to its end, as in the maker's URDF, which has 10 of them; in the plane about which the
+# driver's tf_geometry.yaml bends it.
+HINGES = 4
+FLEXURE_M: Vec3 = (0.060, 0.0, 0.0025)
+PIECE_M = 0.016 / (HINGES - 1)
 
 # Places of the sensors on the surface of the rubber, in the frames of their links.
 PLACES = "reflex-ros-pkg tf_geometry.yaml: centre, pitch and tilt"
@@ -42,7 +60,7 @@ TIP_TILT_RAD = math.radians(30.0)
 PALETTE = Palette(body=(0.18, 0.22, 0.28), skin=(0.86, 0.84, 0.78), dark=(0.09, 0.09, 0.10))
 
 
-def _finger_links(number: int) -> tuple[Link, Link]:
+def _finger_links(number: int) -> tuple[Link, ...]:
     across: Vec3 = (0.0, 1.0, 0.0)
 
     def loft(*stations: tuple[float, float, float, float], tone: str = "body") -> Loft:
@@ -58,8 +76,8 @@ def _finger_links(number: int) -> tuple[Link, Link]:
 
     proximal = Link(
         name=f"proximal_{number}",
-        mass_kg=0.025 + 0.015 + 0.010,
-        source=f"{SIZES}; half of the flexure",
+        mass_kg=PROXIMAL_KG,
+        source=SIZES,
         skin=Box(centre_m=(0.0347, 0.0, 0.0042), half_m=(0.0254, 0.0080, 0.0112)),
         looks=(
             loft(
@@ -68,13 +86,12 @@ def _finger_links(number: int) -> tuple[Link, Link]:
                 (0.062, -0.001, 0.0070, 0.0060),
             ),
             loft((0.0110, 0.0090, 0.0080, 0.0066), (0.0590, 0.0090, 0.0080, 0.0066), tone="skin"),
-            loft((0.060, -0.003, 0.0066, 0.0028), (0.078, -0.002, 0.0066, 0.0028), tone="dark"),
         ),
     )
     distal = Link(
         name=f"distal_{number}",
-        mass_kg=0.02 + 0.01 + 0.010,
-        source=f"{SIZES}; half of the flexure",
+        mass_kg=DISTAL_KG,
+        source=SIZES,
         skin=Box(centre_m=(0.016125, 0.0, 0.00465), half_m=(0.011625, 0.0080, 0.00825)),
         more_skin=(_tilted_tip(),),
         solids=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
@@ -88,7 +105,22 @@ def _finger_links(number: int) -> tuple[Link, Link]:
             ),
         ),
     )
-    return proximal, distal
+    pieces = tuple(
+        Link(
+            name=f"flex_{number}_{piece}",
+            mass_kg=FLEXURE_KG / (HINGES - 1),
+            source=SIZES,
+            # Seen, but it does not collide. A little longer than it is, so that no gap opens outside of the bend.
+            looks=(
+                Painted(
+                    shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)),
+                    tone="dark",
+                ),
+            ),
+        )
+        for piece in range(1, HINGES)
+    )
+    return proximal, *pieces, distal
 
 
 def _tilted_tip() -> Box:
@@ -126,8 +158,9 @@ def _pads() -> tuple[Pad, ...]:
 
     pads: list[Pad] = []
     for n in (1, 2, 3):
-        cell = (SENSOR_PITCH_M, 0.016)
-        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0138, 0.016), TIP_SENSOR_M, PLACES)
+        # A hair wider than the rubber (16 mm), so that what presses on its very edge is counted.
+        cell = (SENSOR_PITCH_M, 0.0166)
+        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0144, 0.0166), TIP_SENSOR_M, PLACES)
         slope = math.cos(TIP_TILT_RAD), math.sin(TIP_TILT_RAD)
         pads += [
             row(f"finger_{n}_proximal", f"proximal_{n}", 5, cell, (0.034725, 0.0, PROXIMAL_Z_M), PLACES),
@@ -143,7 +176,7 @@ def _pads() -> tuple[Pad, ...]:
 def _base() -> Link:
     return Link(
         name="base",
-        mass_kg=0.6 + 0.03,
+        mass_kg=HAND_KG - 2 * SWIVEL_KG - 3 * (PROXIMAL_KG + FLEXURE_KG + DISTAL_KG),
         source=SIZES,
         skin=Box(centre_m=(0.010, 0.0, PALM_Z_M - 0.0060), half_m=(0.034, 0.040, 0.0060)),
         solids=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
@@ -180,7 +213,7 @@ def _base() -> Link:
 def _swivel(number: int) -> Link:
     return Link(
         name=f"swivel_{number}",
-        mass_kg=0.02,
+        mass_kg=SWIVEL_KG,
         source=SIZES,
         looks=(
             Painted(
@@ -206,6 +239,7 @@ def _hinge(
     *,
     yaw_rad: float = 0.0,
     spring_nm_rad: float = 0.0,
+    spring_rest_rad: float = 0.0,
 ) -> Joint:
     return Joint(
         name=name,
@@ -220,37 +254,59 @@ def _hinge(
         damping_nms_rad=0.01,
         armature_kgm2=1e-4,
         spring_nm_rad=spring_nm_rad,
+        spring_rest_rad=spring_rest_rad,
     )
 
 
+def _knuckle(number: int, parent: str, pos_m: Vec3, *, yaw_rad: float = 0.0) -> Joint:
+    """The pin joint of a finger, which its spring holds open."""
+    return _hinge(
+        f"proximal_{number}",
+        parent,
+        f"proximal_{number}",
+        pos_m,
+        (0.0, -1.0, 0.0),
+        0.0,
+        math.pi,
+        yaw_rad=yaw_rad,
+        spring_nm_rad=RETURN_NM_RAD,
+        spring_rest_rad=-RETURN_NM / RETURN_NM_RAD,
+    )
+
+
+def _flexure(number: int) -> list[Joint]:
+    """Hinges of a finger's flexure."""
+    links = [f"proximal_{number}", *(f"flex_{number}_{piece}" for piece in range(1, HINGES)), f"distal_{number}"]
+    hinges = []
+    for n in range(HINGES):
+        hinge = _hinge(
+            f"flex_{number}_{n + 1}",
+            links[n],
+            links[n + 1],
+            FLEXURE_M if n == 0 else (PIECE_M, 0.0, 0.0),
+            (0.0, -1.0, 0.0),
+            0.0,
+            math.pi / 3 / HINGES,
+            spring_nm_rad=HINGES * FLEXURE_NM_RAD,
+        )
+        hinges.append(replace(hinge, armature_kgm2=1e-5, damping_nms_rad=0.002, continues=n > 0))
+    return hinges
+
+
 def _joints() -> tuple[Joint, ...]:
-    across: Vec3 = (0.0, -1.0, 0.0)
     down: Vec3 = (0.0, 0.0, -1.0)
-    joints = [
+    return (
         _hinge("preshape_1", "base", "swivel_1", (0.0503974, -0.026, 0.063), down, 0.0, math.pi / 2),
         _hinge("preshape_2", "base", "swivel_2", (0.0503974, 0.026, 0.063), down, -math.pi / 2, 0.0),
-        _hinge("proximal_1", "swivel_1", "proximal_1", (0.01, 0.0, 0.0186), across, 0.0, math.pi),
-        _hinge("proximal_2", "swivel_2", "proximal_2", (0.01, 0.0, 0.0186), across, 0.0, math.pi),
-        _hinge("proximal_3", "base", "proximal_3", (-0.03, 0.0, 0.0816), across, 0.0, math.pi, yaw_rad=math.pi),
-    ]
-    joints += [
-        _hinge(
-            f"distal_{n}",
-            f"proximal_{n}",
-            f"distal_{n}",
-            (0.076, 0.0, 0.0025),
-            across,
-            0.0,
-            math.pi / 3,
-            spring_nm_rad=FLEXURE_NM_RAD,
-        )
-        for n in (1, 2, 3)
-    ]
-    return tuple(joints)
+        _knuckle(1, "swivel_1", (0.01, 0.0, 0.0186)),
+        _knuckle(2, "swivel_2", (0.01, 0.0, 0.0186)),
+        _knuckle(3, "base", (-0.03, 0.0, 0.0816), yaw_rad=math.pi),
+        *(hinge for number in (1, 2, 3) for hinge in _flexure(number)),
+    )
 
 
 def _actuators() -> tuple[Actuator, ...]:
-    def motor(name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float, lever_m: float) -> Actuator:
+    def motor(name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float) -> Actuator:
         return Actuator(
             name=name,
             drives=name if name != "preshape" else "preshape_1",
@@ -263,19 +319,20 @@ def _actuators() -> tuple[Actuator, ...]:
                 damping_nms_rad=0.1,
                 top_speed_rad_s=3.5,
                 effort_nm=2.0,
-                lever_m=lever_m,
+                lever_m=0.10,
                 default_speed_rad_s=default_speed_rad_s,
+                pulls_only=name != "preshape",
                 source=f"reflex_takktile.yaml: speeds and travel; {STACK}: effort, damping; stiffness assumed",
             ),
         )
 
     return (
-        *(motor(f"f{n}", 3.0, 3.6, 3.0, 0.10) for n in (1, 2, 3)),
-        motor("preshape", math.pi / 2, math.pi / 2, 2.0, 0.10),
+        *(motor(f"f{n}", 3.0, 3.6, 3.0) for n in (1, 2, 3)),
+        motor("preshape", math.pi / 2, 1.75, 2.0),
     )
 
 
-HAND = HandSpec(
+_HAND = HandSpec(
     name="reflex",
     maker="RightHand Robotics",
     model="ReFlex TakkTile",
@@ -293,7 +350,7 @@ HAND = HandSpec(
     tendons=tuple(
         Tendon(
             name=f"f{n}",
-            joints=((f"proximal_{n}", 1.0), (f"distal_{n}", 1.0)),
+            joints=((f"proximal_{n}", 1.0), *((f"flex_{n}_{hinge}", 1.0) for hinge in range(1, HINGES + 1))),
             source="reflex driver: spool angle = proximal + distal",
         )
         for n in (1, 2, 3)
@@ -303,7 +360,11 @@ HAND = HandSpec(
     tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in (1, 2, 3)),
     palm=PalmFrame(pos_m=(0.010, 0.0, 0.0720), rpy_rad=(0.0, 0.0, -math.pi / 2)),
     palette=PALETTE,
-    no_contact=tuple(("base", name) for name in ("proximal_1", "proximal_2")),
+    # The pads of one finger have rounded ends, which do not meet before the flexure is fully bent.
+    no_contact=(
+        *(("base", name) for name in ("proximal_1", "proximal_2")),
+        *((f"proximal_{n}", f"distal_{n}") for n in (1, 2, 3)),
+    ),
     # Closing fractions: f1, f2, f3, preshape.
     poses={
         "open": (0.0, 0.0, 0.0, 0.0),
@@ -313,6 +374,16 @@ HAND = HandSpec(
     },
     notes=(
         "tf_geometry.yaml has the swivels on the opposite sides; the URDF's are taken.",
-        "The flexure's stiffness is in no public source: 0.09 N m/rad is the middle of a beam estimate.",
+        "The flexure's stiffness is in no public source: 0.16 N m/rad is the upper end of a beam estimate.",
+        "The spring that opens a finger is in no public source: it just holds the finger's weight.",
+        "Where the eleven sensors of the palm are is in no public source: three columns of 4, 3 and 4 are assumed.",
+        "The driver accepts 1.75 rad of preshape, the joint of reflex_stack ends at pi/2; both are kept.",
     ),
+)
+HAND = replace(
+    _HAND,
+    variants={
+        name: tuple(joint for chain in flexures(with_stiffness(_HAND, stiffness)) for joint in chain)
+        for name, stiffness in FLEXURE_VARIANTS_NM_RAD.items()
+    },
 )

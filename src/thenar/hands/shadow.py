@@ -455,6 +455,7 @@ POSES = {
     "fist": _pose(fingers_J3=1.0, fingers_J0=0.97, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5),
     "pinch": _pose(FFJ3=0.62, FFJ0=0.27, THJ5=0.70, THJ4=0.97, THJ2=0.35, THJ1=0.16),
     "point": _pose(fingers_J3=1.0, fingers_J0=0.97, FFJ3=0.0, FFJ0=0.0, THJ5=0.45, THJ4=0.90, THJ2=0.6, THJ1=0.5),
+    "thumbs_up": _pose(fingers_J3=1.0, fingers_J0=0.97),
 }
 
 _CHAINS = (

@@ -81,6 +81,8 @@ class Joint:
     """Stiffness of a return spring [N m/rad]."""
     spring_rest_rad: float = 0.0
     """Angle at which that spring is slack [rad]."""
+    continues: bool = False
+    """True: the next hinge of a flexure that the joint before it began, see `thenar.hands.flexure`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +200,8 @@ class Servo:
     """Arm that turns torque into the reported force [m]."""
     default_speed_rad_s: float | None = None
     """Speed at power-on [rad/s]; None: the top speed."""
+    pulls_only: bool = False
+    """True: it winds up a cord that cannot push, and reports its own angle also where the cord is slack."""
     source: str
 
     def ideal(self) -> Servo:
@@ -333,8 +337,11 @@ class HandSpec:
     """Pairs of links that touch by construction and are left alone by the collision."""
     poses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Named postures, a closing fraction per actuator."""
-    variants: Mapping[str, tuple[Coupling, ...]] = field(default_factory=dict)
-    """Other published coupling laws, by name; the spec's own is the default."""
+    variants: Mapping[str, tuple[Coupling, ...] | tuple[Joint, ...]] = field(default_factory=dict)
+    """Other published coupling laws, or other joints (a softer flexure), by name; the spec's own are the default.
+
+    Couplings take the place of all couplings, joints that of the joints of the same name.
+    """
     notes: tuple[str, ...] = ()
     """What sources disagree about, and what was taken."""
     own_model: OwnModel | None = None

@@ -135,6 +135,8 @@ def _segment_starts(hand: HandSpec, tree: Tree, chain: list[str], tip: Place) ->
     starts: list[Place] = []
     next_axis, next_m, origin_m = None, tree.open_point(tip), np.zeros(3)
     for name in reversed(chain):
+        if hand.joint(name).continues:  # a flexure is one joint of a finger, where it begins
+            continue
         place = tree.origins[name]
         here_m = tree.open_point(place)
         R = place.R if place.joint < 0 else tree.open_R[place.joint] @ place.R

@@ -40,6 +40,7 @@ OVERLOAD = 1.5  # a linkage pushed beyond this multiple of what its motor can do
 MOTOR_PARAMS = np.dtype(
     [
         ("is_screw", np.bool_),
+        ("pulls_only", np.bool_),  # servo on a cord
         ("closing", np.float64),  # +1 if closing increases the angle, else -1
         ("lower_rad", np.float64),
         ("upper_rad", np.float64),
@@ -93,17 +94,20 @@ MOTOR_STATE = np.dtype(
 )
 """What a motor is doing."""
 
+TENDON_JOINTS = 6
+"""Joints a tendon may run over: a knuckle and a flexure."""
+
 DRIVE = np.dtype(
     [
-        ("qpos", np.int64, 2),
-        ("dof", np.int64, 2),
-        ("weight", np.float64, 2),
+        ("qpos", np.int64, TENDON_JOINTS),
+        ("dof", np.int64, TENDON_JOINTS),
+        ("weight", np.float64, TENDON_JOINTS),  # 0 where there are fewer
         ("ctrl", np.int64),
         ("tendon", np.int64),  # -1: the motor turns a joint
         ("own_damping_nms_rad", np.float64),  # of the joint or tendon, without the motor
     ]
 )
-"""Which joints a motor moves (one, or two through a tendon) and which control it writes."""
+"""Which joints a motor moves (one, or several through a tendon) and which control it writes."""
 
 PENDING_COMMAND = np.dtype(
     [("due_s", np.float64), ("target_rad", np.float64), ("speed_rad_s", np.float64), ("limit_n", np.float64)]
@@ -155,6 +159,7 @@ def motor_params(actuators: Sequence[Actuator]) -> RecordArray:
         else:
             record["acceleration_rad_s2"] = math.inf
             record["stiffness_nm_rad"] = motor.stiffness_nm_rad
+            record["pulls_only"] = motor.pulls_only
             record["torque_per_n"] = motor.lever_m
             record["force_max_n"] = motor.effort_nm / motor.lever_m
     return params
@@ -414,8 +419,9 @@ def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
 @nb.njit(cache=True)
 def _limit_servo(p: Record, m: Record, driving: bool) -> bool:
     """Clip a servo's force at its limit and say what it is doing; True when it was clipped."""
-    clipped = min(max(m.force_n, -m.limit_n), m.limit_n)
-    at_limit = clipped != m.force_n
+    slack = p.pulls_only and m.force_n <= 0.0
+    clipped = 0.0 if slack else min(max(m.force_n, -m.limit_n), m.limit_n)
+    at_limit = not slack and clipped != m.force_n
     m.force_n = clipped
     if m.error != 0:
         m.force_n = 0.0
@@ -425,7 +431,7 @@ def _limit_servo(p: Record, m: Record, driving: bool) -> bool:
         m.status = _GRASPING if (m.target_rad - m.screw_rad) * p.closing > 0.0 else _RELEASING
     else:
         m.status = _AT_FORCE if at_limit else _AT_POSITION
-    return at_limit
+    return at_limit or slack
 
 
 @nb.njit(cache=True)
@@ -495,7 +501,9 @@ def drive(
     """
     for n in range(drives.shape[0]):
         d = drives[n]
-        angle_rad[0, n] = d.weight[0] * qpos[d.qpos[0]] + d.weight[1] * qpos[d.qpos[1]]
+        angle_rad[0, n] = 0.0
+        for k in range(TENDON_JOINTS):
+            angle_rad[0, n] += d.weight[k] * qpos[d.qpos[k]]
     advance_in_place(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
     for n in range(drives.shape[0]):
         d = drives[n]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, Self
 
 import mujoco
 import numpy as np
@@ -14,20 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from thenar import hands as catalogue
 from thenar.errors import BadCommand, BadValue, SimulationDiverged, UnknownName
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.spec import HandSpec, LeadScrew
+from thenar.hands.spec import Actuator, HandSpec, LeadScrew
 from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, MotorError
 from thenar.sim import actuation, scenes, wrist
 from thenar.sim.building import Carrier, Plan, compile_model, name_props, root_pose
 from thenar.sim.contacts import read_contacts
 from thenar.sim.props import Prop
+from thenar.sim.pull import Pulls
 from thenar.sim.scenes import Mount, Scene
 
 Profile = Literal["measured", "ideal"]
-Fault = Literal["jam", "motor", "communication"]
+Fault = Literal["jam", "hot", "motor", "communication"]
 FloatArray = NDArray[np.float64]
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 CHECK_EVERY_STEPS = 250
+HOT_C = 8.0  # a motor that is made hot is this far above where it switches off
 KEEP_EVERY_S = 0.1  # how often a state to come back to is kept
 LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
 
@@ -123,13 +125,24 @@ class World:
             specs = [_ideal(spec) for spec in specs]
         scene = scenes.load(scene) if isinstance(scene, str) else scene
         held = _mounts(specs, scene, mounts or {}) if carrier is None else {spec.name: Mount() for spec in specs}
+        # What it was made of, so that another like it can be made.
+        self._recipe: dict[str, Any] = {
+            "hands": chosen,
+            "props": tuple(props),
+            "scene": scene,
+            "mounts": mounts,
+            "timestep_s": timestep_s,
+            "seed": seed,
+            "profile": profile,
+            "carrier": carrier,
+        }
         self.timestep_s = timestep_s
         self.seed = seed
         self.profile: Profile = profile
         plan = Plan(
             hands=tuple(specs),
             mounts=held,
-            props=name_props((*scene.props, *props)),
+            props=name_props((*scene.props, *self._recipe["props"])),
             scene=scene,
             timestep_s=timestep_s,
             carrier=carrier,
@@ -143,6 +156,7 @@ class World:
         self._params = actuation.motor_params(actuators)
         self._rest = actuation.motor_state(actuators)
         self._drives = _drives(self.model, specs)
+        self._pulls = Pulls(self.model, self.data)
         self._resting_wrists = _wrists(self.model, specs, held)
         self._seats = _seats(self.model, specs, held)
         self._angle_rad = np.zeros((1, len(actuators)))
@@ -162,6 +176,7 @@ class World:
     def reset(self) -> None:
         """Back to time 0: hands open, objects where they began, motors cool."""
         mujoco.mj_resetData(self.model, self.data)
+        self._pulls.let_go()
         for joint, angle in self._carrier_rest.items():
             self.data.joint(joint).qpos[0] = angle
         for seat in self._seats.values():
@@ -249,7 +264,7 @@ class World:
         drives, dt = self._drives, self.timestep_s
         motors, pending, params = self._motors, self._pending, self._params
         wrists, gravity, driven_wrists = self._wrists, model.opt.gravity, len(self._wrists) > 0
-        step = mujoco.mj_step
+        step, pulls = mujoco.mj_step, self._pulls
         for done in range(steps):
             if driven_wrists:
                 wrist.hold_wrists(wrists, data.qpos, data.subtree_com, gravity, dt, data.qfrc_applied)
@@ -257,6 +272,8 @@ class World:
                 params, motors, pending, drives, data.qpos, self._steps * dt, dt, self._angle_rad, self._torque_nm,
                 self._damping_nms_rad, data.ctrl, model.dof_damping, model.tendon_damping,
             )  # fmt: skip
+            if pulls:
+                pulls.apply()
             step(model, data)
             self._steps += 1
             if done % CHECK_EVERY_STEPS == CHECK_EVERY_STEPS - 1:
@@ -271,6 +288,10 @@ class World:
         seat = self._seat(hand)
         motors = self._motors[0, seat.motors]
         angle, velocity = _driven(self._drives[seat.motors], self.data.qpos, self.data.qvel)
+        # A motor on a cord tells where its spool is: at the finger's angle, or behind it where the cord is slack.
+        slack = self._params["pulls_only"][seat.motors] & (motors["screw_rad"] < angle)
+        angle = np.where(slack, motors["screw_rad"], angle)
+        velocity = np.where(slack, motors["screw_rad_s"], velocity)
         noise = self._random(READING_STREAM, hand, self._steps).standard_normal((2, len(angle)))
         return HandState(
             stamp_s=self.time_s,
@@ -325,6 +346,67 @@ class World:
         dof = self.model.joint(prop).dofadr[0]
         self.data.qvel[dof : dof + 6] = 0.0
 
+    def pull_prop(self, prop: str, to_m: ArrayLike | None) -> None:
+        """Drag a free object towards a place, as a hand that holds it would, until told otherwise.
+
+        Args:
+            prop: Name of the object.
+            to_m: Where its centre is wanted [m]; None lets go of it.
+        """
+        if not self.is_free(prop):
+            raise BadValue("prop", prop, "an object that is not fixed")
+        self._pulls.pull(self.model.body(prop).id, None if to_m is None else _checked_pose(to_m, (1, 0, 0, 0))[0])
+
+    def is_free(self, prop: str) -> bool:
+        """Whether an object can move."""
+        return self._prop_qpos(prop) is not None
+
+    def wrist_is_driven(self, hand: str) -> bool:
+        """Whether `move_wrist` moves this hand."""
+        return self._seat(hand).wrist >= 0
+
+    @property
+    def has_carrier(self) -> bool:
+        """Whether a machine holds the hands."""
+        return self._recipe["carrier"] is not None
+
+    def remade(self, *, scene: str | Scene | None = None, more_props: Iterable[Prop] = ()) -> Self:
+        """Another world with the same hands, at time 0.
+
+        Args:
+            scene: Other surroundings, without the objects that were added to this one; None for the same.
+            more_props: Objects to add.
+        """
+        recipe = dict(self._recipe)
+        if scene is not None:
+            recipe |= {"scene": scene, "props": (), "mounts": None}
+        return type(self)(**{**recipe, "props": (*recipe["props"], *more_props)})
+
+    def take_over(self, other: World) -> None:
+        """Go on from where another world with the same hands is; what only this one has stays where it begins."""
+        if other.hand_names != self.hand_names:
+            raise BadValue("other", other.hand_names, f"a world with {', '.join(self.hand_names)}")
+        size = {mujoco.mjtJoint.mjJNT_FREE: (7, 6), mujoco.mjtJoint.mjJNT_BALL: (4, 3)}
+        there = {other.model.joint(k).name for k in range(other.model.njnt)}
+        for k in range(self.model.njnt):
+            mine = self.model.joint(k)
+            if mine.name not in there:
+                continue
+            its = other.model.joint(mine.name)
+            positions, speeds = size.get(mujoco.mjtJoint(int(self.model.jnt_type[k])), (1, 1))
+            for name, mine_at, its_at, count in (
+                ("qpos", mine.qposadr[0], its.qposadr[0], positions),
+                ("qvel", mine.dofadr[0], its.dofadr[0], speeds),
+            ):
+                getattr(self.data, name)[mine_at : mine_at + count] = getattr(other.data, name)[its_at : its_at + count]
+        self._motors[:], self._pending[:] = other._motors, other._pending
+        for name in ("target_m", "target_quat", "goal_m", "goal_quat"):
+            self._wrists[name] = other._wrists[name]
+        self._steps, self._owed_s, self._commands = other._steps, other._owed_s, dict(other._commands)
+        mujoco.mj_forward(self.model, self.data)
+        self._contacts_s = self.time_s
+        self._kept = self.snapshot()
+
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
         motors = self._motors[:, self._seat(hand).motors]
@@ -348,22 +430,31 @@ class World:
         self._motors[0, seat.motors]["current_limit_a"] = limits
 
     def inject_fault(self, hand: str, actuator: str, fault: Fault) -> None:
-        """Break a motor: ``jam`` blocks its screw, ``motor`` and ``communication`` raise that error.
+        """Break a motor: ``jam`` blocks its screw, ``hot`` heats it until it switches off, the others raise that error.
 
-        `repair` undoes a jam; the errors go with `clear_errors`.
+        `repair` undoes a jam and cools the motor; the errors go with `clear_errors`.
         """
         record = self._motor(hand, actuator)
         errors = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNICATION}
         if fault == "jam":
             record["jammed"] = True
+        elif fault == "hot":
+            motor = self._actuator(hand, actuator).motor
+            if not isinstance(motor, LeadScrew):
+                raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
+            record["temperature_c"] = motor.trip_c + HOT_C
         elif fault in errors:
             record["error"] |= errors[fault]
         else:
-            raise UnknownName("fault", fault, ("jam", *errors))
+            raise UnknownName("fault", fault, ("jam", "hot", *errors))
 
     def repair(self, hand: str, actuator: str) -> None:
-        """Free a jammed motor."""
-        self._motor(hand, actuator)["jammed"] = False
+        """Free a jammed motor, and let it be as cool as when it was switched on."""
+        seat = self._seat(hand)
+        number = self._number(hand, actuator)
+        record = self._motor(hand, actuator)
+        record["jammed"] = False
+        record["temperature_c"] = self._rest[0][0, seat.motors][number]["temperature_c"]
 
     def snapshot(self) -> Snapshot:
         """Everything needed to come back to this instant."""
@@ -405,11 +496,17 @@ class World:
             raise UnknownName("hand in this world", hand, self._seats)
         return self._seats[hand]
 
+    def _number(self, hand: str, actuator: str) -> int:
+        names = self._seat(hand).spec.actuator_names
+        if actuator not in names:
+            raise UnknownName(f"actuator of {hand}", actuator, names)
+        return names.index(actuator)
+
+    def _actuator(self, hand: str, actuator: str) -> Actuator:
+        return self._seat(hand).spec.actuators[self._number(hand, actuator)]
+
     def _motor(self, hand: str, actuator: str) -> np.void:
-        seat = self._seat(hand)
-        if actuator not in seat.spec.actuator_names:
-            raise UnknownName(f"actuator of {hand}", actuator, seat.spec.actuator_names)
-        return self._motors[0, seat.motors][seat.spec.actuator_names.index(actuator)]
+        return self._motors[0, self._seat(hand).motors][self._number(hand, actuator)]
 
     def _prop_qpos(self, prop: str) -> int | None:
         """Where the pose of a free object stands in qpos; None for a fixed one."""
@@ -440,7 +537,10 @@ def _drives(model: mujoco.MjModel, specs: Sequence[HandSpec]) -> NDArray[np.void
     motors = [(spec, actuator) for spec in specs for actuator in spec.actuators]
     for drive, (spec, actuator) in zip(drives, motors, strict=True):
         tendon = next((t for t in spec.tendons if t.name == actuator.drives), None)
-        parts = tendon.joints if tendon else ((actuator.drives, 1.0), (actuator.drives, 0.0))
+        parts = list(tendon.joints) if tendon else [(actuator.drives, 1.0)]
+        if len(parts) > actuation.TENDON_JOINTS:
+            raise BadValue(f"tendon {actuator.drives!r}", len(parts), f"at most {actuation.TENDON_JOINTS} joints")
+        parts += [(parts[0][0], 0.0)] * (actuation.TENDON_JOINTS - len(parts))
         joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
         drive["qpos"] = [joint.qposadr[0] for joint in joints]
         drive["dof"] = [joint.dofadr[0] for joint in joints]

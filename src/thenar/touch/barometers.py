@@ -25,18 +25,23 @@ class Barometers:
         self._calibration = calibration
         draws = _random(seed, DIES_STREAM, 0)
         columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise")}
+        broken = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
             gain = np.asarray(own.die_gain) * (1.0 + own.gain_spread * gain_draw)
+            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
-                gain[row, col] = 0.0
+                dead[row, col] = True
+            broken.append(dead.ravel())
             columns["gain"].append(gain.ravel())
             offset = np.asarray(own.die_offset_pa) + own.die_offset_spread_pa * offset_draw
             columns["offset"].append(offset.ravel())
             columns["noise"].append(per_taxel(pad, own.die_noise_pa))
         gain, offset, self._noise_pa = (np.concatenate(parts) for parts in columns.values())
         self._response = Response(hand.pads, calibration, gain, offset)
+        self.dead = np.concatenate(broken)
+        """Dies that read their offset whatever presses."""
         self.reset()
 
     def reset(self) -> None:
@@ -47,7 +52,7 @@ class Barometers:
     def read(self, stress_pa: FloatArray, stamp_s: float) -> tuple[FloatArray, FloatArray]:
         """Absolute pressure [Pa] and temperature [degrees Celsius] of every die under this stress [Pa]."""
         skin = self._calibration
-        pressure = skin.ambient_pa + self._response.read(self._response.take(stress_pa, stamp_s))
+        pressure = skin.ambient_pa + self._response.read(self._response.take(stress_pa, stamp_s), self.dead)
         if np.any(self._noise_pa > 0.0):
             noise = _random(self._seed, READINGS_STREAM, self._readings)
             pressure += self._noise_pa * noise.standard_normal(len(pressure))

@@ -106,6 +106,16 @@ class HandTouch:
         self._group_count = 0
         self._sensor.reset()
 
+    def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
+        """Break or mend one taxel: a broken one reads its offset whatever presses."""
+        place = next(layout for layout in self._layout if layout.name == pad)
+        self._sensor.dead[place.first + row * place.cols + col] = dead
+
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """Which taxels are broken. Shape (taxels,)."""
+        return self._sensor.dead.copy()
+
     def windows(self) -> list[dict[str, Any]]:
         """The windows of the last frame: where they lay, how wide they were and what they carried."""
         described = []

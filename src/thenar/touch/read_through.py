@@ -21,8 +21,8 @@ def read_through(presses: Presses, calibration: Calibration) -> tuple[FloatArray
     offset = per_taxel(pad, own.die_offset_pa if buried else own.offset_counts)
     load = presses.taxel_load_n(own.depth_m if buried else own.taxel_depth_m)
     response = Response([pad], calibration, gain, offset, spread=False)
-    read = np.array(
-        [response.read(response.take(row, float(time_s))) for row, time_s in zip(load, presses.time_s, strict=True)]
-    )
+    none_dead = np.zeros(pad.taxels, dtype=bool)
+    rows = zip(load, presses.time_s, strict=True)
+    read = np.array([response.read(response.take(row, float(time_s)), none_dead) for row, time_s in rows])
     removed = 0.0 if buried or not own.remove_offset else offset
     return (read if buried else np.clip(read, own.lowest_counts, own.saturation_counts)) - removed, load

@@ -114,17 +114,20 @@ class Response:
             self._fresh = False
         return Moment(stamp_s, load, drive, self._past, self._stuck, self._states)
 
-    def read(self, moment: Moment) -> FloatArray:
-        """Reading of every taxel, without noise and before it is rounded."""
+    def read(self, moment: Moment, dead: NDArray[np.bool_]) -> FloatArray:
+        """Reading of every taxel, without noise and before it is rounded; dead ones read as if nothing pressed."""
         reading = self._offset + self._drift * (1.0 - np.exp(-moment.stamp_s / self._drift_s))
         if moment.drive is not None:
             # The skin creeps and sticks: what is read lags a little behind what presses.
             late = self._creep * (moment.past - moment.drive) + self._play * (moment.stuck - moment.drive)
             signal = self._gain * (moment.drive + late)
-            reading += signal if not np.any(self._bend) else bend(signal, self._bend, self._knee)
+            bent = bend(signal, self._bend, self._knee) if np.any(self._bend) else signal
+            reading += np.where(dead, 0.0, bent)
         for states, (part, pad, learned) in zip(moment.learned, self._learned, strict=True):
             near = np.zeros(pad.taxels) if moment.load is None else moment.load[part]
-            reading[part] = learned.read(states, around(pad, near), moment.stamp_s)
+            states = np.where(dead[part, None], 0.0, states)
+            near = np.where(dead[part, None], 0.0, around(pad, near))
+            reading[part] = learned.read(states, near, moment.stamp_s)
         return reading
 
 

@@ -26,12 +26,15 @@ class Sensor:
         columns: dict[str, list[FloatArray]] = {
             name: [np.zeros(0)] for name in ("gain", "offset", "noise", "lowest", "top", "removed")
         }
+        broken: list[NDArray[np.bool_]] = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
             gain = np.asarray(own.gain_counts_per_n) * (1.0 + own.gain_spread * gain_draw)
+            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
-                gain[row, col] = 0.0
+                dead[row, col] = True
+            broken.append(dead.ravel())
             offset = np.asarray(own.offset_counts) + own.offset_spread_counts * offset_draw
             columns["gain"].append(gain.ravel())
             columns["offset"].append(offset.ravel())
@@ -47,6 +50,8 @@ class Sensor:
         self._noise, self._lowest, self._top, self._removed = (
             whole[name] for name in ("noise", "lowest", "top", "removed")
         )
+        self.dead = np.concatenate(broken) if broken else np.zeros(0, dtype=bool)
+        """Taxels that read their offset whatever presses."""
         self.reset()
 
     def reset(self) -> None:
@@ -65,7 +70,7 @@ class Sensor:
         return lambda: self._counts(moment, reading)
 
     def _counts(self, moment: Moment, reading: int) -> NDArray[np.int64]:
-        raw = self._response.read(moment)
+        raw = self._response.read(moment, self.dead)
         if np.any(self._noise > 0.0):
             key = np.array([self._seed & 0xFFFFFFFF, NOISE_STREAM], dtype=np.uint64)
             random = np.random.Generator(np.random.Philox(key=key, counter=[0, reading, 0, 0]))

@@ -10,14 +10,14 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from thenar.errors import BadValue, SimulationDiverged, ThenarError
+from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName
 from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
 from thenar.twin.world import World, warm_up_touch
 from thenar.wire.inbox import LinkHealth, count_reason
@@ -84,6 +84,9 @@ class Health:
     wall_s: float
     """Since the start."""
     real_time_factor: float
+    """Of the pace that was asked for."""
+    pace: float
+    """1 is real time, less is slow motion, 0 is a pause."""
     ticks: int
     late_ticks: int
     """That began more than 5 ms late."""
@@ -98,6 +101,12 @@ class Health:
     """From a command's arrival to the motors seeing it: median and 99 %."""
     hands: dict[str, HandHealth]
     links: tuple[LinkHealth, ...]
+    commander: str
+    """The wire whose requests act; empty: everybody's do, and the last one wins."""
+    not_in_command: dict[str, int]
+    """Requests that were heard and did nothing, by the wire they came from."""
+    cut: tuple[str, ...]
+    """Wires that are cut off, as a fault."""
     refused: dict[str, int]
     """Requests the world did not accept, by reason."""
     diverged: tuple[str, ...]
@@ -126,6 +135,7 @@ class LiveTwin:
         touch_hz: float = 50.0,
         tell: Callable[[Health], None] | None = None,
         each_tick: Callable[[World], None] | None = None,
+        commander: str = "",
     ):
         """Prepare; nothing runs yet.
 
@@ -136,6 +146,7 @@ class LiveTwin:
             touch_hz: How often the skin is read and published; 0 for never.
             tell: Is told how the twin is doing, twice a second, on a thread of its own.
             each_tick: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
+            commander: The one wire whose requests act, see `command_by`; empty: all of them.
         """
         top_hz = 1.0 / world.timestep_s
         for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
@@ -143,9 +154,14 @@ class LiveTwin:
                 raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
         self.world, self.links = world, tuple(links)
         self.state_hz, self.touch_hz = state_hz, touch_hz
+        self._commander = ""
+        self._not_in_command: Counter[str] = Counter()
+        self._cut: frozenset[str] = frozenset()
+        self._pace, self._owed_ticks = 1.0, 0.0
+        self.command_by(commander)
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
         world.reads_skins = False  # this loop does
-        self._to_feel: queue.Queue[SolidContacts] = queue.Queue(maxsize=2)
+        self._to_feel: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
         self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
         self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._commanded = {name: _Commanded() for name in world.hand_names}
@@ -179,13 +195,13 @@ class LiveTwin:
     def start(self) -> None:
         """Let it run."""
         warm_up(self.world)
-        self._take_requests()  # what hands do when they are switched on
+        self._take_requests(switching_on=True)
         self._latencies_s.clear()
         if self._each_tick is not None:
             self._each_tick(self.world)
         self._publish_state()
         if self._skins:
-            self._publish_touch(self.world.solid_contacts())
+            self._publish_touch(self.world, self.world.solid_contacts())
         self._nice = _set_nice(NICE)
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
@@ -233,6 +249,40 @@ class LiveTwin:
                 if not self.running:
                     raise ThenarError("the twin has stopped") from None
 
+    def command_by(self, wire: str) -> None:
+        """Put one wire in command: what the others ask is heard and counted and does nothing. Empty: all of them."""
+        names = sorted({link.wire for link in self.links})
+        if wire and wire not in names:
+            raise UnknownName("wire", wire, names)
+        self._commander = wire
+
+    def cut(self, wires: Iterable[str]) -> None:
+        """Cut these wires, as if their cables were pulled, and mend all others."""
+        self._cut = frozenset(wires)
+
+    def set_pace(self, pace: float) -> None:
+        """Let simulated time pass slower than ours: 1 is real time, 0 is a pause."""
+        if not 0.0 <= pace <= 1.0:
+            raise BadValue("pace", pace, "a number from 0 (paused) to 1 (real time)")
+        self._pace = pace
+
+    def step(self) -> None:
+        """One step of the physics, for a twin that is paused."""
+        self.ask(lambda _: self._tick_world())
+
+    def go_on_with(self, world: World) -> None:
+        """Go on with another world that has the same hands; clients notice nothing but that things have moved."""
+        if world.hand_names != self.world.hand_names or world.timestep_s != self.world.timestep_s:
+            raise BadValue("world", world.hand_names, f"a world with {', '.join(self.world.hand_names)} and its step")
+        world.reads_skins = False
+        for hand in self._skins:
+            world.skin(hand)  # made here, not on the loop's time
+
+        def swap(_: World) -> None:
+            self.world = world
+
+        self.ask(swap)
+
     def health(self) -> Health:
         """How it is doing, from any thread."""
         now_s = time.perf_counter()
@@ -243,6 +293,7 @@ class LiveTwin:
             time_s=self.world.time_s,
             wall_s=wall_s,
             real_time_factor=self._ran_s / wall_s,
+            pace=self._pace,
             ticks=self._ticks,
             late_ticks=self._late_ticks,
             worst_late_s=self._worst_late_s,
@@ -260,6 +311,9 @@ class LiveTwin:
                 for name, hand in self._commanded.items()
             },
             links=tuple(link.health() for link in self.links),
+            commander=self._commander,
+            not_in_command=dict(self._not_in_command),
+            cut=tuple(sorted(self._cut)),
             refused=dict(self._refused),
             diverged=tuple(self._diverged),
         )
@@ -298,9 +352,10 @@ class LiveTwin:
                 due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
             self._take_requests()
             self._answer_questions()
-            if self._each_tick is not None:
-                self._each_tick(self.world)
-            self._step(tick_s)
+            self._owed_ticks += self._pace
+            if self._owed_ticks > 1.0 - 1e-9:
+                self._owed_ticks -= 1.0
+                self._tick_world()
             due_s += tick_s
             self._ticks += 1
             self._ran_s += tick_s
@@ -312,18 +367,26 @@ class LiveTwin:
             if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
                 next_touch_s += 1.0 / self.touch_hz
                 with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
-                    self._to_feel.put_nowait(self.world.solid_contacts())
+                    self._to_feel.put_nowait((self.world, self.world.solid_contacts()))
             self._measured_s = max(time.perf_counter(), due_s)
 
-    def _step(self, tick_s: float) -> None:
+    def _tick_world(self) -> None:
+        if self._each_tick is not None:
+            self._each_tick(self.world)
         try:
-            self.world.advance(tick_s)
+            self.world.advance(self.world.timestep_s)
         except SimulationDiverged as error:
             self._diverged.append(str(error))
 
-    def _take_requests(self) -> None:
+    def _take_requests(self, *, switching_on: bool = False) -> None:
+        """Do what was asked; what hands do by themselves when they are switched on needs no command."""
         for link in self.links:
             for request in link.receive():
+                if link.wire in self._cut:
+                    continue
+                if self._commander not in ("", link.wire) and not switching_on:
+                    self._not_in_command[link.wire] += 1
+                    continue
                 try:
                     self._apply(request)
                 except ThenarError as error:
@@ -359,23 +422,25 @@ class LiveTwin:
     def _publish_state(self) -> None:
         hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
         for link in self.links:
-            link.publish_state(hands)
+            if link.wire not in self._cut:
+                link.publish_state(hands)
 
     def _keep_feeling(self) -> None:
         """Work out what skins feel beside the physics, which goes on meanwhile."""
         try:
             while not self._stopping.is_set():
                 with contextlib.suppress(queue.Empty):
-                    self._publish_touch(self._to_feel.get(timeout=0.2))
+                    self._publish_touch(*self._to_feel.get(timeout=0.2))
                     self._touches += 1
         except BaseException as error:
             self._failure = error
             self._stopping.set()
 
-    def _publish_touch(self, contacts: SolidContacts) -> None:
-        frames = {name: self.world.skin(name).feel_and_deliver(contacts) for name in self._skins}
+    def _publish_touch(self, world: World, contacts: SolidContacts) -> None:
+        frames = {name: world.skin(name).feel_and_deliver(contacts) for name in self._skins}
         for link in self.links:
-            link.publish_touch(frames)
+            if link.wire not in self._cut:
+                link.publish_touch(frames)
 
 
 def warm_up(world: World) -> None:

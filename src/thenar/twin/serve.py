@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import load
@@ -16,6 +16,23 @@ from thenar.sim.world import Profile
 from thenar.touch.calibration import load_calibration, profile_of
 from thenar.twin.live import Link, LiveTwin, warm_up
 from thenar.twin.world import World
+
+if TYPE_CHECKING:
+    from thenar.twin.page import Page
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """Where the page is."""
+
+    host: str = "127.0.0.1"
+    """Address it listens at; anything but this machine needs a token."""
+    port: int = 8080
+    """Port it listens at; 0 lets the system choose."""
+    token: str = ""
+    """What visitors must know."""
+    title: str = "thenar"
+
 
 WIRES = ("inspire", "dfx", "modbus", "tienkung", "reflex", "reflex_udp")
 MODBUS_PORT = 6000
@@ -42,6 +59,7 @@ def serve(
     profile: Profile = "measured",
     seed: int = 0,
     skin: Mapping[str, Path] | None = None,
+    page: PageOptions | None = None,
 ) -> LiveTwin:
     """Hands that programs for the real ones can connect to. Use the result in a ``with``.
 
@@ -66,8 +84,9 @@ def serve(
         profile: ``measured`` or ``ideal``, see `World`.
         seed: Of every random number.
         skin: Calibration files of skins, by hand.
+        page: Where to show it all in a browser; None for nowhere.
     """
-    if not wires:
+    if not wires and page is None:
         raise BadValue("wires", wires, f"at least one of {', '.join(WIRES)}")
     for wire in wires:
         if wire not in WIRES:
@@ -135,6 +154,32 @@ def serve(
             modbus = ModbusServer(specs, interface=interface, port=modbus_port, flash_dir=flash_dir)
             opened.callback(modbus.close)
             links.append(modbus)
+        shown = None
+        if page is not None:
+            shown = open_page(world, page, scene=scene if isinstance(scene, str) else "own", wires=wires)
+            opened.callback(shown.close)
+            links.append(shown)
         twin = LiveTwin(world, links, state_hz=state_hz, touch_hz=touch_hz, tell=tell)
+        if shown is not None:
+            shown.attach(twin)
         opened.pop_all()
     return twin
+
+
+def open_page(world: World, options: PageOptions, *, scene: str, wires: Sequence[str]) -> Page:
+    """A page of a world, in a process of its own."""
+    from thenar.twin.page import Page
+    from thenar.twin.playback import made_recordings, warm_up_playback
+
+    for name in world.hand_names:
+        warm_up_playback(world.hand(name))
+    return Page(
+        world,
+        scene=scene,
+        host=options.host,
+        port=options.port,
+        token=options.token,
+        wires=wires,
+        recordings=made_recordings(),
+        title=options.title,
+    )

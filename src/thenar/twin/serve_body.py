@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thenar.humanoid.config import BodyConfig, load_config
 from thenar.humanoid.controller import BodyController
@@ -10,17 +11,23 @@ from thenar.humanoid.joystick import Gamepad, Joystick
 from thenar.twin.body import BodyTwin
 from thenar.twin.body_world import BodyWorld
 from thenar.twin.live import LiveTwin
+from thenar.twin.serve import PageOptions
 from thenar.wire.link_aurora import AuroraNode
+
+if TYPE_CHECKING:
+    from thenar.twin.page import Page
 
 
 class LiveBody(LiveTwin):
     """A humanoid that runs in real time. Use it in a ``with``."""
 
-    def __init__(self, twin: BodyTwin, node: AuroraNode | None):
+    def __init__(self, twin: BodyTwin, node: AuroraNode | None, page: Page | None = None):
         """Prepare; nothing runs yet."""
-        super().__init__(twin.body.world, touch_hz=0.0, each_tick=twin.tick)
+        super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, each_tick=twin.tick)
         self.body = twin
         self.node = node
+        if page is not None:
+            page.attach(self)
 
     def stop(self) -> None:
         """Stop the loop and the robot's tasks, then leave the network."""
@@ -41,6 +48,7 @@ def serve_body(
     ros: bool = False,
     network: bool = True,
     joystick: Joystick | None = None,
+    page: PageOptions | None = None,
 ) -> LiveBody:
     """A humanoid that `fourier-aurora-client` connects to as to the robot.
 
@@ -52,6 +60,7 @@ def serve_body(
         ros: Whether names are spelled as ROS 2 does.
         network: False keeps it to itself.
         joystick: The operator; a configuration with ``UseJoyStick`` has a gamepad when nobody else is named.
+        page: Where to show it in a browser; None for nowhere.
     """
     chosen = config if isinstance(config, BodyConfig) else load_config(config)
     if joystick is None and chosen.use_joystick:
@@ -67,4 +76,28 @@ def serve_body(
             interface=interface,
             peers=peers,
         )
-    return LiveBody(BodyTwin(world, controller, link=node), node)
+    shown = None
+    try:
+        if page is not None:
+            shown = _open_page(world, controller, page)
+        return LiveBody(BodyTwin(world, controller, link=node), node, shown)
+    except BaseException:
+        for opened in (shown, node):
+            if opened is not None:
+                opened.close()
+        raise
+
+
+def _open_page(body: BodyWorld, controller: BodyController, options: PageOptions) -> Page:
+    from thenar.twin.page import Page
+
+    return Page(
+        body.world,
+        scene="ground",
+        host=options.host,
+        port=options.port,
+        token=options.token,
+        states={int(state): state.name for state, tasks in controller.states.items() if tasks.tasks},
+        change_state=controller.change,
+        title=options.title,
+    )

@@ -7,6 +7,9 @@ import threading
 from collections import deque
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thenar.signals import SolidContacts, TouchFrame
 from thenar.touch.calibration import Calibration
 from thenar.touch.hand_touch import HandTouch
@@ -54,6 +57,16 @@ class Skin:
         """How the last reading was solved, see `HandTouch.windows`."""
         with self._lock:
             return self._touch.windows()
+
+    def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
+        """Break or mend one taxel."""
+        with self._lock:
+            self._touch.kill(pad, row, col, dead=dead)
+
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """Which taxels are broken. Shape (taxels,)."""
+        return self._touch.dead
 
     def forget(self) -> None:
         """Without a past."""

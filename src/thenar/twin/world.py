@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
@@ -75,6 +76,7 @@ class World(physics.World):
             profile=profile,
             carrier=carrier,
         )
+        self._recipe["skin"] = skin
         self._reader = SolidReader(self.model)
         self._calibrations = dict(skin or {})
         for hand in self._calibrations:
@@ -98,6 +100,17 @@ class World(physics.World):
         if hand not in self._skins:
             self._skins[hand] = self._make_skin(hand)
         return self._skins[hand]
+
+    def kill_taxel(self, hand: str, pad: str, row: int, col: int, *, dead: bool = True) -> None:
+        """Break one taxel of a hand, so that it reads its offset whatever presses, or mend it."""
+        spec = self.hand(hand).pad(pad)
+        if not (0 <= row < spec.rows and 0 <= col < spec.cols):
+            raise BadValue("taxel", (row, col), f"row and column within {spec.rows} x {spec.cols}")
+        self.skin(hand).kill(pad, row, col, dead=dead)
+
+    def dead_taxels(self, hand: str) -> NDArray[np.bool_]:
+        """Which taxels of a hand are broken, pad after pad. Shape (taxels,)."""
+        return self.skin(hand).dead
 
     def solid_contacts(self) -> SolidContacts:
         """Contacts of the last step, as skins need them; a copy that stays when the world goes on."""

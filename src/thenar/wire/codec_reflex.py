@@ -6,6 +6,7 @@ The hand's own driver is a ROS 1 package; these are its messages and services, f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,22 +133,22 @@ _HAND_BYTES = 3 * _FINGER.itemsize + 3 * _MOTOR.itemsize + 48 + _ERROR_CHARS
 class HandMessage:
     """A ``reflex_msgs/Hand``: what the driver knows of a hand."""
 
-    proximal_rad: ArrayLike
+    proximal_rad: NDArray[Any]
     """Of each finger. Shape (3,)."""
-    distal_rad: ArrayLike
-    contact: ArrayLike
+    distal_rad: NDArray[Any]
+    contact: NDArray[Any]
     """Shape (3, 9)."""
-    pressure: ArrayLike
+    pressure: NDArray[Any]
     """Counts above the offset. Shape (3, 9)."""
-    joint_rad: ArrayLike
+    joint_rad: NDArray[Any]
     """Of each motor, as the fields below. Shape (4,)."""
-    raw_angle: ArrayLike
-    velocity: ArrayLike
+    raw_angle: NDArray[Any]
+    velocity: NDArray[Any]
     """In the motor's own counts, as the driver publishes it."""
-    load: ArrayLike
-    voltage: ArrayLike
-    temperature: ArrayLike
-    error: ArrayLike
+    load: NDArray[Any]
+    voltage: NDArray[Any]
+    temperature: NDArray[Any]
+    error: NDArray[Any]
     """Bits of the motor's error byte."""
 
 
@@ -159,7 +160,7 @@ def encode_hand(hand: HandMessage) -> bytes:
     motors["joint_angle"], motors["raw_angle"], motors["velocity"] = hand.joint_rad, hand.raw_angle, hand.velocity
     motors["load"], motors["voltage"], motors["temperature"] = hand.load, hand.voltage, hand.temperature
     motors["length"] = _ERROR_CHARS
-    motors["error_state"] = [f"0x{int(bits):02x}".encode() for bits in np.asarray(hand.error)]
+    motors["error_state"] = [f"0x{int(bits):02x}".encode() for bits in hand.error]
     return (fingers.tobytes() + motors.tobytes())[:_HAND_BYTES]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire import codec_reflex, reflex_driver
+from thenar.wire import reflex_counts as counts
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_reflex import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.inbox import LinkHealth, Talk
@@ -153,7 +154,8 @@ class ReflexNode:
             and now.torque_on == before.torque_on
         )
         if not same:
-            command = self._board.command(now.target_raw, now.speed_rad_s, now.torque_on)
+            speed_rad_s = counts.driven_speed_rad_s(now.speed_rad_s)
+            command = self._board.command(now.target_raw, speed_rad_s, now.torque_on)
             self._inbox.put(
                 Request(hand=self._board.hand.name, sender=sender, arrived_s=time.perf_counter(), command=command)
             )

@@ -126,6 +126,12 @@ def speed_counts(speed_rad_s: ArrayLike) -> IntArray:
     return _signed(INVERTED * np.asarray(speed_rad_s) * GEAR / SPEED_RAD_S)
 
 
+def driven_speed_rad_s(speed_rad_s: ArrayLike) -> FloatArray:
+    """The speed a motor gets from the driver: whole counts and never none, which would be top speed [rad/s]."""
+    size = np.trunc(np.abs(speed_rad_s) * GEAR / SPEED_RAD_S)
+    return np.clip(size, 1.0, FULL_LOAD) * SPEED_RAD_S / GEAR
+
+
 def speed_rad_s(raw: ArrayLike) -> FloatArray:
     """Size of a speed a motor is given; 0 means as fast as it can [rad/s]."""
     size = np.asarray(raw, dtype=np.int64) % SIGN_BIT

@@ -185,7 +185,7 @@ def hear(driver: Driver, reading: BoardReading) -> tuple[Driver, HandMessage]:
     )
     if driver.calibrating_since_us is not None:
         return _calibrate(driver, reading), message
-    return _react(driver, np.append(np.asarray(message.contact).any(axis=1), False)), message
+    return _react(driver, np.append(message.contact.any(axis=1), False)), message
 
 
 def _react(driver: Driver, touched: NDArray[np.bool_]) -> Driver:

@@ -1,0 +1,73 @@
+"""What is real, what is modelled and what is absent, hand by hand."""
+
+_TOUCH = "computed, within 1 to 2 % of contact theory ([touch](../touch.md)); stiffness and sensor are assumed"
+_SERVO = "modelled: a servo with the published speed and effort"
+_SHAPE = "modelled: capsules and boxes"
+_UNMEASURED = "absent: the hand does not report them, and they read `NaN`"
+
+HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
+    "inspire": (
+        ("kinematics, limits, masses", "real: the maker's URDF, within 0.1 mm"),
+        ("shape", "modelled: a capsule per link, placed by the real pads"),
+        ("couplings", "real: the maker's newest law; seven other published ones are variants"),
+        ("latency, speed, force stop", "measured by others on a real RH56DFX, fitted ([motors](../motors.md))"),
+        ("status, errors, current", "real codes and bits of the manual; the current's law is modelled"),
+        ("heat", "modelled: no figure is public"),
+        ("touch", _TOUCH),
+        ("counts of a taxel", "assumed: 1000 a newton, 0 to 4095, as public simulators of this hand have it"),
+        ("protocols", "real: DDS, Unitree's DFX topics, Modbus TCP, Tienkung's ROS 2; RS-485 and CAN are absent"),
+        ("checked on hardware by us", "no"),
+    ),
+    "inspire_dfx": (
+        ("kinematics, limits", "real: dex-urdf, within 0.1 mm"),
+        ("masses", "those of dex-urdf, far below a real hand's"),
+        ("shape", _SHAPE),
+        ("couplings", "real: dex-urdf's law; others are variants"),
+        ("latency, speed, force stop", "measured by others on this hand, fitted ([motors](../motors.md))"),
+        ("status, errors, current", "real codes and bits of the manual; the current's law is modelled"),
+        ("heat", "modelled: no figure is public"),
+        ("touch", "absent, as on the hand"),
+        ("protocols", "real: Unitree's DFX topics, the DDS interface, Modbus TCP, Tienkung's ROS 2"),
+        ("checked on hardware by us", "no"),
+    ),
+    "shadow": (
+        ("kinematics, limits, masses", "real: the maker's `sr_common`"),
+        ("shape", _SHAPE),
+        ("tendons", "real law: J0 is the sum of J1 and J2, as a constraint"),
+        ("motors", "modelled: servos with the gains of mujoco_menagerie"),
+        ("status", "modelled"),
+        ("current, temperature", _UNMEASURED),
+        ("touch", "absent"),
+        ("protocols", "absent in this release"),
+        ("checked on hardware by us", "no"),
+    ),
+    "fourier": (
+        ("kinematics, limits, masses", "real: the maker's left URDF; the right hand is its mirror image"),
+        ("shape", _SHAPE),
+        ("couplings", "real: the URDF's"),
+        ("motors", "assumed: speed and effort are unset in the URDF"),
+        ("status", "modelled"),
+        ("current, temperature", _UNMEASURED),
+        ("touch", "absent"),
+        ("protocols", "real: Aurora's topics, with the body ([RobotData](../robotdata.md))"),
+        ("checked on hardware by us", "no"),
+    ),
+    "reflex": (
+        ("kinematics, limits", "real: the maker's URDF and driver"),
+        ("masses", "the hand's real 0.94 kg; fingers by the volumes of the maker's meshes"),
+        ("shape", _SHAPE),
+        (
+            "cord, flexure",
+            "modelled: a cord that only pulls, four hinges with springs of assumed stiffness ([more](../reflex.md))",
+        ),
+        ("motors", _SERVO),
+        ("status", "modelled"),
+        ("current, temperature", _UNMEASURED),
+        ("touch", "modelled: 38 barometers under rubber, each at its real place"),
+        (
+            "protocols",
+            "the driver's topics and services in ROS 2 types (the original is ROS 1); the hand's own packets",
+        ),
+        ("checked on hardware by us", "no"),
+    ),
+}

@@ -1,0 +1,144 @@
+"""The wire tables, from the codecs themselves."""
+
+from __future__ import annotations
+
+from tables import table
+from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
+
+from thenar import hands
+from thenar.wire import codec_aurora, codec_dfx, codec_inspire, codec_modbus, codec_reflex, codec_tienkung, idl
+
+HEAD = """# Wire tables
+
+What is on the wire. These tables are made from the codecs at every build; how to connect is in
+[Connect your controller](../connect.md), [Tienkung's hands](../tienkung.md) and [RobotData](../robotdata.md)."""
+FIELDS = ("field", "type", "unit and meaning")
+
+
+def wire_page() -> str:
+    """Every message, service and register."""
+    return "\n\n".join([HEAD, *inspire(), *dfx(), *modbus(), *tienkung(), *reflex(), *aurora()]) + "\n"
+
+
+def inspire() -> list[str]:
+    """The DDS interface of the tactile hand."""
+    spec = hands.load("inspire_right")
+    rows, byte = [], codec_modbus.REGISTERS["TOUCH"].address
+    for field, pad in codec_inspire.TOUCH_FIELDS:
+        grid = spec.pad(pad)
+        order = "column by column, each from the bottom row up" if pad == "palm" else "row by row"
+        rows.append((f"`{field}`", f"`{pad}`", f"{grid.rows} x {grid.cols}", order, byte))
+        byte += 2 * grid.taxels
+    return [
+        "## The tactile Inspire hand: `inspire`",
+        "Six motors, always in the order " + ", ".join(f"`{name}`" for name in codec_inspire.MOTORS) + ".",
+        *_message("rt/inspire_hand/ctrl/{l,r}", idl.InspireCtrl, INSPIRE_WORDS),
+        *_message("rt/inspire_hand/state/{l,r}", idl.InspireState, INSPIRE_WORDS),
+        "### `rt/inspire_hand/touch/{l,r}`",
+        "Sequences of int16, the counts of the taxels. The last column is where the same values are over Modbus.",
+        table(("field", "pad", "rows x columns", "order", "Modbus address"), rows),
+    ]
+
+
+def dfx() -> list[str]:
+    """Unitree's topics."""
+    return [
+        "## Unitree's DFX topics: `dfx`",
+        "Both messages are a sequence of motors: six of the right hand, then six of the left.",
+        *_message(codec_dfx.COMMAND_TOPIC, idl.MotorCmd, DFX_WORDS),
+        *_message(codec_dfx.STATE_TOPIC, idl.MotorState, DFX_WORDS),
+    ]
+
+
+def modbus() -> list[str]:
+    """The registers."""
+    rows = [
+        (
+            f"`{register.name}`",
+            register.address,
+            register.count,
+            {"<i2": "int16", "u1": "uint8"}[register.dtype],
+            "read, write" if register.writable else "read",
+            "yes" if register.saved else "",
+            MODBUS_WORDS[register.name],
+        )
+        for register in codec_modbus.REGISTERS.values()
+    ]
+    return [
+        "## Modbus TCP: `modbus`",
+        "An address counts bytes; values are little endian.",
+        table(("register", "address", "values", "type", "", "saved", "unit and meaning"), rows),
+    ]
+
+
+def tienkung() -> list[str]:
+    """ROS 2 topics and services."""
+    sides = "{left,right}"
+    fingers = ", ".join(f"`{n}` {m}" for n, m in zip(codec_tienkung.FINGER_IDS, codec_inspire.MOTORS, strict=True))
+    rows = [
+        (f"`{s.name}`", f"`{s.type_name}`", _fields(s.request), _fields(s.response), TIENKUNG_WORDS[s.name])
+        for s in codec_tienkung.SERVICES
+    ]
+    return [
+        "## Tienkung's ROS 2 interface: `tienkung`",
+        f"`{codec_tienkung.state_topic(sides)}` and `{codec_tienkung.control_topic(sides)}` carry "
+        f"`{codec_tienkung.JOINT_STATE}`; fingers are named {fingers}.",
+        f"Services are at `{codec_tienkung.service_path('SERVICE', sides)}`.",
+        table(("service", "type", "request", "response", "unit and meaning"), rows),
+    ]
+
+
+def reflex() -> list[str]:
+    """The driver of the ReFlex hand."""
+    topics = {codec_reflex.STATE_TOPIC: codec_reflex.HAND}
+    topics |= {f"{codec_reflex.NAMESPACE}/{name}": kind for name, kind in codec_reflex.COMMANDS.items()}
+    rows = [(f"`{topic}`", f"`{kind}`", REFLEX_WORDS[topic.rpartition("/")[2]]) for topic, kind in topics.items()]
+    services = [
+        (f"`{codec_reflex.NAMESPACE}/{s.name}`", f"`{s.type_name}`", _fields(s.request), REFLEX_WORDS[s.name])
+        for s in codec_reflex.SERVICES
+    ]
+    return [
+        "## The ReFlex hand's driver: `reflex`",
+        "The maker's driver is a ROS 1 package; these are its messages in ROS 2 types.",
+        table(("topic", "type", "unit and meaning"), rows),
+        table(("service", "type", "request", "what it does"), services),
+        table(("type", "fields"), [(f"`{name}`", _fields(fields)) for name, fields in codec_reflex.TYPES.items()]),
+    ]
+
+
+def aurora() -> list[str]:
+    """Fourier's topics."""
+    ways = {"robot to client": codec_aurora.REPORTS, "client to robot": codec_aurora.COMMANDS}
+    topics = [
+        (f"`{topic}`", way, f"`{kind}`", AURORA_WORDS[topic])
+        for way, named in ways.items()
+        for topic, kind in named.items()
+    ]
+    types = [(f"`{name}`", _fields(dict(fields))) for name, fields in codec_aurora.TYPES.items()]
+    return [
+        "## Fourier's Aurora",
+        table(("topic", "way", "type", "what"), topics),
+        "Fields, in the order of the wire; `[x]` is a sequence of x. Numbers are SI.",
+        table(("type", "fields"), types),
+    ]
+
+
+def _message(topic: str, kind: type, words: dict[str, str]) -> list[str]:
+    rows = [(f"`{field}`", _type_name(declared), words[field]) for field, declared in kind.__annotations__.items()]
+    return [f"### `{topic}`", table(FIELDS, rows)]
+
+
+def _type_name(declared: object) -> str:
+    """A field's type in words: ``up to 6 int16``."""
+    parts = getattr(declared, "__metadata__", None)
+    inner = parts[0] if parts else declared
+    if isinstance(inner, (type, str)):
+        return getattr(inner, "__name__", str(inner))
+    if type(inner).__name__ == "array":
+        return f"{inner.length} {_type_name(inner.subtype)}"
+    return f"up to {inner.max_length} {_type_name(inner.subtype)}"
+
+
+def _fields(fields: dict[str, str]) -> str:
+    shown = {name: kind for name, kind in fields.items() if not name.startswith("structure_needs")}
+    return ", ".join(f"`{name}` {kind}" for name, kind in shown.items()) or "nothing"

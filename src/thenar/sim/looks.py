@@ -1,0 +1,77 @@
+"""What a world looks like, as plain data: shapes with a colour, each fixed to a body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.hands.build import SOLID_GROUP
+
+FloatArray = NDArray[np.float64]
+ShapeKind = Literal["sphere", "capsule", "cylinder", "box", "ellipsoid", "mesh"]
+
+_KINDS: dict[int, ShapeKind] = {
+    mujoco.mjtGeom.mjGEOM_SPHERE: "sphere",
+    mujoco.mjtGeom.mjGEOM_CAPSULE: "capsule",
+    mujoco.mjtGeom.mjGEOM_CYLINDER: "cylinder",
+    mujoco.mjtGeom.mjGEOM_BOX: "box",
+    mujoco.mjtGeom.mjGEOM_ELLIPSOID: "ellipsoid",
+    mujoco.mjtGeom.mjGEOM_MESH: "mesh",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Look:
+    """One visible shape."""
+
+    body: int
+    name: str
+    kind: ShapeKind
+    size_m: FloatArray
+    """As the engine has it: radius and half length, half edges, half axes. Shape (3,)."""
+    pos_m: FloatArray
+    """In the frame of the body [m]."""
+    R: FloatArray
+    """Orientation in the frame of the body. Shape (3, 3)."""
+    rgb: tuple[float, float, float]
+    vertices_m: FloatArray
+    """Of a mesh, else empty. Shape (v, 3)."""
+    faces: NDArray[np.int64]
+    """Of a mesh, else empty. Shape (f, 3)."""
+
+
+def visible_shapes(model: mujoco.MjModel) -> list[Look]:
+    """Everything that is drawn, but the ground, which has no end."""
+    looks = []
+    for geom in range(model.ngeom):
+        kind = _KINDS.get(int(model.geom_type[geom]))
+        if kind is None or model.geom_group[geom] >= SOLID_GROUP or model.geom_rgba[geom, 3] == 0.0:
+            continue
+        R = np.zeros(9)
+        mujoco.mju_quat2Mat(R, model.geom_quat[geom])
+        vertices, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+        if kind == "mesh":
+            mesh = model.geom_dataid[geom]
+            first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+            vertices = np.array(model.mesh_vert[first : first + count], dtype=np.float64)
+            first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
+            faces = np.array(model.mesh_face[first : first + count], dtype=np.int64)
+        red, green, blue, _ = (float(part) for part in model.geom_rgba[geom])
+        looks.append(
+            Look(
+                body=int(model.geom_bodyid[geom]),
+                name=model.geom(geom).name,
+                kind=kind,
+                size_m=np.array(model.geom_size[geom]),
+                pos_m=np.array(model.geom_pos[geom]),
+                R=R.reshape(3, 3),
+                rgb=(red, green, blue),
+                vertices_m=vertices,
+                faces=faces,
+            )
+        )
+    return looks

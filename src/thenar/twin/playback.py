@@ -1,0 +1,97 @@
+"""A glove recording that drives the hands of a running twin, frame by frame at its own time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from thenar.errors import BadValue
+from thenar.glove.log import GloveLog
+from thenar.hands.spec import HandSpec
+from thenar.retarget.retargeter import Retargeter
+from thenar.signals import FloatArray
+
+Recording: TypeAlias = Callable[[str], GloveLog]
+"""Brings the recording for a side; one that was made of one hand serves the other as its mirror image."""
+
+
+class Playback:
+    """At most one recording at a time, on a thread a hand."""
+
+    def __init__(self, command: Callable[..., None]):
+        """Nothing plays.
+
+        Args:
+            command: Is called with a hand's name, ``target_rad`` and ``sender``.
+        """
+        self._command = command
+        self._stops: dict[str, threading.Event] = {}
+        self.nodes_m: dict[str, FloatArray] = {}
+        """The person's hand now, by the hand that follows it. Shape (21, 3)."""
+        self.playing = ""
+        """Name of the recording."""
+
+    def start(self, name: str, recording: Recording, hands: Sequence[HandSpec]) -> None:
+        """Play a recording on every hand that has fingers for it."""
+        able = [hand for hand in hands if hand.side in ("left", "right")]
+        if not able:
+            raise BadValue("hands", [hand.name for hand in hands], "a left or a right hand, which a glove can drive")
+        self.stop()
+        self.playing = name
+        for hand in able:
+            stop = threading.Event()
+            self._stops[hand.name] = stop
+            args = (hand, recording(hand.side), name, stop)
+            threading.Thread(target=self._play, args=args, name=f"glove {hand.name}", daemon=True).start()
+
+    def stop(self, hand: str | None = None) -> None:
+        """Stop, or let go of one hand."""
+        for name in [hand] if hand is not None else list(self._stops):
+            if name in self._stops:
+                self._stops.pop(name).set()
+                self.nodes_m.pop(name, None)
+        if not self._stops:
+            self.playing = ""
+
+    def _play(self, hand: HandSpec, log: GloveLog, name: str, stop: threading.Event) -> None:
+        retargeter = Retargeter(hand)
+        retargeter(log[0])  # loads its compiled code, before the clock runs
+        start_s = time.perf_counter()
+        for frame in log:
+            late_s = time.perf_counter() - start_s - (frame.stamp_s - float(log.stamp_s[0]))
+            if late_s > 0.1:
+                continue  # a machine that cannot keep up leaves frames out
+            if stop.wait(max(0.0, -late_s)):
+                return
+            self._command(hand.name, target_rad=retargeter(frame).command.target_rad, sender=f"glove: {name}")
+            self.nodes_m[hand.name] = frame.finger_m
+            if stop.is_set():
+                self.nodes_m.pop(hand.name, None)
+                return
+        if self._stops.get(hand.name) is stop:
+            self.stop(hand.name)
+
+
+def warm_up_playback(hand: HandSpec) -> None:
+    """Load the compiled code of retargeting, so that a running twin does not stand still the first time."""
+    from thenar.glove.make import make_log
+
+    if hand.side in ("left", "right"):
+        Retargeter(hand)(make_log(("open",), side="left" if hand.side == "left" else "right")[0])
+
+
+def made_recordings() -> Mapping[str, Recording]:
+    """Recordings of a made person, which exist without any glove."""
+    from thenar.glove.make import GESTURES, make_log
+
+    tours: dict[str, tuple[str, ...]] = {
+        "gestures": ("fist", "pinch_index", "pinch_middle", "point", "thumbs_up", "spread"),
+        "wave": ("wave", "wave"),
+        "everything": GESTURES,
+    }
+    return {
+        name: (lambda side, gestures=gestures: make_log(gestures, side="left" if side == "left" else "right"))
+        for name, gestures in tours.items()
+    }

@@ -1,0 +1,7 @@
+"""The page's process; `thenar.view.launch` starts it."""
+
+import sys
+
+from thenar.view.page import run
+
+run(sys.argv[1:])

@@ -1,0 +1,124 @@
+"""The door of the page: lets a browser through to viser when it may, and tells it why when it may not.
+
+viser itself listens at an address of this machine only, at a port the system chooses. Everything comes through here:
+
+- the name in the request must be one the page is served under, and a request that says which site it comes from must
+  come from the page itself: a stranger's web page that is open in the same browser cannot reach the twin;
+- where a token is set, a visitor shows it once in the address (``/?token=...``) and has it as a cookie from then on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import threading
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+LONGEST_HEAD = 64 * 1024
+CHUNK = 256 * 1024
+OWN_NAMES = {"127.0.0.1", "localhost", "::1"}
+COOKIE = "thenar_token"
+
+
+class Gate:
+    """Listens at the public address and passes connections on."""
+
+    def __init__(self, *, host: str, port: int, token: str):
+        """Take the address; nobody is let through before `open`.
+
+        Args:
+            host: Address to listen at.
+            port: Port to listen at; 0 lets the system choose.
+            token: What visitors must know; empty: nothing.
+        """
+        self.visitors = 0
+        """How many browsers are connected now."""
+        self._names = OWN_NAMES | {host} if host in OWN_NAMES else None
+        self._token, self._inner = token, 0
+        self._loop = asyncio.new_event_loop()
+        self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, host, port, limit=LONGEST_HEAD))
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    def open(self, inner_port: int) -> None:
+        """Let visitors through to where viser listens on this machine."""
+        self._inner = inner_port
+        threading.Thread(target=self._loop.run_forever, name="gate", daemon=True).start()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_writer = None
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout=10.0)
+            answer = judge(head, names=self._names, token=self._token)
+            if answer is not None:
+                writer.write(answer)
+                await writer.drain()
+                return
+            inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._inner)
+            inner_writer.write(head)
+            stays = int(b"\r\nupgrade: websocket" in head.lower())
+            self.visitors += stays
+            try:
+                await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
+            finally:
+                self.visitors -= stays
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            pass  # a browser that went away
+        finally:
+            for each in (writer, inner_writer):
+                if each is not None:
+                    with contextlib.suppress(OSError):
+                        each.close()
+
+
+def judge(head: bytes, *, names: set[str] | None, token: str) -> bytes | None:
+    """What to answer to a request by its head; None lets it through.
+
+    Args:
+        head: Request line and headers.
+        names: Host names the page is served under; None: any.
+        token: What visitors must know; empty: nothing.
+    """
+    lines = head.decode("latin-1").split("\r\n")
+    target = lines[0].split(" ")[1] if lines[0].count(" ") >= 2 else "/"
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    host = headers.get("host", "")
+    if names is not None and urlsplit(f"//{host}").hostname not in names:
+        return _answer("403 Forbidden", f"This page is not served under the name {host!r}.")
+    origin = headers.get("origin")
+    if origin not in (None, "null") and urlsplit(origin).netloc != host:
+        return _answer("403 Forbidden", "Only the page itself may talk to the twin.")
+    if not token:
+        return None
+    shown = parse_qs(urlsplit(target).query).get("token", [""])[0]
+    if shown and hmac.compare_digest(shown.encode(), token.encode()):
+        if headers.get("upgrade", "").lower() == "websocket":
+            return None
+        # From now on the browser shows it by itself, and it no longer stands in the address.
+        cookie = f"Set-Cookie: {COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
+        return _answer("303 See Other", "", cookie, "Location: /")
+    try:
+        kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        kept = None
+    if kept is not None and hmac.compare_digest(kept.value.encode(), token.encode()):
+        return None
+    return _answer("401 Unauthorized", "This page needs a token: open the address that thenar printed, with ?token=...")
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+    finally:
+        with contextlib.suppress(OSError):
+            writer.close()
+
+
+def _answer(status: str, text: str, *extra: str) -> bytes:
+    body = f"<!doctype html><title>thenar</title><p>{escape(text)}</p>".encode() if text else b""
+    head = [f"HTTP/1.1 {status}", "Content-Type: text/html; charset=utf-8", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*head, *extra, "Connection: close", "", ""]).encode() + body

@@ -1,0 +1,146 @@
+"""The page's process as the twin sees it: started, fed through a pipe, and started again whenever it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+
+from thenar.errors import MissingExtra, ThenarError
+from thenar.hands.spec import HandSpec
+from thenar.view.snapshot import Board, motion_dtype, skin_dtype
+from thenar.view.stage import Message
+
+RESTART_S = 0.3
+QUICK_DEATH_S, MOST_QUICK_DEATHS = 5.0, 5
+START_S = 60.0
+
+
+class PageProcess:
+    """The process that serves the page."""
+
+    def __init__(
+        self,
+        hands: Sequence[HandSpec],
+        *,
+        host: str,
+        port: int,
+        token: str,
+        greet: Callable[[], list[Message]],
+        hear: Callable[[Message], None],
+    ):
+        """Start it and wait until it answers.
+
+        Args:
+            hands: The hands it shows.
+            host: Address it listens at.
+            port: Port it listens at.
+            token: What visitors must know; empty: nothing.
+            greet: What a page that has just started must be told.
+            hear: Is called with everything the page says, on a thread of its own.
+        """
+        if importlib.util.find_spec("viser") is None:  # told here, not by a process that dies
+            raise MissingExtra("the page", "viser", "view")
+        self.motion, self.skin = Board(motion_dtype(hands)), Board(skin_dtype(hands))
+        self.url = ""
+        self.starts = 0
+        self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
+        self._greet, self._hear = greet, hear
+        self._stopping = threading.Event()
+        self._ready = threading.Event()
+        self._failure = ""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._keep_going, name="page", daemon=True)
+        self._thread.start()
+        self._ready.wait(START_S)
+        if not self.url:
+            self.close()
+            raise ThenarError(self._failure or f"the page did not start within {START_S:.0f} s")
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that runs now."""
+        return self._child.pid if self._child is not None else None
+
+    def tell(self, message: Message) -> None:
+        """Send something to the page; a page that is just starting again misses it."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._pipe is not None:
+                self._pipe.send(message)
+
+    def close(self) -> None:
+        """Stop it."""
+        self._stopping.set()
+        if self._child is not None:
+            self._child.terminate()
+        self._thread.join(5.0)
+        if self._child is not None and self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+        for board in (self.motion, self.skin):
+            with contextlib.suppress(OSError):
+                board.close()
+
+    def _keep_going(self) -> None:
+        quick = 0
+        while not self._stopping.is_set() and quick < MOST_QUICK_DEATHS:
+            began_s = time.monotonic()
+            self._run_once()
+            quick = quick + 1 if time.monotonic() - began_s < QUICK_DEATH_S else 0
+            if self._failure and not self._ready.is_set():
+                break
+            self._stopping.wait(RESTART_S)
+        self._ready.set()
+
+    def _run_once(self) -> None:
+        """From start to death."""
+        ours, theirs = socket.socketpair()
+        fds = (theirs.fileno(), self.motion.fd, self.skin.fd)
+        with theirs:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "thenar.view", *map(str, fds)],
+                pass_fds=fds,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        self.starts += 1
+        with Connection(ours.detach()) as pipe:
+            try:
+                pipe.send(self._hello)
+                for message in self._greet():
+                    pipe.send(message)
+                with self._lock:
+                    self._pipe = pipe
+                while True:
+                    message = pipe.recv()
+                    if message["do"] == "ready":
+                        self.url = message["url"]
+                        self._hello["port"] = message["port"]  # where it comes back
+                        self._ready.set()
+                    elif message["do"] == "failed":
+                        self._failure = message["why"]
+                        self._ready.set()
+                    else:
+                        self._hear(message)
+            except (EOFError, OSError):
+                pass
+            finally:
+                with self._lock:
+                    self._pipe = None
+        self._child.wait()
+
+
+def open_pipe(fds: Sequence[str]) -> tuple[Connection, int, int]:
+    """The other end, in the page's process: the pipe and the descriptors of the two boards."""
+    pipe, motion, skin = (int(fd) for fd in fds)
+    os.set_inheritable(pipe, False)
+    return Connection(pipe), motion, skin

@@ -1,0 +1,53 @@
+"""A `thenar serve` beside a test, on a domain and a port of its own."""
+
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from patience import free_domain, wait_for
+
+from thenar.wire.survey import local_domains
+
+
+@contextmanager
+def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
+    """Run ``thenar serve`` or ``thenar demo`` as written, but where nobody else is; yields domain and Modbus port."""
+    domain, port = free_domain(), _free_port()
+    verb, *options = shlex.split(command.removeprefix("thenar "))
+    places = ["--domain", str(domain), "--modbus-port", str(port), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thenar.cli", verb, *options, *places], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        modbus_only = re.search(r"--wire modbus\b", command)
+        ready = (lambda: _answers(port)) if modbus_only else (lambda: domain in local_domains())
+        started = wait_for(lambda: process.poll() is not None or ready(), limit_s)
+        assert started, f"{command}: no answer in {limit_s} s"
+        assert process.poll() is None, process.communicate()[1].decode()
+        yield domain, port
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+def _free_port() -> int:
+    """A port whose next one is free too: two hands take two."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

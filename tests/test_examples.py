@@ -1,0 +1,52 @@
+"""Every example runs as it is shown, and says what it promises."""
+
+import ast
+import re
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from serving import served
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+
+SAYS = {
+    "01_close_and_feel": r"FORCE_REACHED(.|\n)*TouchFrame at .* N on [1-9]\d* of 17 pads",
+    "02_press_and_theory": r"(?m)^ +20 +1\.000 .* [0-2]\.\d %$",
+    "03_dds_client": r"status \[3, 3, 3, .*\n+taxels [1-9]\d* of 1062",
+    "04_dfx": r"right \[0\.0\d*, 0\.0\d*, 0\.0\d*, (1\.0|0\.99), 0\.\d+, 0\.\d+\]\nleft  \[(1\.0|0\.99)",
+    "05_modbus": r"(?m)^STATUS    \[2, 2, 2, [23], [23], [23]\]$",
+    "06_tienkung_service": r"\[0\.2, 0\.5\]: accepted\n.*\[1\.7\]: refused",
+    "07_glove_to_shadow": r"following: FFJ3 sent to 1\.\d\d rad, is at 1\.\d\d rad",
+    "08_retarget_many": r"shadow_right +20 motors(.|\n)*reflex +4 motors",
+    "09_robot_data": r"head \+0\.1\d rad .* feet 3\d\d N and 3\d\d N",
+    "10_own_model": r"(?m)^middle +0\.7\d\d ",
+}
+"""What the output of each must match."""
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_and_says_what_it_promises(example: Path, tmp_path):
+    source = example.read_text()
+    serve = re.search(r"^    (thenar serve.*)$", ast.get_docstring(ast.parse(source), clean=False) or "", re.MULTILINE)
+    with served(serve[1]) if serve else nullcontext((0, 0)) as (domain, port):
+        # Elsewhere than where it says, so that tests do not hear each other.
+        moved = re.sub(r"^DOMAIN = \d+", f"DOMAIN = {domain}", source, flags=re.MULTILINE)
+        moved = re.sub(r"^PORT = \d+", f"PORT = {port}", moved, flags=re.MULTILINE)
+        (tmp_path / example.name).write_text(moved)
+        run = subprocess.run(
+            [sys.executable, example.name], cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
+        )
+    assert run.returncode == 0, run.stderr
+    assert re.search(SAYS[example.stem], run.stdout), run.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_opens_with_a_sentence(example: Path):
+    source = example.read_text()
+    told = ast.get_docstring(ast.parse(source))
+    assert told
+    assert told.splitlines()[0].endswith(".")
+    assert len(source.splitlines()) <= 80

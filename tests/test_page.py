@@ -1,0 +1,452 @@
+"""The page without a browser: what it draws from, its door, its process, and who is in command."""
+
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from patience import wait_for
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from thenar import hands
+from thenar.errors import BadValue, ThenarError, UnknownName
+from thenar.signals import HandCommand, MotorError
+from thenar.sim.props import Sphere
+from thenar.twin.live import LiveTwin
+from thenar.twin.page import Page
+from thenar.twin.page_actions import ACTIONS
+from thenar.twin.serve import PageOptions, serve
+from thenar.twin.world import World
+from thenar.view import colours, meshes
+from thenar.view.gate import judge
+from thenar.view.pad_map import PadMap
+from thenar.view.snapshot import Board
+
+HAND = "inspire_right"
+BOTH = ["inspire_left", HAND]
+HANDS = [hands.load(name) for name in BOTH]
+
+
+# What it is drawn from.
+
+
+def test_the_newest_record_is_read_whole_while_it_is_being_written():
+    dtype = np.dtype([("number", np.int64), ("values", np.float32, 5000)])
+    writer = Board(dtype)
+    reader = Board(dtype, os.dup(writer.fd))
+    stop = threading.Event()
+
+    def write() -> None:
+        for number in range(1, 1_000_000):
+            record = writer.next()
+            record["number"] = number
+            record["values"] = number
+            writer.publish()
+            if stop.is_set():
+                return
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert wait_for(lambda: reader.number > 10)
+        last = 0
+        for _ in range(300):
+            _, record = reader.read()
+            assert np.all(record["values"] == record["number"])
+            assert record["number"] >= last
+            last = int(record["number"])
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_the_colour_scale_grows_lighter_in_even_steps():
+    lightness = colours.lightness(colours.scale())
+    assert lightness[0] < 0.4
+    assert lightness[-1] > 0.9
+    tenths = np.diff(lightness[np.linspace(0, 255, 11).astype(int)])
+    assert tenths.min() > 0.8 * tenths.mean()
+    assert tenths.max() < 1.2 * tenths.mean()
+
+
+SHAPES = {
+    "ellipsoid": (meshes.ellipsoid(np.array([0.02, 0.03, 0.04])), 4 / 3 * np.pi * 0.02 * 0.03 * 0.04),
+    "capsule": (meshes.capsule(0.02, 0.05), np.pi * 0.02**2 * 0.10 + 4 / 3 * np.pi * 0.02**3),
+    "cylinder": (meshes.cylinder(0.02, 0.05), np.pi * 0.02**2 * 0.10),
+    "box": (meshes.box(np.array([0.02, 0.03, 0.04])), 8 * 0.02 * 0.03 * 0.04),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_mesh_encloses_the_volume_of_its_solid(shape):
+    (vertices, faces), volume = SHAPES[shape]
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    # The sum of signed tetrahedra is the volume only if the surface is closed and looks outwards.
+    enclosed = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
+    assert enclosed == pytest.approx(volume, rel=0.03)
+
+
+@pytest.mark.parametrize("hand", BOTH)
+@pytest.mark.parametrize("pad", ["index_top", "little_tip", "thumb_palm", "palm"])
+def test_a_loaded_pad_lights_its_own_place_in_the_map_and_no_other(hand, pad):
+    pads = PadMap(HANDS)
+    spec = hands.load(hand)
+    names = [p.name for p in spec.pads]
+    first = sum(p.taxels for p in spec.pads[: names.index(pad)])
+    share = np.zeros(spec.taxels)
+    share[first : first + spec.pad(pad).taxels] = 1.0
+    before, after = pads.paint({}, {}), pads.paint({hand: share}, {})
+    changed = np.any(before != after, axis=2)
+    rows, cols = pads.place(hand, pad)
+    assert changed[rows, cols].mean() > 0.5
+    changed[rows, cols] = False
+    assert not changed.any()
+
+
+def test_the_map_is_hand_shaped():
+    pads = PadMap(HANDS)
+
+    def middle(hand: str, pad: str) -> tuple[float, float]:
+        rows, cols = pads.place(hand, pad)
+        return (rows.start + rows.stop) / 2, (cols.start + cols.stop) / 2
+
+    for hand, towards_thumb in ((HAND, 1), ("inspire_left", -1)):
+        across = [middle(hand, f"{finger}_top")[1] for finger in ("little", "ring", "middle", "index", "thumb")]
+        assert np.all(np.diff(across) * towards_thumb > 0)
+        down = [middle(hand, pad)[0] for pad in ("index_tip", "index_top", "index_palm", "palm")]
+        assert np.all(np.diff(down) > 0)
+    assert middle("inspire_left", "palm")[1] < middle(HAND, "palm")[1]
+
+
+# The door.
+
+OWN = {"127.0.0.1", "localhost"}
+
+
+def asks(path: str = "/", **headers: str) -> bytes:
+    lines = [f"GET {path} HTTP/1.1", *[f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def test_the_door_lets_the_page_itself_in():
+    assert judge(asks(Host="127.0.0.1:8080"), names=OWN, token="") is None
+    assert judge(asks(Host="localhost:8080", Origin="http://localhost:8080"), names=OWN, token="") is None
+
+
+def test_the_door_refuses_another_site_and_another_name():
+    strange = judge(asks(Host="127.0.0.1:8080", Origin="http://evil.example"), names=OWN, token="")
+    renamed = judge(asks(Host="evil.example:8080"), names=OWN, token="")
+    assert strange is not None
+    assert strange.startswith(b"HTTP/1.1 403")
+    assert renamed is not None
+    assert renamed.startswith(b"HTTP/1.1 403")
+
+
+def test_the_door_wants_the_token_once_and_then_knows_the_browser():
+    nothing = judge(asks(Host="robot:8080"), names=None, token="secret")
+    wrong = judge(asks("/?token=guess", Host="robot:8080"), names=None, token="secret")
+    right = judge(asks("/?token=secret", Host="robot:8080"), names=None, token="secret")
+    assert nothing is not None
+    assert nothing.startswith(b"HTTP/1.1 401")
+    assert wrong is not None
+    assert wrong.startswith(b"HTTP/1.1 401")
+    assert right is not None
+    cookie = re.search(rb"Set-Cookie: ([^;]+);", right)
+    assert cookie
+    assert judge(asks(Host="robot:8080", Cookie=cookie[1].decode()), names=None, token="secret") is None
+    assert judge(asks(Host="robot:8080", Cookie="thenar_token=guess"), names=None, token="secret") is not None
+
+
+def test_a_page_for_others_needs_a_token():
+    with pytest.raises(BadValue, match="token"):
+        Page(World(HAND), scene="empty", host="0.0.0.0")
+
+
+# The running page.
+
+
+def page_of(twin: LiveTwin) -> Page:
+    return next(link for link in twin.links if isinstance(link, Page))
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterator[LiveTwin]:
+    made = serve(BOTH, wires=["modbus"], modbus_port=6310, scene="in_hand", page=PageOptions(port=0))
+    with made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def as_new(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "twin" in request.fixturenames:
+        twin = request.getfixturevalue("twin")
+        twin.command_by("")
+        twin.set_pace(1.0)
+        if page_of(twin).scene != "in_hand" or twin.world.prop_names != ("ball", "can"):
+            act(twin, "scene", name="in_hand")
+        act(twin, "reset")
+
+
+def act(twin: LiveTwin, verb: str, **message: object) -> None:
+    ACTIONS[verb](page_of(twin), twin, {"do": verb, **message})
+
+
+def target_rad(twin: LiveTwin) -> np.ndarray:
+    return twin.ask(lambda world: world.settings(HAND).target_rad)
+
+
+def ask_index(twin: LiveTwin, angle_rad: float) -> None:
+    page_of(twin).ask_of_hand(HAND, target_rad=np.array([np.nan, np.nan, np.nan, angle_rad, np.nan, np.nan]))
+
+
+def test_the_page_answers_at_its_address(twin):
+    with urllib.request.urlopen(page_of(twin).url, timeout=20) as answer:
+        assert answer.status == 200
+        assert b"<html" in answer.read()
+
+
+def test_a_strange_site_cannot_reach_the_twin(twin):
+    address = page_of(twin).url.replace("http", "ws")
+    with pytest.raises(Exception, match="403"):
+        connect(address, origin=Origin("http://evil.example"), subprotocols=[viser_protocol()]).close()
+
+
+def test_what_the_page_asks_moves_the_motor(twin):
+    ask_index(twin, 0.7)
+    assert wait_for(lambda: abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.7) < 0.05)
+    assert twin.health().hands[HAND].sender == "page"
+
+
+def test_only_the_wire_in_command_acts_and_the_others_are_counted(twin):
+    before = twin.health().not_in_command.get("page", 0)
+    twin.command_by("modbus")
+    ask_index(twin, 0.9)
+    assert wait_for(lambda: twin.health().not_in_command.get("page", 0) == before + 1)
+    assert target_rad(twin)[3] == pytest.approx(0.0)
+    twin.command_by("page")
+    ask_index(twin, 0.9)
+    assert wait_for(lambda: target_rad(twin)[3] == pytest.approx(0.9))
+
+
+def test_an_unknown_commander_is_refused(twin):
+    with pytest.raises(UnknownName, match="modbus, page"):
+        twin.command_by("telepathy")
+
+
+def test_a_pause_stops_time_and_a_step_moves_it_a_little(twin):
+    twin.set_pace(0.0)
+    at_s = twin.ask(lambda world: world.time_s)
+    time.sleep(0.2)
+    assert twin.ask(lambda world: world.time_s) == at_s
+    act(twin, "step", steps=5)
+    assert twin.ask(lambda world: world.time_s) == pytest.approx(at_s + 0.010)
+
+
+def test_slow_motion_is_a_tenth_of_real_time(twin):
+    twin.set_pace(0.1)
+    at_s, ticks = twin.ask(lambda world: (world.time_s, twin.health().ticks))
+    assert wait_for(lambda: twin.health().ticks > ticks + 500)
+    later_s, later = twin.ask(lambda world: (world.time_s, twin.health().ticks))
+    assert (later_s - at_s) / (0.002 * (later - ticks)) == pytest.approx(0.1, rel=0.05)
+
+
+def test_another_scene_is_shown_and_felt(twin):
+    act(twin, "scene", name="table")
+    assert twin.world.prop_names == ("ball", "block", "can", "egg", "marker")
+    assert page_of(twin).scene == "table"
+    assert twin.world.wrist_is_driven(HAND)
+    touches = twin.health().touch_hz
+    assert wait_for(lambda: twin.health().touch_hz != touches)
+    assert twin.running
+
+
+def test_an_added_object_falls_while_everything_else_goes_on(twin):
+    ask_index(twin, 0.6)
+    assert wait_for(lambda: abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05)
+    at_s = twin.ask(lambda world: world.time_s)
+    act(twin, "spawn", kind="cube", hand=HAND)
+    assert twin.world.prop_names[-1] == "box"
+    assert twin.ask(lambda world: world.time_s) >= at_s
+    assert abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05
+    height_m = twin.ask(lambda world: world.prop_pose("box")[0][2])
+    assert wait_for(lambda: twin.ask(lambda world: world.prop_pose("box")[0][2]) < height_m - 0.01)
+
+
+def test_a_dragged_object_follows_and_falls_when_let_go():
+    world = World(HAND, props=[Sphere(name="ball", radius_m=0.02, mass_kg=0.05, pos_m=(0.3, 0.0, 0.1))])
+    world.pull_prop("ball", (0.3, 0.1, 0.25))
+    world.advance(0.6)
+    assert world.prop_pose("ball")[0] == pytest.approx([0.3, 0.1, 0.25], abs=0.002)
+    world.pull_prop("ball", None)
+    world.advance(0.2)
+    assert world.prop_pose("ball")[0][2] < 0.15
+
+
+def test_a_stalled_motor_says_so_until_it_is_mended(twin):
+    act(twin, "fault", kind="jam", hand=HAND, motor="index")
+    ask_index(twin, 1.2)
+    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).error[3]) & MotorError.STALL)
+    act(twin, "mend")
+    assert not twin.ask(lambda w: w.state(HAND).error).any()
+    assert page_of(twin).faults == {}
+    ask_index(twin, 1.0)
+    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).angle_rad[3]) > 0.8)
+
+
+def test_a_hot_motor_switches_off_until_it_is_mended(twin):
+    act(twin, "fault", kind="hot", hand=HAND, motor="middle")
+    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).error[2]) & MotorError.OVER_TEMPERATURE)
+    act(twin, "mend")
+    assert wait_for(lambda: not twin.ask(lambda w: w.state(HAND).error).any())
+
+
+def test_a_dead_taxel_reads_nothing_under_load():
+    ball = Sphere(radius_m=0.03, mass_kg=0.3, pos_m=(0.0, 0.0, 0.031))
+    world = World(HAND, props=[ball], profile="ideal")
+    world.advance(0.1)
+    counts = world.touch(HAND).counts
+    pad = max(counts, key=lambda name: counts[name].max())
+    row, col = (int(k) for k in np.unravel_index(counts[pad].argmax(), counts[pad].shape))
+    assert counts[pad][row, col] > 0
+    world.kill_taxel(HAND, pad, row, col)
+    assert world.touch(HAND).counts[pad][row, col] == 0
+    assert world.touch(HAND)[pad][row, col] > 0.0  # the skin itself is still pressed
+    world.kill_taxel(HAND, pad, row, col, dead=False)
+    assert world.touch(HAND).counts[pad][row, col] > 0
+
+
+def test_a_cut_wire_hears_and_says_nothing(twin):
+    act(twin, "fault", kind="link", wire="modbus")
+    assert twin.health().cut == ("modbus",)
+    act(twin, "mend")
+    assert twin.health().cut == ()
+
+
+def test_a_glove_recording_drives_both_hands_and_stops(twin):
+    act(twin, "scene", name="empty")
+    act(twin, "play", recording="gestures")
+    page = page_of(twin)
+    assert wait_for(lambda: set(page.playback.nodes_m) == set(BOTH), 60.0)
+    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).angle_rad[3]) > 0.5, 30.0)
+    act(twin, "stop_playing")
+    assert page.playback.playing == ""
+    assert wait_for(lambda: not page.playback.nodes_m)
+
+
+def test_what_cannot_be_done_is_told_and_changes_nothing(twin):
+    with pytest.raises(ThenarError, match="driven"):
+        act(twin, "wrist", hand=HAND, pos_m=[0, 0, 0], quat_wxyz=[1, 0, 0, 0])
+    assert twin.running
+
+
+def test_the_scripted_minute_ends_when_a_visitor_acts(twin):
+    page = page_of(twin)
+    assert page.tour is not None
+    page.tour.begin()
+    assert wait_for(lambda: page.caption)
+    page._hear({"do": "pace", "pace": 1.0})
+    assert wait_for(lambda: not page.caption)
+
+
+def viser_protocol() -> Subprotocol:
+    import viser
+
+    return Subprotocol(f"viser-v{viser.__version__}")
+
+
+class Visitor:
+    """Takes everything the page sends, as a browser does."""
+
+    def __init__(self, url: str):
+        self._line = connect(url.replace("http", "ws"), subprotocols=[viser_protocol()], max_size=None)
+        self.messages = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            for _ in self._line:
+                self.messages += 1
+
+    def close(self) -> None:
+        self._line.close()
+
+
+def test_ten_visitors_come_and_go_and_the_twin_does_not_notice(twin):
+    page = page_of(twin)
+    visitors = [Visitor(page.url) for _ in range(10)]
+    try:
+        assert wait_for(lambda: page.health().listeners == 10, 60.0)
+        assert wait_for(lambda: all(visitor.messages > 20 for visitor in visitors), 60.0)
+    finally:
+        for visitor in visitors:
+            visitor.close()
+    assert wait_for(lambda: page.health().listeners == 0, 60.0)
+    assert twin.running
+    assert twin.health().real_time_factor > 0.9
+
+
+def test_a_killed_page_comes_back_at_its_address_and_the_twin_goes_on(twin):
+    page = page_of(twin)
+    first, ticks, starts = page.process.pid, twin.health().ticks, page.process.starts
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    assert wait_for(lambda: page.process.starts == starts + 1, 60.0)
+
+    def answers() -> bool:
+        try:
+            return urllib.request.urlopen(page.url, timeout=5).status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    assert wait_for(answers, 60.0)
+    assert page.process.pid != first
+    assert twin.health().ticks > ticks
+    visitor = Visitor(page.url)
+    assert wait_for(lambda: visitor.messages > 20, 60.0)
+    visitor.close()
+
+
+def test_a_port_that_is_taken_is_told_in_words(twin):
+    port = int(page_of(twin).url.rpartition(":")[2])
+    with pytest.raises(ThenarError, match="--port"):
+        Page(World(HAND), scene="empty", port=port)
+
+
+def test_a_page_with_a_token_answers_only_to_those_who_know_it():
+    with serve(HAND, wires=[], page=PageOptions(port=0, token="let-me-in")) as twin:
+        address = page_of(twin).url
+        assert address.endswith("/?token=let-me-in")
+        bare = address.partition("?")[0]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(bare, timeout=20)
+        assert refused.value.code == 401
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        assert opener.open(address, timeout=20).status == 200
+        assert opener.open(bare, timeout=20).status == 200
+
+
+def test_stopping_the_twin_ends_the_page():
+    with serve(HAND, wires=[], page=PageOptions(port=0)) as twin:
+        pid = page_of(twin).process.pid
+        assert pid is not None
+        assert Path(f"/proc/{pid}").exists()
+    assert wait_for(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_hands_without_skin_have_a_page_too():
+    with serve("shadow_right", wires=[], scene="empty", page=PageOptions(port=0)) as twin:
+        visitor = Visitor(page_of(twin).url)
+        assert wait_for(lambda: visitor.messages > 20, 60.0)
+        visitor.close()
+        twin.ask(lambda world: world.command("shadow_right", HandCommand.closing(0.3)))
