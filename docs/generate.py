@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import html
+import itertools
 import textwrap
 from pathlib import Path
 
@@ -20,6 +21,7 @@ DOCS = Path(__file__).resolve().parent
 EXAMPLES = DOCS.parent / "examples"
 OUT = DOCS / "_generated"
 CELL_PX = 9
+NAMES = {word.lower(): word for word in ("DDS", "DFX", "Modbus", "Tienkung", "Shadow", "ReFlex")}
 BOX = ("╭", "│", "╰")
 
 
@@ -101,12 +103,17 @@ def example_page(path: Path) -> str:
     number, _, title = path.stem.partition("_")
     begins = source.index('"""', 3)  # where the words end
     return (
-        f"# {number} {title.replace('_', ' ').capitalize()}\n\n{first}\n\n"
+        f"# {number} {_title(title)}\n\n{first}\n\n"
         f"{_shell_blocks(textwrap.dedent(rest).strip())}\n\n"
         f"```{{literalinclude}} ../../examples/{path.name}\n:language: python\n"
         f":lines: {source[:begins].count(chr(10)) + 3}-\n```\n\n"
         f"This is `examples/{path.name}`; the tests run it as it stands.\n"
     )
+
+
+def _title(stem: str) -> str:
+    first, *rest = (NAMES.get(word, word) for word in stem.split("_"))
+    return " ".join([first[0].upper() + first[1:], *rest])
 
 
 def _shell_blocks(text: str) -> str:
@@ -120,7 +127,7 @@ def _shell_blocks(text: str) -> str:
 def command_page() -> str:
     """The help of every verb."""
     parts = ["# The command line", "What `thenar VERB --help` says. Whatever prints a table also prints `--json`."]
-    for verb in (kind for kind in vars(cli).values() if isinstance(kind, type) and hasattr(kind, "run")):
+    for verb in itertools.chain(*cli.VERBS.values()):
         name = verb.__name__.lower()
         parser = tyro.extras.get_parser(verb, prog=f"thenar {name}", console_outputs=False)
         lines = [

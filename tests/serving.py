@@ -17,7 +17,7 @@ from thenar.wire.survey import local_domains
 @contextmanager
 def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     """Run ``thenar serve`` or ``thenar demo`` as written, but where nobody else is; yields domain and Modbus port."""
-    domain, port = free_domain(), _free_port()
+    domain, port = free_domain(), free_port()
     verb, *options = shlex.split(command.removeprefix("thenar "))
     places = ["--domain", str(domain), "--modbus-port", str(port), "--json"]
     process = subprocess.Popen(
@@ -25,17 +25,17 @@ def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     )
     try:
         modbus_only = re.search(r"--wire modbus\b", command)
-        ready = (lambda: _answers(port)) if modbus_only else (lambda: domain in local_domains())
+        ready = (lambda: answers(port)) if modbus_only else (lambda: domain in local_domains())
         started = wait_for(lambda: process.poll() is not None or ready(), limit_s)
         assert started, f"{command}: no answer in {limit_s} s"
         assert process.poll() is None, process.communicate()[1].decode()
         yield domain, port
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)  # what it compiles just now is finished first
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port whose next one is free too: two hands take two."""
     while True:
         with socket.socket() as first, socket.socket() as second:
@@ -48,6 +48,7 @@ def _free_port() -> int:
             return port
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Whether somebody listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

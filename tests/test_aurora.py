@@ -20,6 +20,7 @@ pytest.importorskip("pinocchio")
 
 from thenar.humanoid.fsm import UpperBody, WholeBody
 from thenar.humanoid.model.gr2 import GR2
+from thenar.humanoid.robot_data import RobotData
 from thenar.twin.body import BodyTwin
 from thenar.twin.body_watch import follow
 from thenar.twin.body_world import BodyWorld
@@ -100,6 +101,13 @@ def near(values: Any, wanted: Any, atol: float) -> None:
     np.testing.assert_allclose(np.asarray(values, dtype=float), np.asarray(wanted, dtype=float), atol=atol)
 
 
+def pass_time(robot: RobotData, seconds: float) -> None:
+    """Wait for some of the robot's own seconds, which are longer on a busy machine."""
+    until_s, end_s = robot.stamp_s + seconds, time.monotonic() + 20.0 * seconds + 5.0
+    while robot.stamp_s < until_s and time.monotonic() < end_s:
+        time.sleep(0.02)
+
+
 def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: LiveBody, domain: int):
     client = Client(domain_id=domain)
     assert client.hello["connected"]
@@ -110,10 +118,10 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     assert client.until(0, "get_fsm_state") == 0
     client("set_fsm_state", 1)
     assert client.until("JointStand", "get_fsm_name") == "JointStand"
-    client("sleep", 2.2)
+    pass_time(data, 2.2)
     client("set_fsm_state", 2)
     assert client.until(2, "get_fsm_state") == 2
-    client("sleep", 2.5)
+    pass_time(data, 2.5)
 
     # Readings, of a robot at rest.
     now = data.snapshot()
@@ -154,7 +162,7 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     arm, hand = [-0.3, 0.2, 0.0, -0.6, 0.0, 0.0, 0.0], [1.0, 1.1, 1.2, 1.3, 0.9, 0.8]
     client("set_group_cmd", {"left_manipulator": arm, "left_hand": hand})
     client("set_joint_positions", {"right_hand": hand})
-    client("sleep", 1.8)
+    pass_time(data, 1.8)
     near(client("get_group_state", "left_manipulator"), arm, 0.06)
     near(client("get_group_state", "left_hand"), hand, 0.05)
     near(client("get_group_state", "right_hand"), hand, 0.05)
@@ -183,7 +191,7 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
             client("move", "cartesian_move_command", [kind, arm, goal], {"expect_vel": 400})
             assert client.until(1, "get_group_motion_state", arm, limit_s=2.0) == 1, number
             client("wait_groups_motion_complete", [arm])
-            client("sleep", 0.5)
+            pass_time(data, 0.5)
             near(client("get_cartesian_state", arm)[:3], goal[:3], 0.03)
             assert abs(np.dot(client("get_cartesian_state", arm)[3:], goal[3:])) > 0.99
 
@@ -191,14 +199,21 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     client("set_velocity_source", 2)
     assert client.until(2, "get_velocity_source") == 2
     assert client("get_velocity_source_name") == "Navigation"
-    client("set_velocity", 0.1, 0.2, 0.3, 0.6)
-    client("sleep", 0.2)
-    near(data.vel_cmd, [0.1, 0.2, 0.3], 0.0)
-    client("sleep", 0.8)
+    client("set_upper_fsm_state", 0)
+    client("set_fsm_state", 6)
+    assert client.until(6, "get_fsm_state") == 6
+    client("set_velocity", 0.4, 0.2, 0.2, 3.5)
+    pass_time(data, 0.3)
+    near(data.vel_cmd, [0.4, 0.2, 0.2], 0.0)
+    pass_time(data, 2.0)
+    near(client("get_base_data", "rpy"), [0.0, 0.2, 0.2], 0.05)
+    pass_time(data, 1.5)
     near(data.vel_cmd, np.zeros(3), 0.0)
+    client("set_fsm_state", 2)
+    assert client.until(2, "get_fsm_state") == 2
     client("set_stand_pose", -0.05, 0.05, 0.1)
     assert client.until([-0.05, 0.05, 0.1], "get_stand_pose", limit_s=0.1)[:3] == [-0.05, 0.05, 0.1]
-    client("sleep", 2.0)
+    pass_time(data, 2.0)
     near(client("get_base_data", "rpy"), [0.0, 0.05, 0.1], 0.02)
 
     # The service, and the end.
@@ -222,7 +237,8 @@ def test_commands_that_are_off_are_refused_and_the_loop_goes_on(robot: LiveBody,
     client("set_group_cmd", {"left_hand": [0.5] * 5})
     client("set_group_cmd", {"left_hand": [9.0] * 6})
     client("set_group_cmd", {"tail": [0.5]})
-    client("set_fsm_state", 6)
+    client("set_fsm_state", 8)
+    client("set_velocity", 0.1, 0.0, 0.0)
     client("set_stand_pose", 5.0, 0.0, 0.0)
     client("sleep", 0.5)
     reasons = " | ".join(data.board.refused)
@@ -231,7 +247,8 @@ def test_commands_that_are_off_are_refused_and_the_loop_goes_on(robot: LiveBody,
         "position of left_hand has 5 values; left_hand has 6",
         "position of left_hand[0] is 9 rad",
         "no control group named 'tail'",
-        "no task is configured for UserController_D",
+        "no task is configured for UserController_F",
+        "no task of PdStand follows velocities",
         "stand pose",
     ):
         assert why in reasons, reasons
@@ -265,8 +282,6 @@ def test_namespaces_and_ros_names_connect_too(domain: int, options: dict):
 
 
 def test_a_listener_sees_every_field_of_a_robot_elsewhere(domain: int):
-    from thenar.humanoid.robot_data import RobotData
-
     with serve_body(domain=domain) as twin, AuroraListener(domain=domain) as listener:
         twin.ask(lambda _: twin.body.controller.change(WholeBody.PdStand))
         time.sleep(1.5)

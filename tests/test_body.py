@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -25,15 +26,17 @@ from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.stand import solve_posture
 from thenar.humanoid.task import Task
-from thenar.humanoid.tasks.examples import HandOverHandTask, SquatTask, WaveTask
+from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
+from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 from thenar.twin.body import BodyTwin
+from thenar.twin.body_bench import measure_stand, soak_body
 from thenar.twin.body_world import BodyWorld
+from thenar.twin.world import World
 from thenar.wire.survey import local_domains
 
 NOTHING = np.zeros(0)
-PUSHES = {"front": (-50.0, 0.0, 0.0), "back": (50.0, 0.0, 0.0), "left": (0.0, -50.0, 0.0), "right": (0.0, 50.0, 0.0)}
 
 
 def request(**asked) -> BodyRequest:
@@ -60,31 +63,12 @@ def upright(twin: BodyTwin) -> bool:
 
 
 def test_a_minute_of_standing_with_pushes_from_four_sides():
-    twin = standing()
-    robot = twin.body.robot
-    weight_n = robot.kindyn_data.m * 9.81
-    pushes = dict(zip((10.0, 20.0, 30.0, 40.0), PUSHES.values(), strict=True))
-    estimated, true, told, at_rest, estimated_at_rest = [], [], [], [], []
-    while twin.body.world.time_s < 61.0:
-        now_s = twin.body.world.time_s
-        pushing = [force for at_s, force in pushes.items() if at_s <= now_s < at_s + 0.1]
-        twin.body.push(pushing[0] if pushing else (0.0, 0.0, 0.0))
-        before = twin.body.foot_forces()
-        twin.advance(twin.body.world.timestep_s)
-        estimated.append(robot.contact_data.contact_force.copy())
-        true.append(before)
-        told.append(robot.contact_data.contact_prob.copy())
-        if any(at_s + 5.0 < now_s < at_s + 10.0 for at_s in pushes):
-            at_rest.append(before[:, 2].sum())
-            estimated_at_rest.append(estimated[-1][:, 2].sum())
-    assert upright(twin)
-    assert abs(np.mean(at_rest) - weight_n) < 0.01 * weight_n
-    assert np.abs(np.array(at_rest) - weight_n).max() < 0.01 * weight_n
-    assert np.abs(np.array(estimated_at_rest) - weight_n).max() < 0.01 * weight_n
-    off = np.array(estimated) - np.array(true)
-    assert np.sqrt((np.linalg.norm(off[:, :, :3], axis=2) ** 2).mean()) < 0.05 * weight_n
-    down = np.array(true)[:, :, 2] > 0.0
-    assert ((np.array(told) > 0.5) == down).mean() >= 0.99
+    result = measure_stand()
+    assert result.stands
+    assert result.rest_true_percent < 1.0
+    assert result.rest_estimated_percent < 1.0
+    assert result.force_rms_percent < 5.0
+    assert result.contact_right_percent >= 99.0
 
 
 def test_feet_in_the_air_and_on_the_ground_are_told_apart():
@@ -214,7 +198,8 @@ def test_security_damps_then_lets_go():
         ({"whole_body_state": 5}, "no task is configured for UserController_C"),
         ({"upper_body_state": 3}, "upper-body state 3 does not exist"),
         ({"velocity_source": 7}, "velocity source 7 does not exist"),
-        ({"velocity": (9.0, 0.0, 0.0, 1.0)}, "velocity"),
+        ({"velocity": (9.0, 0.0, 0.0, 1.0)}, "wanted [-0.5, -0.5, -1.0] to [0.75, 0.5, 1.0]"),
+        ({"velocity": (0.1, 0.0, 0.0, 1.0)}, "no task of PdStand follows velocities"),
         ({"velocity": (0.1, float("nan"), 0.0, 1.0)}, "velocity"),
         ({"stand_pose": (1.0, 0.0, 0.0)}, "stand pose"),
         ({"groups": (group("left_leg", [0.0] * 6),)}, "left_leg belongs to PdStand; client may not command it"),
@@ -425,12 +410,21 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     ):
         pose = hand_pose(robot, arm)
         wanted = {"left_manipulator": pose}
+        start, path = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3], []
         controller.ask(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
-        twin.advance(3.0)
+        for _ in range(300):
+            twin.advance(0.01)
+            path.append(hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3])
+        if kind == "line":  # straight, and without stopping on the way
+            way = (pose[:3] - start) / np.linalg.norm(pose[:3] - start)
+            along = (np.array(path) - start) @ way
+            assert np.abs(np.array(path) - start - along[:, None] * way).max() < 0.003
+            going = (along > 0.1 * along[-1]) & (along < 0.9 * along[-1])
+            assert np.diff(along)[going[1:]].min() > 0.2 * np.diff(along).max()
         assert not robot.board.refused
         reached = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])
         np.testing.assert_allclose(reached[:3], pose[:3], atol=2e-4)
-        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.03)  # servos give way a little
+        np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.005)
     far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
     controller.ask(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
     twin.advance(0.01)
@@ -438,7 +432,7 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     assert upright(twin)
 
 
-@pytest.mark.parametrize("task", [WaveTask, SquatTask, HandOverHandTask])
+@pytest.mark.parametrize("task", [WaveTask, SquatTask])
 def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
     body = BodyWorld(hands=("fourier_left", "fourier_right"))
     tasks = (task(),) if task is SquatTask else (PdStandTask(), task())
@@ -447,21 +441,76 @@ def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
     controller.change(WholeBody.PdStand)
     twin.advance(1.0)
     controller.change(WholeBody.UserController_A)
-    lowest, fingers, wrist = 1.0, [], []
+    lowest, wrist = 1.0, []
     for _ in range(60):
         twin.advance(0.1)
         lowest = min(lowest, body.robot.base_data.pos_W[2])
-        fingers.append(body.robot.hardware_data.get_hand_pvc("left_hand")[0][0])
         wrist.append(body.robot.kindyn_data.hands_B.right.p.copy())
     assert upright(twin)
     assert controller.whole == WholeBody.UserController_A
     assert not body.robot.board.refused
     if task is SquatTask:
         assert lowest < 0.9951 - 0.10
-    elif task is WaveTask:
-        assert np.ptp(np.array(wrist)[30:, 1]) > 0.05
     else:
-        assert np.ptp(fingers) > 1.0
+        assert np.ptp(np.array(wrist)[30:, 1]) > 0.15
+
+
+def gripping(world: World, side: str) -> bool:
+    """Whether fingers press on the staff, and something on its other side presses back."""
+    contacts, staff, push = world.data.contact, world.model.body("staff").id, np.zeros(6)
+    normals = []
+    for index in range(world.data.ncon):
+        bodies = world.model.geom_bodyid[contacts.geom[index]]
+        other = bodies[0] if bodies[1] == staff else bodies[1]
+        if staff in bodies and world.model.body(other).name.startswith(f"fourier_{side}"):
+            mujoco.mj_contactForce(world.model, world.data, index, push)
+            if push[0] > 0.1:
+                normals.append(contacts.frame[index][:3] * (1.0 if bodies[1] == staff else -1.0))
+    return len(normals) > 1 and float((np.array(normals) @ np.array(normals).T).min()) < -0.5
+
+
+def test_a_staff_is_pulled_up_and_let_down_hand_over_hand():
+    body = BodyWorld(hands=("fourier_left", "fourier_right"), scene="staff")
+    tasks = StateTasks(tasks=(PdStandTask(), HandOverHandTask()))
+    twin = BodyTwin(body, BodyController(body.robot, states={WholeBody.UserController_A: tasks}))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(1.0)
+    twin.controller.change(WholeBody.UserController_A)
+    foot_m, alone = [], set()
+    for _ in range(120):
+        twin.advance(0.2)
+        staff = body.world.data.body("staff")
+        foot_m.append(staff.xpos[2] - 0.65 * staff.xmat[8])
+        held = [side for side in ("left", "right") if gripping(body.world, side)]
+        if foot_m[-1] > 0.1:  # off the ground, and it never falls
+            assert held
+            alone |= set(held) if len(held) == 1 else set()
+    assert max(foot_m) > 0.3
+    assert foot_m[-1] < 0.05
+    assert alone == {"left", "right"}  # each has carried it without the other
+    assert upright(twin)
+    assert twin.controller.whole == WholeBody.UserController_A
+
+
+def test_a_task_has_the_groups_it_claims_to_itself():
+    body = BodyWorld()
+    tasks = StateTasks(tasks=(PdStandTask(), WaveTask()))
+    controller = BodyController(body.robot, states={WholeBody.UserController_A: tasks})
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.PdStand)
+    twin.advance(0.1)
+    controller.change(WholeBody.UserController_A)
+    twin.advance(0.1)
+    owner = body.robot.board.owner
+    assert owner["left_leg"] == "UserController_A"
+    assert owner["right_manipulator"] == "UserController_A/WaveTask"
+    told = []
+    for _ in range(400):  # nobody else's command shines through between two of the task's
+        twin.advance(body.world.timestep_s)
+        told.append(body.robot.board.read().position_rad[GR2.group_slice("right_manipulator")])
+    assert np.abs(np.diff(told, axis=0)).max() < 0.05
+    controller.change(WholeBody.PdStand)
+    assert owner["right_manipulator"] == "PdStand"
 
 
 def test_the_joystick_leads_through_the_states():
@@ -536,7 +585,10 @@ def test_a_gamepad_s_events_are_read_as_the_kernel_writes_them(tmp_path: Path):
 def test_velocities_of_another_source_end_with_it():
     body = BodyWorld()
     pulled = ScriptedJoystick([Press(at_s=0.0, velocity=(0.3, 0.0, 0.0))])
-    twin = BodyTwin(body, BodyController(body.robot, joystick=pulled))
+    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
+    twin = BodyTwin(body, BodyController(body.robot, states=states, joystick=pulled))
+    twin.controller.change(WholeBody.PdStand)
+    twin.controller.change(WholeBody.UserController_D)
     twin.advance(0.01)
     assert body.robot.vel_cmd.tolist() == [0.3, 0.0, 0.0]
     twin.controller.ask(request(velocity=(0.1, 0.0, 0.0, 1.0)))
@@ -550,6 +602,20 @@ def test_velocities_of_another_source_end_with_it():
     assert body.robot.vel_cmd.tolist() == [0.1, 0.0, 0.2]
     twin.advance(0.1)
     assert not body.robot.vel_cmd.any()
+
+
+def test_a_robot_leans_into_the_velocity_it_is_asked_for_and_comes_back():
+    body = BodyWorld()
+    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
+    twin = BodyTwin(body, BodyController(body.robot, states=states))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.5)
+    twin.controller.change(WholeBody.UserController_D)
+    twin.controller.ask(request(velocity=(0.5, 0.0, 0.2, 2.0)))
+    twin.advance(2.0)
+    assert body.robot.base_data.rpy[1:] == pytest.approx([0.25, 0.2], abs=0.03)
+    twin.advance(2.5)
+    assert np.abs(body.robot.base_data.rpy).max() < 0.03
 
 
 CONFIG = """
@@ -581,6 +647,7 @@ def test_a_configuration_in_the_vendor_s_shape():
         WholeBody.UserController_A,
         WholeBody.UserController_B,
         WholeBody.UserController_C,
+        WholeBody.UserController_D,
     }
 
 
@@ -626,11 +693,16 @@ def test_an_update_costs_little_more_than_pinocchio_s_bare_calls():
 
 @pytest.mark.timing
 def test_six_tasks_at_400_hz_are_in_time():
-    from thenar.twin.body_bench import soak_body
-
-    result = soak_body(10.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains())))
-    assert result.late_percent < 5.0  # 0.1 on a quiet machine: the bench has the figure
-    assert result.stands
+    seen = []
+    for _ in range(3):  # somebody else's work makes it late; the bench has the figure of a quiet machine, 0.1 %
+        seen.append(soak_body(8.0, domain=random.choice(sorted(set(range(20, 90)) - local_domains()))))
+        assert seen[-1].stands
+        assert seen[-1].tick_cpu_us < 2000.0, seen
+        if seen[-1].late_percent < 1.0:
+            return
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip(f"the machine is busy with something else: {seen[-1]}")
+    raise AssertionError(seen)
 
 
 def test_without_pinocchio_the_reader_is_told_what_to_install():

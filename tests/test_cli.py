@@ -7,7 +7,16 @@ import sys
 import pytest
 
 from thenar import hands
-from thenar.cli import main
+from thenar.cli import VERBS, main
+
+
+@pytest.mark.parametrize("args", [[], ["--help"], ["-h"]])
+def test_thenar_alone_shows_every_verb_on_one_screen(args: list[str], capsys):
+    main(args)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 50
+    shown = {line.split()[0] for line in lines if line.strip()}
+    assert {verb.__name__.lower() for group in VERBS.values() for verb in group} <= shown
 
 
 def test_hands_lists_every_hand(capsys):

@@ -23,6 +23,7 @@ SAYS = {
     "08_retarget_many": r"shadow_right +20 motors(.|\n)*reflex +4 motors",
     "09_robot_data": r"head \+0\.1\d rad .* feet 3\d\d N and 3\d\d N",
     "10_own_model": r"(?m)^middle +0\.7\d\d ",
+    "11_reflex_wrap": r"flexure 0\.[01]\d rad\n +felt by nobody(.|\n)*flexure 0\.[6-9]\d rad\n +felt by finger_1",
 }
 """What the output of each must match."""
 

@@ -4,10 +4,12 @@ import re
 import shlex
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
-from serving import served
+from patience import wait_for
+from serving import answers, free_port, served
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -20,7 +22,7 @@ COMMANDS = [line for line in LINES if line and not line.startswith("#")]
 SERVE = "thenar serve"
 CLIENTS = {"thenar watch touch": ["--once"], "thenar command": [], "thenar inspect": ["--seconds", "1"]}
 """Commands that need a served hand, and what makes them end."""
-FOREVER = {"thenar demo": [], "thenar body run": ["--duration", "1"]}
+FOREVER = {"thenar body run": ["--duration", "1"]}
 """Other commands that run until they are stopped."""
 
 
@@ -58,6 +60,17 @@ def test_make_command_of_the_readme_exists(command: str):
         ["make", "-n", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert "thenar" in told.stdout
+
+
+def test_make_demo_opens_a_page_that_answers():
+    told = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert ".venv/bin/thenar demo" in told
+    port = free_port()
+    with served(f"thenar demo --no-open --port {port}"):
+        assert wait_for(lambda: answers(port), 60.0)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as page:
+            assert page.status == 200
+            assert b"<html" in page.read().lower()
 
 
 def test_served_hand_of_the_readme_answers_every_client(tmp_path):

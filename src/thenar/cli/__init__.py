@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from thenar.cli.bench import Bench
@@ -27,31 +32,23 @@ from thenar.cli.touch import Touch
 from thenar.cli.watch import Watch
 from thenar.errors import ThenarError
 
+VERBS = {
+    "See and feel": (Demo, Snapshot, Touch, Calibrate),
+    "Put hands on the network": (Serve, Inspect, Command, Watch, Body),
+    "Follow a glove": (Glove, Retarget, Teleop),
+    "Look up": (Hands, Scenes, Export),
+    "This machine": (Bench, Info),
+}
+
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
-    verb = tyro.cli(
-        Hands
-        | Scenes
-        | Snapshot
-        | Export
-        | Touch
-        | Calibrate
-        | Glove
-        | Retarget
-        | Teleop
-        | Serve
-        | Inspect
-        | Command
-        | Watch
-        | Body
-        | Demo
-        | Bench
-        | Info,
-        prog="thenar",
-        description="A digital twin for dexterous robot hands.",
-        args=args,
-    )
+    args = sys.argv[1:] if args is None else args
+    if not args or list(args) in (["-h"], ["--help"]):
+        _print_overview()
+        return
+    verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
+    verb = tyro.cli(verbs, prog="thenar", description="A digital twin for dexterous robot hands.", args=args)
     try:
         verb.run()
     except ThenarError as error:
@@ -59,3 +56,16 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _print_overview() -> None:
+    """Every verb with its first sentence; what tyro would print has all their examples too and fills three screens."""
+    console = Console(highlight=False)
+    console.print("A digital twin for dexterous robot hands.")
+    for title, verbs in VERBS.items():
+        table = Table(title=Text(f"\n{title}", style="bold"), title_justify="left", box=None, show_header=False)
+        table.add_column(min_width=9)
+        for verb in verbs:
+            table.add_row(verb.__name__.lower(), (verb.__doc__ or "").partition("\n")[0])
+        console.print(table)
+    console.print("\nthenar VERB --help teaches each with examples. Begin with: thenar demo")

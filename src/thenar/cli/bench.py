@@ -28,7 +28,7 @@ class Bench:
     minutes: float = 10.0
     """Simulated minutes of random commands for every hand, and real minutes of the live twin; 0: none."""
     out: Path | None = None
-    """Folder for the touch tables (Markdown) and their plot (SVG)."""
+    """Folder for the tables (Markdown) and the plot of touch (SVG)."""
     json: bool = False
     """Print JSON instead of tables."""
 
@@ -47,7 +47,8 @@ class Bench:
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live_bench.measure_message())]
         live, calls, soaks = [], [], []
-        updates, bodies = _measure_body(self.minutes)
+        updates, stands, bodies, pages = _measure_body(self.minutes, self.out)
+        written += pages
         if self.minutes > 0.0:
             with console.status(f"the live twin runs for {self.minutes:g} minutes"):
                 live.append(asdict(live_bench.soak(self.minutes)))
@@ -66,6 +67,7 @@ class Bench:
                     "calls": calls,
                     "soak": soaks,
                     "robot_data": updates,
+                    "stand": stands,
                     "body": bodies,
                 }
             )
@@ -82,6 +84,9 @@ class Bench:
             print_table("Tienkung's services called 500 times a second", calls)
         if updates:
             print_table("RobotData: one update beside Pinocchio's bare calls and plain numpy", updates)
+        if stands:
+            rows = [{"what": name, "measured": value} for name, value in stands[0].items()]
+            print_table("A humanoid on its feet, pushed with 50 N for 0.1 s from four sides", rows)
         if bodies:
             rows = [{"what": name, "measured": value} for name, value in bodies[0].items()]
             print_table("A humanoid in real time: 400 Hz, six tasks, the Aurora interface", rows)
@@ -91,13 +96,18 @@ class Bench:
             console.print(f"wrote {path}")
 
 
-def _measure_body(minutes: float) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The humanoid, where Pinocchio is installed."""
+Rows = list[dict[str, object]]
+
+
+def _measure_body(minutes: float, out: Path | None) -> tuple[Rows, Rows, Rows, list[Path]]:
+    """The humanoid, where Pinocchio is installed: its updates, a minute on its feet, real time, pages written."""
     try:
         from thenar.humanoid.bench import measure_updates
-        from thenar.twin.body_bench import soak_body
+        from thenar.twin.body_bench import measure_stand, soak_body, write_body_report
     except MissingExtra as error:
         console.print(f"left out: {error}")
-        return [], []
-    updates = [asdict(row) for row in measure_updates()]
-    return updates, [asdict(soak_body(60.0 * minutes))] if minutes > 0.0 else []
+        return [], [], [], []
+    updates, stand = measure_updates(), measure_stand()
+    live = [soak_body(60.0 * minutes)] if minutes > 0.0 else []
+    pages = [] if out is None else [write_body_report(out, updates, stand, live)]
+    return [asdict(row) for row in updates], [asdict(stand)], [asdict(row) for row in live], pages

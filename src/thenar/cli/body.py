@@ -48,7 +48,7 @@ class Body:
     action: tyro.conf.Positional[Literal["run", "print"]]
     """What to do."""
     config: Path | None = None
-    """YAML file in the vendor's shape; without one a GR-2 with its hands and three examples."""
+    """YAML file in the vendor's shape; without one a GR-2 with its hands and four examples."""
     domain: int | None = None
     """DDS domain, in place of the configuration's (123)."""
     interface: str = "lo"
@@ -83,13 +83,16 @@ class Body:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        until_s = time.perf_counter() + self.duration if self.duration else float("inf")
         if self.action == "run":
-            self._run(stop, until_s)
+            self._run(stop)
         else:
-            self._print(stop, until_s)
+            self._print(stop)
 
-    def _run(self, stop: threading.Event, until_s: float) -> None:
+    def _until_s(self) -> float:
+        """When to end, once everything is up."""
+        return time.perf_counter() + self.duration if self.duration else float("inf")
+
+    def _run(self, stop: threading.Event) -> None:
         from thenar.humanoid.joystick import Gamepad, Keyboard
         from thenar.twin.serve_body import serve_body
 
@@ -114,6 +117,7 @@ class Body:
                 twin.stop()
                 raise
         with twin, _keys_at_once(self.joystick == "keyboard"):
+            until_s = self._until_s()
             if self.json:
                 while twin.running and not stop.is_set() and time.perf_counter() < until_s:
                     stop.wait(min(0.5, max(0.0, until_s - time.perf_counter())))
@@ -126,7 +130,7 @@ class Body:
         if self.json:
             print_json({name: health[name] for name in ("time_s", "real_time_factor", "ticks", "late_ticks")})
 
-    def _print(self, stop: threading.Event, until_s: float) -> None:
+    def _print(self, stop: threading.Event) -> None:
         from thenar import hands
         from thenar.humanoid.config import load_config
         from thenar.humanoid.model.gr2 import GR2
@@ -152,6 +156,7 @@ class Body:
             if self.json:
                 print_json({name: _plain(value) for name, value in _values(snapshot, self.part).items()})
                 return
+            until_s = self._until_s()
             with Live(_fields(snapshot, self.part, listener.silent_s), console=console, auto_refresh=False) as live:
                 while not stop.is_set() and time.perf_counter() < until_s and console.is_terminal:
                     stop.wait(0.25)

@@ -18,7 +18,10 @@ class Info:
     json: bool = False
     """Print JSON instead of a table."""
     packages: tyro.conf.Suppress[tuple[str, ...]] = field(
-        default=("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl", "cyclonedds", "pymodbus")
+        default=(
+            *("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
+            *("cyclonedds", "pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
+        )
     )
 
     def run(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thenar.twin.serve import PageOptions
 
 PLAY_BEAT_S = 3.0
+USUAL_WIRES = {"inspire": ("inspire", "dfx", "modbus"), "reflex": ("reflex", "reflex_udp")}
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Serve:
 
     thenar serve --wire tienkung --domain 0
 
-    thenar serve --hands reflex --wire reflex,reflex_udp --domain 0
+    thenar serve --hands reflex --domain 0
 
     thenar serve --hands inspire_right --interface eth0 --domain 0 --duration 60
 
@@ -53,9 +54,10 @@ class Serve:
     """Hands, separated by commas."""
     scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
-    wire: str = "inspire,dfx,modbus"
-    """Protocols: inspire (DDS of the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the
-    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets)."""
+    wire: str = ""
+    """Protocols; empty takes those the hand is usually reached by. There are inspire (DDS of the tactile hand), dfx
+    (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the ReFlex hand's driver in ROS 2 types; the original is
+    ROS 1) and reflex_udp (that hand's own packets)."""
     domain: int = 1
     """DDS domain, ROS_DOMAIN_ID: Unitree's simulators use 1, robots 0."""
     interface: str = "lo"
@@ -114,7 +116,7 @@ class Serve:
             console.print("loading; the very first start compiles for about half a minute", style="dim")
         twin = serve(
             listed(self.hands),
-            wires=listed(self.wire),
+            wires=listed(self.wire) or USUAL_WIRES.get(self.hands, USUAL_WIRES["inspire"]),
             scene=self.scene,
             domain=self.domain,
             interface=self.interface,

@@ -37,6 +37,9 @@ def export_mjcf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for geom in spec.geoms:
         geom.group = LOOKS_GROUP if geom.contype == 0 else SKIN_GROUP  # both are drawn
+    for link in hand.links:
+        for geom in spec.body(link.name).geoms[len(link.skins) : len(parts.colliding(link))]:
+            geom.rgba = [*hand.palette.body, 1.0]
     for actuator in hand.actuators:
         _make_servo(spec.actuator(actuator.name), actuator)
     for box in parts.sensor_boxes(hand):

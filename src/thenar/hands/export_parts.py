@@ -140,7 +140,7 @@ def colliding(link: Link) -> tuple[Shape, ...]:
 def seen(link: Link) -> tuple[tuple[Shape, str], ...]:
     """Shapes of a link that are drawn, with their colour in the palette; lofted looks are left out."""
     painted = ((look.shape, look.tone) for look in link.looks if isinstance(look, Painted))
-    return (*((shape, "skin") for shape in colliding(link)), *painted)
+    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.solids), *painted)
 
 
 def placed(shape: Shape) -> tuple[FloatArray, Vec3]:

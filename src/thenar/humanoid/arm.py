@@ -15,7 +15,9 @@ STEPS, DAMPING = 200, 1e-3
 LONGEST_STEP_RAD = 0.2
 
 
-def solve_arm(data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, quat_xyzw: FloatArray) -> FloatArray:
+def solve_arm(
+    data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, quat_xyzw: FloatArray, steps: int = STEPS
+) -> FloatArray:
     """Angles of one arm that bring its hand to a pose relative to the base [rad]; `BadCommand` if there are none.
 
     Args:
@@ -24,6 +26,7 @@ def solve_arm(data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, 
         q: Angles of all joints to start from, in the joint sequence [rad].
         pos_m: Where the hand's link shall be in the base [m].
         quat_xyzw: Its orientation there.
+        steps: Most steps of the search; a few are enough where the hand is near already.
     """
     place, limit = data.body.group_slice(group), data.kindyn_data.joint_limit
     columns = slice(6 + place.start, 6 + place.stop)
@@ -31,7 +34,7 @@ def solve_arm(data: RobotData, group: str, q: FloatArray, *, pos_m: FloatArray, 
     q = q.copy()
     wanted = matrix_from_quat_wxyz(np.roll(quat_xyzw, 1))
     error = np.zeros(6)
-    for _ in range(STEPS):
+    for _ in range(steps):
         hand = _hand(data, group, q)
         error = np.concatenate([pos_m - hand.p, rotation_vector(wanted @ hand.R.T)])
         if np.abs(error[:3]).max() < REACHED_M and np.abs(error[3:]).max() < REACHED_RAD:

@@ -23,10 +23,15 @@ TASKS = {
     "SecurityTask": "thenar.humanoid.tasks.standing",
     "WaveTask": "thenar.humanoid.tasks.examples",
     "SquatTask": "thenar.humanoid.tasks.examples",
-    "HandOverHandTask": "thenar.humanoid.tasks.examples",
+    "HandOverHandTask": "thenar.humanoid.tasks.hand_over_hand",
     "ActTask": "thenar.humanoid.tasks.examples",
+    "LeanTask": "thenar.humanoid.tasks.examples",
 }
 """Tasks that come with thenar; any other is named as ``module:Class``."""
+KEYS = {
+    "RobotName", "RunType", "UseJoyStick", "DomainID", "SerialNumber", "HardwareType",
+    "Hands", "Scene", "FixedTasks", "Fsm",
+}  # fmt: skip
 ROBOTS = ("gr2", "gr2t2v2")
 SIMULATED = 0
 OVERRIDE = "allow_upper_body_override"
@@ -42,22 +47,26 @@ class BodyConfig:
     """Before every topic; the vendor's is robot name and serial number."""
     use_joystick: bool = False
     hands: tuple[str, ...] = ("fourier_left", "fourier_right")
+    scene: str = "flat"
+    """What stands around the robot, see `thenar.twin.body_world.SCENES`."""
     states: Mapping[WholeBody, StateTasks] = field(default_factory=dict)
     fixed: tuple[Task, ...] = ()
     """Tasks that run in every state."""
 
 
-DEFAULT_STATES = """
+DEFAULT = """
+Scene: staff
 Fsm:
   UserController_A: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, WaveTask: {period: 0.005}}
   UserController_B: {allow_upper_body_override: true, SquatTask: {period: 0.0025, cup_priority: 1}}
   UserController_C: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, HandOverHandTask: {period: 0.005}}
+  UserController_D: {allow_upper_body_override: true, LeanTask: {period: 0.0025}}
 """
 
 
 def load_config(path: Path | None) -> BodyConfig:
-    """Read a configuration; without a file, a GR-2 with Fourier's hands and three examples as user controllers."""
-    return parse_config(DEFAULT_STATES if path is None else _text(path), path or Path("default configuration"))
+    """Read a configuration; without a file, a GR-2 with Fourier's hands and four examples as user controllers."""
+    return parse_config(DEFAULT if path is None else _text(path), path or Path("default configuration"))
 
 
 def parse_config(text: str, path: Path) -> BodyConfig:
@@ -72,20 +81,9 @@ def parse_config(text: str, path: Path) -> BodyConfig:
         raise BadFile(path, f"not YAML: {error}") from error
     if not isinstance(given, dict):
         raise BadFile(path, "wanted keys and values, such as 'RobotName: gr2'")
-    known = {
-        "RobotName",
-        "RunType",
-        "UseJoyStick",
-        "DomainID",
-        "SerialNumber",
-        "HardwareType",
-        "Hands",
-        "FixedTasks",
-        "Fsm",
-    }
-    unknown = sorted(set(map(str, given)) - known)
+    unknown = sorted(set(map(str, given)) - KEYS)
     if unknown:
-        raise BadFile(path, f"unknown key {unknown[0]!r}; there are: {', '.join(sorted(known))}")
+        raise BadFile(path, f"unknown key {unknown[0]!r}; there are: {', '.join(sorted(KEYS))}")
     name = given.get("RobotName", "gr2")
     if name not in ROBOTS:
         raise BadFile(path, f"RobotName is {name!r}; there is: {', '.join(ROBOTS)}")
@@ -104,6 +102,7 @@ def parse_config(text: str, path: Path) -> BodyConfig:
         namespace="" if serial in (None, "null", "") else f"{name}/{serial}",
         use_joystick=_switch(given, "UseJoyStick", path),
         hands=tuple(hands),
+        scene=str(given.get("Scene", "flat")),
         states=_states(given.get("Fsm") or {}, path),
         fixed=_tasks(given.get("FixedTasks") or {}, "FixedTasks", path),
     )

@@ -227,6 +227,11 @@ class BodyController:
         return self._joystick is not None and self.velocity_source == VelocitySource.Joystick
 
     @property
+    def follows_velocity(self) -> bool:
+        """Whether a task that runs does something with velocities."""
+        return any(running.task.follows_velocity for running in (*self._fixed, *self._state, *self._beside))
+
+    @property
     def balances(self) -> bool:
         """Whether the legs balance by themselves in this state."""
         return any(isinstance(running.task, PdStandTask) for running in self._state)
@@ -288,8 +293,13 @@ class BodyController:
     # States.
 
     def _own(self) -> None:
-        board, tasks = self.robot.board, self.states[self.whole]
-        board.give(owners(self.whole, self.upper, override=tasks.allow_upper_body_override, groups=tuple(board.owner)))
+        """Give every group to whom it belongs in this state; a task's claims do not outdo the upper body's state."""
+        board, state = self.robot.board, self.states[self.whole]
+        owner = owners(self.whole, self.upper, override=state.allow_upper_body_override, groups=tuple(board.owner))
+        for task in state.tasks:
+            source = _source_of(task, self.whole.name)
+            owner.update({group: source for group in task.claims if owner.get(group) == self.whole.name})
+        board.give(owner)
 
     def _hold_for_client(self, groups: Sequence[str]) -> None:
         """Groups that pass to a client are held where they are, until it says otherwise."""
@@ -304,7 +314,7 @@ class BodyController:
         """Begin tasks; None if one of them does not want to."""
         entered: list[Running] = []
         for task in tasks:
-            data = self.robot.seen_by(source)
+            data = self.robot.seen_by(_source_of(task, source))
             try:
                 ready = self._prepare(task, data) and task.enter(data)
             except Exception:
@@ -351,3 +361,8 @@ class BodyController:
         except ThenarError as error:
             if self.robot.board.refused.total() == counted:  # the board counts its own
                 self.robot.board.refuse(str(error))
+
+
+def _source_of(task: Task, state: str) -> str:
+    """In whose name a task commands: its state's, unless it has groups of its own."""
+    return f"{state}/{task.name}" if task.claims and state in WholeBody.__members__ else state

@@ -9,6 +9,7 @@ import numpy as np
 from thenar.humanoid.model.spec import FloatArray
 
 LEAST_S = 0.05
+PEAK = 1.875  # of the velocity, in means of it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,8 +24,7 @@ class Glide:
     @staticmethod
     def at_speed(start_rad: FloatArray, goal_rad: FloatArray, *, start_s: float, speed_rad_s: FloatArray) -> Glide:
         """The quickest such way in which no joint is faster than its speed."""
-        # The peak of the velocity is 15/8 of its mean.
-        needed_s = 1.875 * np.max(np.abs(goal_rad - start_rad) / speed_rad_s, initial=0.0)
+        needed_s = PEAK * np.max(np.abs(goal_rad - start_rad) / speed_rad_s, initial=0.0)
         return Glide(start_rad=start_rad, goal_rad=goal_rad, start_s=start_s, duration_s=max(float(needed_s), LEAST_S))
 
     def at(self, now_s: float) -> tuple[FloatArray, FloatArray]:
@@ -37,4 +37,29 @@ class Glide:
 
     def over(self, now_s: float) -> bool:
         """Whether the goal is reached."""
+        return now_s >= self.start_s + self.duration_s
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Course:
+    """A way through several postures without stopping at them, at rest at both ends."""
+
+    points_rad: FloatArray
+    """The postures, one after the other. Shape (n, joints)."""
+    start_s: float
+    duration_s: float
+
+    def at(self, now_s: float) -> tuple[FloatArray, FloatArray]:
+        """Position [rad] and velocity [rad/s] at a time."""
+        last = len(self.points_rad) - 1
+        along = Glide(
+            start_rad=np.zeros(1), goal_rad=np.full(1, float(last)), start_s=self.start_s, duration_s=self.duration_s
+        )
+        (place,), (pace,) = along.at(now_s)
+        number = min(int(place), last - 1)
+        step = self.points_rad[number + 1] - self.points_rad[number]
+        return self.points_rad[number] + (place - number) * step, pace * step
+
+    def over(self, now_s: float) -> bool:
+        """Whether the last posture is reached."""
         return now_s >= self.start_s + self.duration_s

@@ -56,6 +56,8 @@ def _set_velocity(controller: BodyController, vx: float, vy: float, yaw: float, 
         )
     if np.any((wanted < LOWER) | (wanted > UPPER)):
         raise BadCommand(f"velocity {wanted.tolist()}; wanted {LOWER.tolist()} to {UPPER.tolist()}")
+    if not controller.follows_velocity:
+        raise BadCommand(f"no task of {controller.whole.name} follows velocities; one that does says follows_velocity")
     controller.walk(wanted, duration_s)
 
 

@@ -22,6 +22,12 @@ class Task:
     period_s = 0.0025
     """Time between two executions [s], unless the configuration says otherwise."""
 
+    claims: tuple[str, ...] = ()
+    """Control groups that nobody else commands while this task of a whole-body state runs."""
+
+    follows_velocity: bool = False
+    """Whether it does something with ``vel_cmd``. Where no task does, velocities from outside are refused."""
+
     @property
     def name(self) -> str:
         """Name in logs and configurations."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thenar import hands as catalogue
-from thenar.errors import BadValue
+from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.board import HandCommandPvc, HandPort, JointCommand
 from thenar.humanoid.model.gr2 import GR2
@@ -19,8 +19,8 @@ from thenar.humanoid.vendor_hands import PvcScale
 from thenar.signals import HandCommand
 from thenar.sim.building import Carrier, Flange
 from thenar.sim.machine import Machine
-from thenar.sim.props import Prop
-from thenar.sim.scenes import Scene
+from thenar.sim.props import Cylinder, Prop
+from thenar.sim.scenes import ORANGE, Scene
 from thenar.twin.world import World
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +29,13 @@ TIMESTEP_S = 0.0025
 """One step of the physics for one tick of the 400 Hz control."""
 HAND_PERIOD_S = 0.01
 """Hands are read this often; reading a real one takes about as long."""
-GROUND = Scene(summary="Flat ground.", ground_m=0.0)
+STAFF = Cylinder(
+    name="staff", radius_m=0.02, length_m=1.3, mass_kg=0.3, pos_m=(0.323, 0.0, 0.651), friction=1.0, colour=ORANGE
+)
+SCENES = {
+    "flat": Scene(summary="Flat ground.", ground_m=0.0),
+    "staff": Scene(summary="Flat ground, and a staff upright in front of the robot.", ground_m=0.0, props=(STAFF,)),
+}
 
 
 class BodyWorld:
@@ -40,6 +46,7 @@ class BodyWorld:
         body: BodySpec = GR2,
         *,
         hands: Sequence[str | HandSpec] = (),
+        scene: str = "flat",
         props: Iterable[Prop] = (),
         armature: bool = True,
         timestep_s: float = TIMESTEP_S,
@@ -50,7 +57,8 @@ class BodyWorld:
         Args:
             body: The robot.
             hands: Hands on its wrists, at most one a side.
-            props: Things around it.
+            scene: What stands around it, see `SCENES`.
+            props: Things beside what the scene has.
             armature: Whether the inertia of the motors' rotors counts.
             timestep_s: Step of the physics [s].
             seed: Of every random number.
@@ -58,6 +66,8 @@ class BodyWorld:
         specs = [catalogue.load(hand) if isinstance(hand, str) else hand for hand in hands]
         if len({spec.side for spec in specs} & {"left", "right"}) != len(specs):
             raise BadValue("hands", [spec.name for spec in specs], "at most one left and one right hand")
+        if scene not in SCENES:
+            raise UnknownName("scene", scene, SCENES)
         self.body = body
         self.scales = {f"{spec.side}_hand": PvcScale.of(spec) for spec in specs}
         loads = [hand_load(body, spec) for spec in specs]
@@ -70,7 +80,7 @@ class BodyWorld:
         self.world = World(
             specs,
             props=props,
-            scene=GROUND,
+            scene=SCENES[scene],
             timestep_s=timestep_s,
             seed=seed,
             carrier=Carrier(

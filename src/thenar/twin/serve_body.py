@@ -65,7 +65,7 @@ def serve_body(
     chosen = config if isinstance(config, BodyConfig) else load_config(config)
     if joystick is None and chosen.use_joystick:
         joystick = Gamepad()
-    world = BodyWorld(hands=chosen.hands)
+    world = BodyWorld(hands=chosen.hands, scene=chosen.scene)
     controller = BodyController(world.robot, states=chosen.states, fixed=chosen.fixed, joystick=joystick)
     node = None
     if network:

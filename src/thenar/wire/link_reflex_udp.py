@@ -133,6 +133,10 @@ class ReflexUdp:
                 packet, sender = self._in.recvfrom(_LONGEST)
             except TimeoutError:
                 continue
+            except OSError as error:  # such as an interface that went down: it may come back
+                self._inbox.refuse(f"nothing can be heard: {error.strerror}")
+                self._closing.wait(0.2)
+                continue
             if sender != self._own:  # what we send to the group comes back to us too
                 self._hear(packet, f"{sender[0]}:{sender[1]}")
 

@@ -1,4 +1,4 @@
-"""Examples: a wave, a squat, an arm swing, and two hands that grasp one over the other."""
+"""Examples: a wave, a squat, an arm swing, leaning into a velocity."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from thenar.humanoid.fsm import UPPER_BODY_GROUPS
 from thenar.humanoid.model.spec import FloatArray
 from thenar.humanoid.motion import Glide
 from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.task import Task
-from thenar.humanoid.tasks.standing import PdStandTask, within_limits
+from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, within_limits
 
 WAVE_HZ, WAVE_RAD = 0.8, 0.35
 SQUAT_HZ, SQUAT_M = 0.2, 0.12
+LEAN_RAD_S_M = 0.5  # forwards for each m/s that is asked for
 SWING_HZ, SWING_RAD = 0.5, 0.25
-GRASP_S = 1.5  # a hand closes or opens for this long
 
 
 class UpperBodyTask(Task):
     """Moves the upper body to a start posture, then with it. Subclasses say where the joints shall be."""
 
     period_s = 0.005
+    claims = UPPER_BODY_GROUPS
     SPEED_SHARE = 0.25
 
     def enter(self, data: RobotData) -> bool:
@@ -39,9 +41,14 @@ class UpperBodyTask(Task):
     def execute(self, data: RobotData) -> None:
         """Command every group that is this task's."""
         since_s = data.stamp_s - self._way.start_s - self._way.duration_s
-        position = self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s)
+        self.command(data, self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s))
+
+    def command(self, data: RobotData, position: FloatArray) -> None:
+        """Bring the groups that are this task's to a posture; the drives carry the arms' own weight."""
+        weight = own_weight_nm(data)
         for group in self.groups(data):
-            data.hardware_data.set_control_group_pos_cmd(group, position[data.body.group_slice(group)])
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position[place], None, weight[place])
 
     def groups(self, data: RobotData) -> tuple[str, ...]:
         """Groups it may command now."""
@@ -53,15 +60,14 @@ class UpperBodyTask(Task):
 
 
 class WaveTask(UpperBodyTask):
-    """Raises the right arm and waves."""
+    """Raises the right hand, palm forwards, and waves."""
 
     def posture(self, data: RobotData, since_s: float) -> FloatArray:
         """The forearm goes to and fro."""
         q = data.body.default_q_rad
         wave = WAVE_RAD * math.sin(2 * math.pi * WAVE_HZ * since_s)
-        for joint, angle in (("shoulder_pitch", -1.2), ("shoulder_roll", -0.6), ("elbow_pitch", -1.2)):
+        for joint, angle in (("shoulder_roll", -1.1), ("shoulder_yaw", -1.5), ("elbow_pitch", wave - 1.15)):
             q[data.body.index_of(f"right_{joint}_joint")] = angle
-        q[data.body.index_of("right_shoulder_yaw_joint")] = wave
         return q
 
 
@@ -97,25 +103,22 @@ class SquatTask(PdStandTask):
         return super().exit(data)
 
 
-class HandOverHandTask(UpperBodyTask):
-    """Brings both hands in front of the chest, one above the other, and closes them in turn."""
+class LeanTask(PdStandTask):
+    """Leans into the velocity it is asked for and turns with it, as far as feet that stay where they are let it.
 
-    def posture(self, data: RobotData, since_s: float) -> FloatArray:
-        """Forearms level in front of the body, the left one higher."""
-        q = data.body.default_q_rad
-        for side, out, lift in (("left", 1.0, 0.25), ("right", -1.0, 0.0)):
-            q[data.body.index_of(f"{side}_shoulder_pitch_joint")] = -0.35 - lift
-            q[data.body.index_of(f"{side}_shoulder_yaw_joint")] = -0.55 * out
-            q[data.body.index_of(f"{side}_elbow_pitch_joint")] = -1.15
-        return q
+    It does not walk; a task that does reads ``vel_cmd`` in the same way.
+    """
+
+    follows_velocity = True
 
     def execute(self, data: RobotData) -> None:
-        """Arms first; then one hand grasps while the other opens."""
+        """Forwards is pitch, turning is yaw."""
+        forwards, _, turning = data.vel_cmd
+        pose = np.clip([0.0, LEAN_RAD_S_M * forwards, turning], POSE_LOWER, POSE_UPPER)
+        data.put(stand_pose_cmd=pose)
         super().execute(data)
-        since_s = data.stamp_s - self._way.start_s - self._way.duration_s
-        turn = int(since_s // GRASP_S) % 2 if since_s > 0.0 else None
-        for number, hand in enumerate(data.hardware_data.get_hand_name_list()):
-            port = data.board.hands[hand]
-            lower, upper = np.array(port.lower), np.array(port.upper)
-            share = 0.8 if turn == number else 0.0
-            data.hardware_data.set_hand_pvc(hand, lower + share * (upper - lower))
+
+    def exit(self, data: RobotData) -> bool:
+        """Leave no pose behind."""
+        data.put(stand_pose_cmd=np.zeros(3))
+        return super().exit(data)

@@ -11,9 +11,10 @@ from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.arm import solve_arm
 from thenar.humanoid.fsm import UPPER_BODY_GROUPS
 from thenar.humanoid.model.spec import FloatArray
-from thenar.humanoid.motion import Glide
+from thenar.humanoid.motion import LEAST_S, PEAK, Course, Glide
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.task import Task
+from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
 from thenar.signals import MoveRequest
 
 LINE_STEP_M = 0.02
@@ -25,7 +26,7 @@ class MoveTask(Task):
 
     def __init__(self) -> None:
         self._asked: deque[MoveRequest] = deque(maxlen=16)
-        self._ways: dict[str, list[Glide]] = {}
+        self._ways: dict[str, Glide | Course] = {}
 
     def ask(self, data: RobotData, move: MoveRequest) -> None:
         """Check a move and leave it for the next execution."""
@@ -51,19 +52,18 @@ class MoveTask(Task):
 
     def moving(self, group: str) -> bool:
         """Whether a group is on its way."""
-        return bool(self._ways.get(group)) or any(group in (*m.joints_rad, *m.pose) for m in list(self._asked))
+        return group in self._ways or any(group in (*m.joints_rad, *m.pose) for m in list(self._asked))
 
     def enter(self, data: RobotData) -> bool:
         """Hold where the joints are."""
         self._ways = {}
         self._asked.clear()
-        gains, state = data.body.gains["user_cmd"], data.hardware_data.state
-        limit = data.kindyn_data.joint_limit
+        gains = data.body.gains["user_cmd"]
+        held, weight = within_limits(data, data.hardware_data.state.q), own_weight_nm(data)
         for group in UPPER_BODY_GROUPS:
             place = data.body.group_slice(group)
             data.hardware_data.set_control_group_pd_mode_pd(group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
-            held = np.clip(state.q[place], limit.lower[place], limit.upper[place])
-            data.hardware_data.set_control_group_pos_cmd(group, held)
+            data.hardware_data.set_control_group_pos_cmd(group, held[place], None, weight[place])
         return True
 
     def execute(self, data: RobotData) -> None:
@@ -74,12 +74,12 @@ class MoveTask(Task):
                 self._ways.update(self._plan(data, move))
             except BadCommand as error:
                 data.board.refuse(str(error))
-        for group, ways in list(self._ways.items()):
-            position, velocity = ways[0].at(data.stamp_s)
-            data.hardware_data.set_control_group_pos_cmd(group, position, velocity)
-            if ways[0].over(data.stamp_s):
-                ways.pop(0)
-            if not ways:
+        weight = own_weight_nm(data)
+        for group, way in list(self._ways.items()):
+            position, velocity = way.at(data.stamp_s)
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position, velocity, weight[place])
+            if way.over(data.stamp_s):
                 del self._ways[group]
 
     def exit(self, data: RobotData) -> bool:
@@ -87,37 +87,34 @@ class MoveTask(Task):
         self._ways = {}
         return True
 
-    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, list[Glide]]:
+    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, Glide | Course]:
         q = data.board.read().position_rad
         speed = data.body.per_joint("speed_rad_s")
-        plans = {}
+        plans: dict[str, Glide | Course] = {}
         for group, goal in move.joints_rad.items():
             place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
-            plans[group] = [Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])]
+            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
         for group, pose in move.pose.items():
             place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
             if move.kind == "line":
                 plans[group] = self._line(data, group, q, pose, share)
                 continue
             goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
-            plans[group] = [Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])]
+            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
         return plans
 
-    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> list[Glide]:
-        """Short ways from one point of the line to the next, at an even pace."""
+    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> Course:
+        """Through points of the line, near enough to each other that the hand stays on it."""
         place = data.body.group_slice(group)
         hand = data.kindyn_data.hands_B[0 if group.startswith("left") else 1]
         start = np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])
         if start[3:] @ pose[3:] < 0.0:
             start[3:] *= -1.0
         length = float(np.linalg.norm(pose[:3] - start[:3]))
-        points = max(2, int(np.ceil(length / LINE_STEP_M)))
-        each_s = max(length / (HAND_SPEED_M_S * share) / points, 0.02)
-        ways, here, at_s = [], q.copy(), data.stamp_s
-        for share_done in np.linspace(0.0, 1.0, points + 1)[1:]:
-            point = start + share_done * (pose - start)
-            goal = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
-            ways.append(Glide(start_rad=here[place].copy(), goal_rad=goal, start_s=at_s, duration_s=each_s))
-            here[place] = goal
-            at_s += each_s
-        return ways
+        here, points = q.copy(), [q[place].copy()]
+        for done in np.linspace(0.0, 1.0, max(2, int(np.ceil(length / LINE_STEP_M))) + 1)[1:]:
+            point = start + done * (pose - start)
+            here[place] = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
+            points.append(here[place].copy())
+        duration_s = max(PEAK * length / (HAND_SPEED_M_S * share), LEAST_S)
+        return Course(points_rad=np.array(points), start_s=data.stamp_s, duration_s=duration_s)

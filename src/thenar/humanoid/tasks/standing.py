@@ -130,6 +130,12 @@ def release(data: RobotData, kd: FloatArray) -> None:
     data.hardware_data.set_whole_body_pos_cmd(q)
 
 
+def own_weight_nm(data: RobotData) -> FloatArray:
+    """Torques that carry the links' own weight, within the drives' strength, so that servos need not give way to it."""
+    effort = data.kindyn_data.joint_limit.effort
+    return np.clip(data.kindyn_data.g[6:], -effort, effort)
+
+
 def within_limits(data: RobotData, q: FloatArray) -> FloatArray:
     """Joint angles that may be commanded: end stops give way a little, so a joint can be found beyond its limit."""
     limit = data.kindyn_data.joint_limit
