@@ -15,9 +15,7 @@ copyright = "The thenar authors"
 version = release = thenar.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-# Tables that the bench writes are part of pages; those with a title are pages.
-TABLES = [path for path in (DOCS / "bench").glob("*.md") if not path.read_text().startswith("# ")]
-exclude_patterns = ["_build", *(f"bench/{path.name}" for path in TABLES)]
+exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]
@@ -50,10 +48,11 @@ def _name_the_rest(app, name: str, source: list[str]) -> None:
     text = source[0]
     if name == "index":
         named = set(re.findall(r"^([\w/]+)$", text, re.MULTILINE))
-        pages = [*sorted(DOCS.glob("*.md")), *sorted(set((DOCS / "bench").glob("*.md")) - set(TABLES))]
-        names = [page.relative_to(DOCS).with_suffix("").as_posix() for page in pages]
-        rest = [name for name in names if name not in named | {"index"}]
-        text = text.replace("@rest", "\n".join(rest))
+        rest = [page.stem for page in sorted(DOCS.glob("*.md")) if page.stem not in named | {"index"}]
+        tables = [f"bench/{page.stem}" for page in sorted((DOCS / "bench").glob("*.md"))]
+        text = text.replace("@rest", "\n".join(rest)).replace("@bench", "\n".join(tables))
+    if name.startswith("bench/") and not text.startswith("# "):  # a table as the bench wrote it
+        text = f"# {name.removeprefix('bench/').replace('_', ' ').capitalize()}\n\n{text}"
     for kind in ("hand", "example"):
         pages = sorted(path.stem for path in (DOCS / "_generated").glob(f"{kind}_*.md"))
         text = text.replace(f"@{kind}s", "\n".join(f"_generated/{page}" for page in pages))
