@@ -16,7 +16,7 @@ demo: .venv/.ready  ## Set everything up and open the twin
 	$(BIN)/thenar demo $(ARGS)
 
 test: .venv/.ready .venv/.system  ## Set everything up and run the tests (ARGS="-k touch" picks some)
-	$(BIN)/python -m pytest -n 2 -m "not soak and not timing" $(ARGS) || [ $$? -eq 5 ]  # 5: none of these was asked for
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not soak and not timing" $(ARGS) || [ $$? -eq 5 ]  # 5: none of these was asked for
 	$(BIN)/python -m pytest -m timing $(ARGS) || [ $$? -eq 5 ]
 
 check: .venv/.ready  ## Lint, formatting and types

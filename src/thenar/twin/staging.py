@@ -123,13 +123,17 @@ def _camera(world: World, ground_m: float) -> Camera:
     high = palms.max(axis=0) if len(palms) else np.ones(3)
     middle = (low + high) / 2
     if world.has_carrier:  # a machine is looked at as a whole, from before it
-        look_at = np.array([0.0, 0.0, ground_m + 0.95])
-        position = look_at + np.array([2.1, 1.1, 0.35])
+        look_at, towards = np.array([0.0, 0.0, ground_m + 0.92]), np.array([2.1, 1.1, 0.35])
+        wide, high_enough = 0.55, 0.98
     else:
-        wide = float(np.linalg.norm(high[:2] - low[:2])) + 0.22
-        look_at = middle + np.array([0.0, 0.035, 0.01])
-        position = look_at + wide * np.array([0.10, -1.02, 0.92])
-    return Camera(position_m=_triple(position), look_at_m=_triple(look_at))
+        look_at, towards = middle + np.array([0.0, 0.03, 0.0]), np.array([0.06, -0.86, 0.95])
+        wide, high_enough = float(high[0] - low[0]) / 2 + 0.105, 0.17
+    return Camera(
+        look_at_m=_triple(look_at),
+        direction=_triple(towards / np.linalg.norm(towards)),
+        half_wide_m=wide,
+        half_high_m=high_enough,
+    )
 
 
 def _triple(vector: FloatArray) -> tuple[float, float, float]:

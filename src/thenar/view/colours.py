@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 Colours = NDArray[np.uint8]
 
 STEPS = 256
-IDLE = (58, 66, 84)
+IDLE = (70, 80, 102)
 """A taxel that feels nothing."""
 DEAD = (0, 229, 255)
 """A taxel that is broken: a colour the scale does not have."""

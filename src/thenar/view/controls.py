@@ -18,7 +18,7 @@ Send = Callable[[Message], None]
 
 DEG = 180.0 / np.pi
 FOLLOW_AFTER_S = 1.0  # a slider that nobody touches shows where others send its motor
-PRESET_WORDS = {"open": "Open", "fist": "Fist", "pinch": "Pinch", "point": "Point", "thumbs_up": "Thumbs up"}
+PRESET_WORDS = {"open": "Open", "fist": "Fist", "pinch": "Pinch", "point": "Point", "thumbs_up": "Thumb"}
 SLOW = 0.1
 FAULTS = {"Stall": "jam", "Hot motor": "hot", "Lost motor": "communication", "Dead taxel": "taxel", "Lost link": "link"}
 

@@ -18,6 +18,7 @@ Picture = NDArray[np.uint8]
 
 PX_PER_M = 4200.0
 PAPER, SILHOUETTE, INK = (37, 38, 43), (47, 50, 58), (150, 158, 174)
+LINE_PX = 2
 GAP_PX, FINGER_GAP_PX, EDGE_PX, LABEL_PX = 6, 16, 18, 30
 FINGER_LIFT = {"index": 0.10, "middle": 0.16, "ring": 0.10, "little": 0.0}
 """How much higher than the palm a finger begins, as a share of its length: hands are not combs."""
@@ -152,9 +153,10 @@ def _cells(pad: Pad, R_pl: FloatArray, first: int) -> NDArray[np.int64]:
         number = number[:, ::-1]
     tall, broad = max(3, round(high * PX_PER_M)), max(3, round(wide * PX_PER_M))
     pixels = np.repeat(np.repeat(number, tall, axis=0), broad, axis=1)
-    pixels[tall - 1 :: tall] = -1  # a thin line between taxels
-    pixels[:, broad - 1 :: broad] = -1
-    return pixels[: tall * number.shape[0] - 1, : broad * number.shape[1] - 1]
+    for line in (1, LINE_PX):  # thin lines between taxels
+        pixels[tall - line :: tall] = -1
+        pixels[:, broad - line :: broad] = -1
+    return pixels[: tall * number.shape[0] - LINE_PX, : broad * number.shape[1] - LINE_PX]
 
 
 def _stack_size(grids: Sequence[NDArray[np.int64]]) -> tuple[int, int]:

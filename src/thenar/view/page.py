@@ -29,7 +29,7 @@ from thenar.view.stage import Message, Stage
 NICE = 10  # the physics comes first
 LOOK_S = 0.004  # how often the boards are looked at
 PADS_S, PLOTS_S, TABLES_S = 0.08, 0.16, 0.25
-FULL_KPA = 80.0
+FULL_KPA = 60.0
 BRAND = (255, 146, 43)
 
 
@@ -82,6 +82,7 @@ class ShownPage:
         gui.main_panel.dock_right()
         gui.main_panel.set_width(400)
         self._lay_out_left(gui, hands)
+        server.on_client_connect(self.scene.welcome)
         threading.Thread(target=self._listen, name="pipe", daemon=True).start()
 
     def send(self, message: Message) -> None:
@@ -130,7 +131,8 @@ class ShownPage:
             plots.dock_below(panel)
         else:
             panel.dock_left()
-        panel.set_width(400)
+        panel.set_width(350)
+        panel.set_height(470)
         self._names = {hand.name: [pad.name for pad in hand.pads] for hand in hands}
 
     def _looks(self, gui: viser.GuiApi) -> None:

@@ -22,6 +22,8 @@ QUANTITIES = (
     ("current", "current_a", "A", 1.0),
     ("temperature", "temperature_c", "°C", 1.0),
 )
+LEAST_SPAN = ((0.0, 90.0), (-0.5, 3.0), (0.0, 0.4), (20.0, 35.0))
+"""What an axis shows at least, so that noise does not look like motion."""
 
 
 class Plots:
@@ -71,7 +73,8 @@ class Plots:
         x = np.array([at_s for at_s, _ in past])
         y = np.stack([values for _, values in past])
         for number, chart in enumerate(self._charts):
-            chart.data = (x, *[y[:, number, motor] for motor in range(y.shape[2])])
+            bounds = [np.full(len(x), end) for end in LEAST_SPAN[number]]
+            chart.data = (x, *[y[:, number, motor] for motor in range(y.shape[2])], *bounds)
 
     def _lay_out(self) -> None:
         """Charts for the motors of the chosen hand."""
@@ -96,13 +99,14 @@ class Plots:
         with self._folder:
             self._charts = [
                 self._gui.add_uplot(
-                    data=(nothing, *[nothing for _ in motors]),
+                    data=(nothing, *[nothing for _ in motors], nothing, nothing),
                     series=(
                         uplot.Series(label="s"),
                         *[
                             uplot.Series(label=name, stroke=c, width=1.6, points={"show": False})
                             for name, c in zip(motors, colour, strict=True)
                         ],
+                        *[uplot.Series(stroke="rgba(0,0,0,0)", points={"show": False}) for _ in range(2)],
                     ),
                     title=f"{title} [{unit}]",
                     scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},

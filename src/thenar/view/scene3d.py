@@ -10,7 +10,7 @@ from thenar.hands.pads import pad_axes, taxel_points
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.view import colours, meshes
-from thenar.view.stage import HandOnStage, Stage
+from thenar.view.stage import Camera, HandOnStage, Stage
 
 FloatArray = NDArray[np.float64]
 
@@ -22,7 +22,8 @@ ARROW_M_PER_N, LONGEST_ARROW_M = 0.012, 0.12
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17)] + [
     (first + k, first + k + 1) for first in (1, 5, 9, 13, 17) for k in range(3)
 ]
-GLASS = 0.42
+GLASS = 0.36
+FOV_RAD, USUAL_ASPECT = 0.66, 1.0
 SKELETON = (64, 156, 255)
 BACKGROUND = (120, 128, 144)
 
@@ -40,12 +41,12 @@ class Scene3d:
         scene = server.scene
         scene.set_up_direction("+z")
         scene.world_axes.visible = False
-        scene.configure_environment_map("studio", environment_intensity=0.42)
+        scene.configure_environment_map("studio", environment_intensity=0.17)
         scene.configure_default_lights(enabled=False)
         scene.add_light_directional(
-            "/light/sun", color=(255, 247, 236), intensity=1.7, cast_shadow=True, position=(-0.5, -0.6, 1.2)
+            "/light/sun", color=(255, 247, 236), intensity=1.5, cast_shadow=True, position=(-0.5, -0.6, 1.2)
         )
-        scene.add_light_directional("/light/fill", color=(200, 216, 255), intensity=0.45, position=(0.9, 0.3, 0.4))
+        scene.add_light_directional("/light/fill", color=(200, 216, 255), intensity=0.5, position=(0.9, 0.3, 0.4))
         scene.set_background_image(_background())
 
     def show(self, stage: Stage) -> None:
@@ -74,19 +75,43 @@ class Scene3d:
             self.see_through(self._clear)
             self._ground(stage)
             self._taxels = {hand.spec.name: _Taxels(scene, hand, self._table) for hand in stage.hands if hand.spec.pads}
-            self._made += [handle for taxels in self._taxels.values() for handle in taxels.handles]
             nothing = np.zeros((1, 2, 3), dtype=np.float32)
             self._arrows = scene.add_arrows(
-                "/contact_forces", nothing, (255, 196, 64), shaft_radius=0.0011, head_radius=0.0030, head_length=0.006
+                "/contact_forces", nothing, (255, 106, 0), shaft_radius=0.0011, head_radius=0.0030, head_length=0.006
             )
             self._arrows.visible = False
             self._gloves = {hand.spec.name: _Skeleton(scene, hand.spec) for hand in stage.hands}
             self._made += [self._arrows, *[h for glove in self._gloves.values() for h in glove.handles]]
         self._pos = np.full((len(stage.bodies), 3), np.inf)
         self._quat = np.full((len(stage.bodies), 4), np.inf)
-        camera = self._server.initial_camera
-        camera.position, camera.look_at, camera.up = stage.camera.position_m, stage.camera.look_at_m, (0.0, 0.0, 1.0)
-        camera.fov, camera.near = 0.66, 0.005
+        start = self._server.initial_camera
+        start.look_at, start.up = stage.camera.look_at_m, (0.0, 0.0, 1.0)
+        start.position, start.fov, start.near = _camera_place(stage.camera, USUAL_ASPECT), FOV_RAD, 0.005
+        for client in self._server.get_clients().values():
+            self._frame(client)
+
+    def welcome(self, client: viser.ClientHandle) -> None:
+        """Let a new visitor see all of the stage, and again when the window changes its shape before anybody turned."""
+        framed = client.camera.aspect
+        self._frame(client)
+
+        @client.camera.on_update
+        def _(camera: viser.CameraHandle) -> None:
+            nonlocal framed
+            if self.stage is None or abs(camera.aspect - framed) < 0.02:
+                return
+            here = _camera_place(self.stage.camera, framed)
+            framed = camera.aspect
+            if np.abs(camera.position - here).max() < 0.01:  # nobody has turned it yet
+                self._frame(client)
+
+    def _frame(self, client: viser.ClientHandle) -> None:
+        assert self.stage is not None
+        camera = client.camera
+        with client.atomic():
+            # The position comes first: what is looked at moves along with it.
+            camera.position = _camera_place(self.stage.camera, camera.aspect or USUAL_ASPECT)
+            camera.look_at = np.array(self.stage.camera.look_at_m)
 
     def see_through(self, on: bool) -> None:
         """Make objects glassy, so that the skin under them and the forces in them are seen."""
@@ -182,10 +207,6 @@ class _Taxels:
             self._batches.append((handle, slice(first, first + pad.taxels)))
             first += pad.taxels
 
-    @property
-    def handles(self) -> list[viser.BatchedMeshHandle]:
-        return [handle for handle, _ in self._batches]
-
     def colour(self, share: FloatArray, dead: NDArray[np.int64]) -> None:
         now = colours.level_colours(share, self._table)
         now[dead] = colours.DEAD
@@ -200,7 +221,7 @@ class _Skeleton:
     """A person's hand beside the robot's: bones and joints, in the robot's palm frame."""
 
     def __init__(self, scene: viser.SceneApi, spec: HandSpec):
-        self._aside = -0.13 if spec.side == "left" else 0.13
+        self._aside = 0.097 if spec.side == "left" else -0.097  # towards the other hand
         self._bones = scene.add_line_segments(
             f"/glove/{spec.name}/bones", np.zeros((len(BONES), 2, 3), np.float32), SKELETON, thickness=0.0035
         )
@@ -218,7 +239,7 @@ class _Skeleton:
             glove = own["glove_m"].astype(np.float64)
             palm = np.stack([glove[:, 0], glove[:, 2], -glove[:, 1]], axis=1)
             R = _matrix(own["palm_quat_wxyz"])
-            nodes = (palm + np.array([self._aside, -0.05, 0.02])) @ R.T + own["palm_m"]
+            nodes = (palm + np.array([self._aside, -0.01, 0.04])) @ R.T + own["palm_m"]
             self._joints.points = nodes.astype(np.float32)
             self._bones.points = nodes[np.array(BONES)].astype(np.float32)
         if on != self._joints.visible:
@@ -226,6 +247,12 @@ class _Skeleton:
 
     def _show(self, on: bool) -> None:
         self._bones.visible = self._joints.visible = on
+
+
+def _camera_place(camera: Camera, aspect: float) -> FloatArray:
+    """Where a camera stands that has the whole stage in view."""
+    far_m = max(camera.half_high_m, camera.half_wide_m / aspect) / np.tan(FOV_RAD / 2)
+    return np.array(camera.look_at_m) + far_m * np.array(camera.direction)
 
 
 def _facing(normal: FloatArray, row_axis: FloatArray) -> FloatArray:

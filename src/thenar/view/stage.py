@@ -37,10 +37,13 @@ class HandOnStage:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Camera:
-    """Where the page looks from at the start."""
+    """What the page looks at, and from which side; how far away depends on the shape of the window."""
 
-    position_m: Colour
     look_at_m: Colour
+    direction: Colour
+    """Unit vector from there to the camera."""
+    half_wide_m: float
+    half_high_m: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

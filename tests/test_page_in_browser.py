@@ -1,0 +1,221 @@
+"""The page as a visitor has it: Debian's Chromium clicks, drags and looks. Skipped where there is no Chromium."""
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from browser import CHROMIUM, Tab, chromium
+from patience import wait_for
+
+from thenar import hands
+from thenar.signals import MotorError
+from thenar.twin.live import LiveTwin
+from thenar.twin.page import Page
+from thenar.twin.serve import PageOptions, serve
+from thenar.twin.world import World
+from thenar.view.pad_map import PadMap
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium; on Debian: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),  # one browser at a time
+]
+
+HAND = "inspire_right"
+BOTH = ("inspire_left", HAND)
+INDEX = 3
+SLOW_S = 90.0  # a page drawn without a graphics card on a busy machine takes its time
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterator[LiveTwin]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    made = serve(BOTH, wires=["modbus"], modbus_port=port, scene="in_hand", page=PageOptions(port=0))
+    with made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def tab(twin: LiveTwin) -> Iterator[Tab]:
+    with chromium((1280, 800)) as open_tab:
+        tab = open_tab(page_of(twin).url)
+        tab.wait_text("inspire right", SLOW_S)
+        yield tab
+
+
+@pytest.fixture(autouse=True)
+def as_before(twin: LiveTwin) -> Iterator[None]:
+    """One test that fails leaves the next ones a twin that runs and listens."""
+    yield
+    twin.set_pace(1.0)
+    twin.command_by("")
+
+
+def page_of(twin: LiveTwin) -> Page:
+    return next(link for link in twin.links if isinstance(link, Page))
+
+
+def angle_rad(twin: LiveTwin, motor: int = INDEX) -> float:
+    return float(twin.ask(lambda world: world.state(HAND).angle_rad[motor]))
+
+
+def target_rad(twin: LiveTwin) -> np.ndarray:
+    return twin.ask(lambda world: world.settings(HAND).target_rad)
+
+
+def choose(tab: Tab, label: str, option: str) -> None:
+    """Pick an option of a drop-down list by its label."""
+    labels = f"[...document.querySelectorAll('label')].find(e => e.innerText.trim() === {json.dumps(label)})"
+    field = f"document.getElementById({labels}.htmlFor)"
+    tab.click_at(*tab.place(field))
+    tab.click(option, "[role=option], [data-combobox-option]")
+
+
+def slider(label: str) -> str:
+    """JavaScript that finds the track of a slider."""
+    return (
+        f"document.getElementById([...document.querySelectorAll('label')].find(e => e.innerText.trim() === "
+        f"{json.dumps(label)} && e.getBoundingClientRect().width > 0).htmlFor).querySelector('.mantine-Slider-track')"
+    )
+
+
+def test_a_slider_moves_the_simulated_finger(tab, twin):
+    tab.click("Hands", "[role=tab]")
+    left, right, y = tab.run(
+        f"(() => {{ const e = {slider('index')}; e.scrollIntoView({{block: 'center'}});"
+        " const b = e.getBoundingClientRect(); return [b.left, b.right, b.y + b.height / 2]; })()"
+    )
+    tab.drag((left + 1, y), (left + 0.6 * (right - left), y))
+    wanted = 0.6 * hands.load(HAND).actuators[INDEX].upper_rad
+    assert wait_for(lambda: abs(angle_rad(twin) - wanted) < 0.12, SLOW_S), angle_rad(twin)
+    assert abs(angle_rad(twin, 2)) < 0.1  # the middle finger stays
+
+
+def test_a_preset_closes_both_hands(tab, twin):
+    tab.click("Fist")  # the first one is for both
+    closed = hands.load(HAND).closed_rad[:4]
+    for hand in BOTH:
+        assert wait_for(
+            lambda hand=hand: np.allclose(twin.ask(lambda world: world.settings(hand).target_rad[:4]), closed), SLOW_S
+        )
+    tab.click("Open")
+    assert wait_for(lambda: np.allclose(target_rad(twin)[:4], 0.0, atol=1e-6), SLOW_S)
+
+
+def test_time_stops_steps_slows_and_starts_anew(tab, twin):
+    tab.click("Pause")
+    assert wait_for(lambda: twin.health().pace == 0.0, SLOW_S)
+    tab.wait_text("paused", SLOW_S)
+    at_s = twin.ask(lambda world: world.time_s)
+    tab.click("Step")
+    assert wait_for(lambda: twin.ask(lambda world: world.time_s) == pytest.approx(at_s + 0.010), SLOW_S)
+    tab.click("Slow")
+    assert wait_for(lambda: twin.health().pace == 0.1, SLOW_S)
+    tab.click("Play")
+    assert wait_for(lambda: twin.health().pace == 1.0, SLOW_S)
+    before_s = twin.ask(lambda world: world.time_s)
+    tab.click("Reset")
+    assert wait_for(lambda: twin.ask(lambda world: world.time_s) < before_s, SLOW_S)
+
+
+LIT_PIXELS = """
+((...boxes) => {
+    const image = [...document.querySelectorAll("img")].find(i => i.src.startsWith("blob:") && i.naturalWidth > 300);
+    if (!image) return null;
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+    const pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0);
+    return boxes.map(([x, y, w, h]) => {
+        const data = pen.getImageData(x, y, w, h).data;
+        let lit = 0;
+        for (let k = 0; k < data.length; k += 4) if (data[k] > 130 && data[k] > data[k + 2] + 40) lit++;
+        return lit;
+    });
+})
+"""
+
+
+def test_a_press_lights_the_right_pad(tab, twin):
+    pads = PadMap([hands.load(name) for name in BOTH])
+
+    def lit() -> tuple[int, int]:
+        """Glowing pixels of the palm's pad and of a finger's in the picture on the page."""
+        boxes = []
+        for pad in ("palm", "index_top"):
+            rows, cols = pads.place(HAND, pad)
+            boxes.append([cols.start, rows.start, cols.stop - cols.start, rows.stop - rows.start])
+        found = tab.run(f"({LIT_PIXELS})(...{json.dumps(boxes)})") or (0, 0)
+        return found[0], found[1]
+
+    def press(world: World) -> None:
+        centre = world.wrist(HAND)[0]
+        world.place_prop("ball", pos_m=centre + np.array([0.0, 0.0, 0.031]))
+        world.pull_prop("ball", centre - np.array([0.0, 0.0, 0.2]))
+
+    twin.ask(press)
+    assert wait_for(lambda: lit()[0] > 30, SLOW_S), lit()
+    assert lit()[1] == 0
+    tab.wait_text("right palm", SLOW_S)
+    twin.ask(lambda world: world.pull_prop("ball", None))
+
+
+def test_a_fault_is_injected_shown_and_mended(tab, twin):
+    tab.click("Faults", "[role=tab]")
+    choose(tab, "Motor", "index")
+    tab.click("Break it")
+    tab.wait_text("index: stalled", SLOW_S)
+    page_of(twin).ask_of_hand(HAND, target_rad=np.array([np.nan] * 3 + [1.2] + [np.nan] * 2))
+    assert wait_for(lambda: twin.ask(lambda world: world.state(HAND).error[INDEX]) & MotorError.STALL, SLOW_S)
+    tab.click("Mend everything")
+    tab.wait_text("everything works", SLOW_S)
+    assert wait_for(lambda: not twin.ask(lambda world: world.state(HAND).error).any(), SLOW_S)
+
+
+def test_command_is_taken_and_given_on_the_page(tab, twin):
+    choose(tab, "In command", "Modbus")
+    assert wait_for(lambda: twin.health().commander == "modbus", SLOW_S)
+    tab.click("Hands", "[role=tab]")
+    before = target_rad(twin)
+    ignored = twin.health().not_in_command.get("page", 0)
+    tab.click("Fist")
+    assert wait_for(lambda: twin.health().not_in_command.get("page", 0) > ignored, SLOW_S)
+    assert np.array_equal(target_rad(twin), before)
+    choose(tab, "In command", "this page")
+    assert wait_for(lambda: twin.health().commander == "page", SLOW_S)
+    tab.click("Fist")
+    assert wait_for(lambda: not np.allclose(target_rad(twin), before), SLOW_S)
+
+
+def test_a_killed_page_comes_back_by_itself_in_the_open_tab(tab, twin):
+    page = page_of(twin)
+    starts, ticks, pid = page.process.starts, twin.health().ticks, page.process.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert wait_for(lambda: page.process.starts == starts + 1, SLOW_S)
+    assert wait_for(lambda: page.health().listeners >= 1, SLOW_S)  # the tab has come back
+    frames = tab.frames
+    assert wait_for(lambda: tab.frames > frames + 20, SLOW_S)
+    assert twin.health().ticks > ticks
+
+
+def test_a_page_that_is_loaded_again_is_whole(tab, twin):
+    tab.call("Page.reload")
+    time.sleep(0.5)
+    tab.wait_text("inspire right", SLOW_S)
+    tab.wait_text("real time", SLOW_S)
+    assert twin.running
+
+
+def test_no_request_goes_to_another_host(tab, twin):
+    own = page_of(twin).url.removeprefix("http://")
+    asked = {url for url in tab.requested if not url.startswith(("data:", "blob:"))}
+    strangers = {url for url in asked if url.partition("://")[2].partition("/")[0] != own}
+    assert strangers == set()
+    assert any(url.startswith("ws://") for url in asked)  # the page's socket was seen too
