@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from flexure_energy import Finger, rest
 
 import thenar
 from thenar import hands
+from thenar.cli import main
 from thenar.errors import BadValue
 from thenar.hands.flexure import as_hinges, flexures, with_stiffness
 from thenar.signals import HandCommand, HandState
@@ -17,6 +19,7 @@ from thenar.sim.press import parse_indenter
 from thenar.sim.scenes import Mount
 from thenar.touch.barometers import Barometers
 from thenar.touch.calibration import BAROMETERS, IDEAL, Calibration, PadCalibration
+from thenar.twin.drop import drop_cubes, measure_drops, random_cube
 from thenar.twin.press import press_pad
 
 HAND = hands.load("reflex")
@@ -299,3 +302,104 @@ def test_a_calibration_file_moves_the_dies_deeper(tmp_path):
         readings.append(world.touch("reflex").die_pressure_pa - AMBIENT_PA)
     sensor = int(readings[0].argmax())
     assert readings[1][sensor] / readings[0][sensor] == pytest.approx((5.0 / 6.0) ** 2, rel=0.05)
+
+
+# --- cubes that fall -----------------------------------------------------------------------------
+
+
+def test_cubes_that_fall_break_nothing_and_the_same_seed_is_the_same_fall():
+    def run() -> list[np.ndarray]:
+        return [reading.frame.die_pressure_pa for reading in drop_cubes("reflex", count=8, seed=5, seconds=0.6)]
+
+    first, again = run(), run()
+    np.testing.assert_array_equal(first, again)
+    assert np.max(first) > AMBIENT_PA + 30_000.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_fingers_keep_to_their_limits_and_cubes_come_to_rest(seed: int):
+    rng = np.random.default_rng(seed)
+    world = thenar.World("reflex", props=[thenar.Box(name="cube")])
+    lower, upper = (np.array([getattr(joint, end) for joint in HAND.joints]) for end in ("lower_rad", "upper_rad"))
+    for _ in range(10):
+        cube = random_cube(rng)
+        world.resize_box("cube", size_m=(cube.edge_m,) * 3, mass_kg=cube.mass_kg)
+        world.place_prop("cube", pos_m=cube.pos_m, quat_wxyz=cube.quat_wxyz)
+        for _ in range(20):
+            world.advance(0.1)
+            angle = world.state("reflex").joint_rad
+            assert np.all((angle > lower - 0.05) & (angle < upper + 0.05))
+        assert np.linalg.norm(world.data.joint("cube").qvel) < 0.5
+        assert abs(world.data.joint("cube").qpos[2]) < 0.4  # on the hand or on the ground
+
+
+def test_a_resized_box_is_the_box_a_new_world_would_have():
+    asked = {"size_m": (0.02, 0.03, 0.05), "mass_kg": 0.4}
+    new = thenar.World("reflex", props=[thenar.Box(name="cube", pos_m=(0.0, 0.0, 0.2), **asked)])
+    world = thenar.World("reflex", props=[thenar.Box(name="cube", pos_m=(0.0, 0.0, 0.2))])
+    world.advance(0.05)
+    before = world.data.qpos.copy()
+    world.resize_box("cube", **asked)
+    np.testing.assert_array_equal(world.data.qpos, before)
+    for name in (
+        "body_mass",
+        "body_inertia",
+        "geom_size",
+        "geom_rbound",
+        "geom_aabb",
+        "dof_invweight0",
+        "body_invweight0",
+    ):
+        np.testing.assert_allclose(getattr(world.model, name), getattr(new.model, name), rtol=1e-6, atol=1e-12)
+    with pytest.raises(BadValue, match="three numbers above 0"):
+        world.resize_box("cube", size_m=(0.0, 0.1, 0.1), mass_kg=1.0)
+
+
+@pytest.mark.timing
+def test_drops_run_many_times_faster_than_real_time():
+    assert measure_drops(count=20).times_real_time > 10.0  # with room; the bar of 20 is that of the 500 below
+
+
+@pytest.mark.soak
+def test_500_drops_break_nothing_and_run_20_times_faster_than_real_time():
+    result = measure_drops(count=500)
+    assert result.drops == 500
+    assert result.touched > 300
+    assert result.times_real_time > 20.0
+
+
+@pytest.mark.parametrize("sensor", ["contact", "pressure"])
+def test_dropped_cubes_are_recorded_as_the_firmware_would_read_them(sensor: str, tmp_path, capsys):
+    csv, npz = tmp_path / "drops.csv", tmp_path / "drops.npz"
+    for file in (csv, npz):
+        main(["drop", "reflex", "--count", "3", "--seed", "3", "--sensor", sensor, "--record", str(file), "--json"])
+        summary = json.loads(capsys.readouterr().out)
+    assert [row["drop"] for row in summary["drops"]] == [1, 2, 3]
+    kept = np.load(npz)
+    table = np.genfromtxt(csv, delimiter=",", names=True)
+    assert kept["reading"].shape == (len(table), 38)
+    assert len(table.dtype.names or ()) == 4 + 38
+    np.testing.assert_array_equal(kept["reading"][:, 0], table["finger_1_1"])
+    if sensor == "contact":
+        assert set(np.unique(kept["reading"])) == {0, 1}
+    else:
+        # 0.509 kPa a count, until the chip saturates some 100 counts above rest.
+        over_kpa = (kept["die_pressure_pa"] - kept["die_pressure_pa"][0]) / 1e3
+        inside = over_kpa < 40.0
+        assert np.abs(kept["reading"] - over_kpa / 0.509)[inside].max() < 2.5
+        assert kept["reading"].max() > 40
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["inspire_right"], "a hand with barometers: reflex"),
+        (["reflex", "--count", "0"], "a whole number above 0"),
+        (["reflex", "--rate", "2000"], "hertz from 1 to 1000"),
+        (["reflex", "--record", "drops.txt"], "ends in .npz or .csv"),
+    ],
+)
+def test_a_wrong_drop_says_what_was_wanted(words: list[str], said: str, capsys):
+    with pytest.raises(SystemExit):
+        main(["drop", *words, "--json"])
+    assert said in capsys.readouterr().err

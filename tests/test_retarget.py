@@ -1,11 +1,11 @@
 """From the glove to the hand: constraints that hold, pinches that close, postures that come back."""
 
 import json
-import socket
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,10 @@ from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
 from thenar.glove.files import read_log
-from thenar.glove.live import GloveSender
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
 from thenar.retarget.batch import follow_recording, time_steps
-from thenar.retarget.config import RetargetConfig
+from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.fit import MAP_KINDS, fit_map, load_map, save_map
 from thenar.retarget.model import HandModel, build_model
 from thenar.retarget.quadratic import SOLVED, solve_quadratic
@@ -35,14 +34,9 @@ from thenar.retarget.retargeter import (
 from thenar.signals import FloatArray, GloveLayout
 from thenar.sim.judge import Judge
 from thenar.twin.retarget_measure import Quality, measure
-from thenar.wire.codec_markers import MARKER_ARRAY
-from thenar.wire.codec_tienkung import JOINT_STATE, decode_joint_state
-from thenar.wire.link_follow import FollowNode
-from thenar.wire.rtps import SENSOR_DATA, Participant, ros
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LIFTED = 100.0
-ALONE = RetargetConfig(pinch=False, contact=False)
 MOTIONS = ("fist", "pinch_index", "pinch_middle", "pinch_ring", "pinch_little", "wave", "thumbs_up", "random")
 
 
@@ -62,7 +56,17 @@ def recording(name: str) -> GloveLog:
     if name in ("nodes21", "manus25"):
         layout: GloveLayout = "nodes21" if name == "nodes21" else "manus25"
         return make_log(MOTIONS, layout=layout, rate_hz=60.0, seed=5)
+    if name in OTHERS:
+        return OTHERS[name]()
     return read_log(SHARED / name)
+
+
+OTHERS: dict[str, Callable[[], GloveLog]] = {
+    "a child at 90 Hz": lambda: make_log(size=0.8, pace=1.2, rate_hz=90.0, seed=11),
+    "a large hand at 30 Hz": lambda: make_log(size=1.15, rate_hz=30.0, seed=12),
+    "a small hand, 25 nodes": lambda: make_log(layout="manus25", size=0.9, pace=1.3, rate_hz=115.0, seed=13),
+    "a slow one, 25 nodes": lambda: make_log(layout="manus25", size=1.1, pace=0.7, seed=14),
+}
 
 
 @cache
@@ -100,37 +104,37 @@ def test_a_hand_never_runs_into_itself(hand: str, name: str):
 
 
 def test_limits_alone_would_run_into_itself():
-    assert followed("shadow_right", "nodes21", ALONE)[1].deep > 0.02
+    assert followed("shadow_right", "nodes21", LIMITS_ALONE)[1].deep > 0.02
 
 
-@pytest.mark.parametrize("name", [*BOTH, *REAL])
+@pytest.mark.parametrize("name", [*BOTH, *OTHERS, *REAL])
 def test_shadow_keeps_to_the_bars(name: str):
     tabled, lifted = (followed("shadow_right", name, RetargetConfig(speed_scale=k))[1] for k in (1.0, LIFTED))
-    alone = followed("shadow_right", name, ALONE)[1]
+    alone = followed("shadow_right", name, LIMITS_ALONE)[1]
     assert tabled.deep == 0.0
     assert lifted.deep <= 0.001
     assert lifted.pinch_ok >= 0.99
     assert min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80
     assert tabled.limit_over_deg == lifted.limit_over_deg == 0.0
     assert tabled.speed_over < 1.0 + 1e-6
-    assert tabled.chatter <= max(1.3 * alone.chatter, 0.02)  # a made person hardly ever turns back
-
-
-@pytest.mark.parametrize("name", ["nodes21", REAL[0]])
-def test_shadow_follows_a_21_node_log_closely(name: str):
-    tabled, alone = (followed("shadow_right", name, config)[1] for config in (RetargetConfig(), ALONE))
-    lifted = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
     assert tabled.pinch_ok >= 0.95
+    assert tabled.chatter <= 1.3 * alone.chatter
+    assert lifted.chatter == 0.0
+
+
+@pytest.mark.parametrize("name", ["nodes21", "a child at 90 Hz", "a large hand at 30 Hz", REAL[0]])
+def test_shadow_follows_a_21_node_log_closely(name: str):
+    tabled, alone = (followed("shadow_right", name, config)[1] for config in (RetargetConfig(), LIMITS_ALONE))
+    lifted = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
     assert tabled.tip_mm - alone.tip_mm <= 0.5
-    if name != "nodes21":  # the made person bends fingers farther than the hand can
-        assert lifted.tip_mm <= 1.5
-        assert lifted.segment_deg <= 2.6
+    assert lifted.tip_mm <= 1.5
+    assert lifted.segment_deg <= 2.6
 
 
 @pytest.mark.parametrize("name", ["manus25", REAL[1]])
 def test_where_limits_alone_do_not_touch_contact_costs_little(name: str):
     with_all = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
-    alone = followed("shadow_right", name, replace(ALONE, speed_scale=LIFTED))[1]
+    alone = followed("shadow_right", name, replace(LIMITS_ALONE, speed_scale=LIFTED))[1]
     fair = ~with_all.pinching & (alone.overlap_mm == 0.0)
     # A made person moves so smoothly that limits alone follow to 0.3 mm: there 3 % is nothing.
     excess_mm = with_all.tip_frame_mm[fair].mean() - alone.tip_frame_mm[fair].mean()
@@ -141,16 +145,28 @@ def test_where_limits_alone_do_not_touch_contact_costs_little(name: str):
 @pytest.mark.parametrize("name", [*BOTH, *REAL])
 def test_hands_of_six_motors_close_the_pinches_they_can_reach(hand: str, name: str):
     assert model_of(hand).pinch_fingers
-    # The made person pinches within 0.8 s; this hand's thumb needs longer to come round, so the first frames are late.
-    late = hand == "inspire_dfx_right" and name in BOTH
-    assert followed(hand, name, RetargetConfig())[1].pinch_ok >= (0.80 if late else 0.90)
+    assert followed(hand, name, RetargetConfig())[1].pinch_ok >= 0.90
     assert followed(hand, name, RetargetConfig(speed_scale=LIFTED))[1].pinch_ok >= 0.99
 
 
 def test_only_fingers_the_thumb_can_touch_have_a_pinch():
     assert model_of("shadow_right").pinch_fingers == ("index", "middle", "ring", "little")
     assert model_of("inspire_dfx_right").pinch_fingers == ("index", "middle")
-    assert model_of("inspire_right").pinch_fingers == ("index",)
+    assert model_of("inspire_right").pinch_fingers == ("index", "middle")
+
+
+def test_the_tactile_inspire_hand_brings_its_middle_finger_to_two_millimetres_and_no_nearer():
+    # All postures of thumb and middle finger on a grid: both thumb motors at their ends are the best there is.
+    model, judge = model_of("inspire_right"), judge_of("inspire_right")
+    lower, upper = (model.record[f"{end}_rad"][0] for end in ("lower", "upper"))
+    at = [model.variables.index(name) for name in ("middle_1", "thumb_1", "thumb_2")]
+    nearest_m = np.inf
+    for choice in product(*(np.linspace(lower[n], upper[n], 15) for n in at)):
+        angles = np.zeros(len(model.variables))
+        angles[at] = choice
+        judge.pose(model.joint_rad(angles))
+        nearest_m = min(nearest_m, judge.distance(model.fingers[0].tip_link, model.fingers[2].tip_link)[0])
+    assert 0.0020 < nearest_m < 0.0023
 
 
 # The left thumb of inspire_dfx is not the mirror image of the right one.
@@ -422,66 +438,8 @@ def test_a_left_recording_for_a_right_hand_is_refused_and_nothing_is_written(tmp
     assert motion.exists()
 
 
-@pytest.mark.parametrize("hand", ["inspire_right", "shadow_right"])
-def test_a_recording_drives_a_twin(hand: str, tmp_path: Path, capsys):
-    log = tmp_path / "person.csv"
-    main(["glove", "make", str(log), "--gestures", "fist"])
-    capsys.readouterr()
-    main(["teleop", str(log), "--hand", hand, "--duration", "1.6", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["frames"] > 50
-    assert max(np.abs(told["angle_rad"])) > 0.5
-
-
-def test_a_live_glove_drives_a_twin(capsys):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    stop, log = threading.Event(), make_log(("fist",))
-
-    def play() -> None:
-        sender = GloveSender(port=port)
-        for frame in log:
-            if stop.wait(1 / 60):
-                break
-            sender.send(frame)
-        sender.close()
-
-    player = threading.Thread(target=play)
-    player.start()
-    main(["teleop", "live", "--hand", "inspire_right", "--port", str(port), "--duration", "1.2", "--json"])
-    stop.set()
-    player.join()
-    assert json.loads(capsys.readouterr().out)["frames"] > 20
-
-
 def test_a_recording_is_shown_in_a_page(tmp_path: Path):
     log, page = tmp_path / "person.npz", tmp_path / "person.html"
     main(["glove", "make", str(log), "--gestures", "wave"])
     main(["glove", "animate", str(log), "--out", str(page)])
     assert '"bones": [[0, 1]' in page.read_text()
-
-
-def test_joint_states_and_markers_reach_a_ros_2_program():
-    hand, log = hands.load("shadow_right"), make_log(("fist",))
-    heard: dict[str, list[bytes]] = {"joint_states": [], "hand_markers": []}
-    kinds = {"joint_states": JOINT_STATE, "hand_markers": MARKER_ARRAY}
-    with Participant(77, interface="lo", peers=("127.0.0.1",), name="listener") as listener:
-        for topic, kind in kinds.items():
-            listener.subscribe(
-                ros.topic_name(f"/{topic}"),
-                ros.message_type(kind),
-                lambda sample, topic=topic: heard[topic].append(bytes(sample.body)),
-                qos=SENSOR_DATA,
-            )
-        with FollowNode(hand, domain=77) as node:
-            until_s = time.perf_counter() + 10.0
-            while not all(heard.values()) and time.perf_counter() < until_s:
-                node.publish(np.arange(24.0), log.finger_m[0])
-                time.sleep(0.05)
-    state = decode_joint_state(heard["joint_states"][-1])
-    assert state.name[:2] == ("rh_THJ5", "rh_THJ4")
-    assert state.name[-2:] == ("rh_WRJ1", "rh_WRJ2")
-    assert len(state.name) == 24
-    assert np.asarray(state.position)[-2:].tolist() == [hand.joint_names.index("WRJ1"), hand.joint_names.index("WRJ2")]
-    assert heard["hand_markers"][-1][:4] == (20).to_bytes(4, "little")

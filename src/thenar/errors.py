@@ -44,6 +44,16 @@ class BadFile(ThenarError, ValueError):
         super().__init__(f"{path}: {why}")
 
 
+class CannotTell(ThenarError, ValueError):
+    """A recording from which something that was asked for cannot be known."""
+
+    def __init__(self, path: object, unknown: Iterable[str], otherwise: str):
+        """List what is not known with what to record, and how to go on without."""
+        self.unknown = tuple(unknown)
+        listed = "".join(f"\n  - {line}" for line in self.unknown)
+        super().__init__(f"{path} cannot tell everything:{listed}\n{otherwise}")
+
+
 class NoRenderer(ThenarError, RuntimeError):
     """No OpenGL library that can draw without a screen."""
 

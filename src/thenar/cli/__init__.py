@@ -16,8 +16,10 @@ from rich.text import Text
 
 from thenar.cli.bench import Bench
 from thenar.cli.body import Body
+from thenar.cli.calibrate import Calibrate
 from thenar.cli.command import Command
 from thenar.cli.demo import Demo
+from thenar.cli.drop import Drop
 from thenar.cli.export import Export
 from thenar.cli.glove import Glove
 from thenar.cli.hands import Hands, Scenes
@@ -32,7 +34,7 @@ from thenar.cli.watch import Watch
 from thenar.errors import ThenarError
 
 VERBS = {
-    "See and feel": (Demo, Snapshot, Touch),
+    "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
     "Look up": (Hands, Scenes, Export),

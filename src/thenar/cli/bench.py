@@ -38,6 +38,7 @@ class Bench:
         from thenar.twin import bench as touch_bench
         from thenar.twin import live_bench
         from thenar.twin.bench_report import short_rows, write_touch_report
+        from thenar.twin.drop import measure_drops
 
         if not 0.0 <= self.minutes < 1e4:
             raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")
@@ -46,6 +47,7 @@ class Bench:
         cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live_bench.measure_message())]
+        drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
         live, calls, soaks = [], [], []
         updates, stands, bodies, pages = _measure_body(self.minutes, self.out)
         written += pages
@@ -63,6 +65,7 @@ class Bench:
                     "touch_cost": cost,
                     "touch_accuracy": accuracy,
                     "touch_message": message,
+                    "drops": drops,
                     "live": live,
                     "calls": calls,
                     "soak": soaks,
@@ -77,6 +80,7 @@ class Bench:
         title = "Touch: median difference to contact theory in percent (relative L2), same presses"
         print_table(title, short_rows(accuracies))
         print_table("Encoding and writing one touch message, beside the DDS library's own path", message)
+        print_table("Random cubes that fall on the ReFlex hand, its sensors read at 40 Hz", drops)
         if live:
             rows = [{"what": name, "measured": value} for name, value in live[0].items()]
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)

@@ -33,7 +33,7 @@ class Glove:
 
     thenar glove make person.csv
 
-    thenar glove make pinches.npz --gestures pinch_index,pinch_ring,fist --side left --seed 3
+    thenar glove make pinches.npz --gestures pinch_index,pinch_ring,fist --side left --size 0.9 --speed 1.3 --seed 3
 
     thenar glove animate person.csv
 
@@ -51,10 +51,12 @@ class Glove:
     """For make: which hand."""
     rate_hz: float = 60.0
     """For make: frames per second."""
+    size: float = 1.0
+    """For make: size of the hand, 1 is usual."""
     seed: int = 0
     """For make: of tremor and of random gestures."""
     speed: float = 1.0
-    """For animate: how fast, 1 is as it was."""
+    """How fast the person moves, or the recording is shown; 1 is usual."""
     out: Path | None = None
     """For animate: a page (.html) to turn and play it in a browser, instead of the terminal."""
 
@@ -75,7 +77,15 @@ class Glove:
             raise BadValue("--rate-hz", self.rate_hz, "frames per second from 1 to 1000")
         names = listed(self.gestures) or GESTURES
         layout = "nodes21" if self.file.suffix == ".csv" else "manus25"
-        log = make_log(names, layout=layout, side=self.side, rate_hz=self.rate_hz, seed=self.seed)
+        log = make_log(
+            names,
+            layout=layout,
+            side=self.side,
+            rate_hz=self.rate_hz,
+            size=self.size,
+            pace=self.speed,
+            seed=self.seed,
+        )
         (write_csv if layout == "nodes21" else write_npz)(self.file, log)
         seconds = len(log) / self.rate_hz
         console.print(f"{self.file}: {len(log)} frames, {seconds:.1f} s, a {self.side} hand: {', '.join(names)}")

@@ -82,6 +82,8 @@ class Serve:
     """How often skins are read and published."""
     profile: Literal["measured", "ideal"] = "measured"
     """measured has latency, overshoot and noise of a real hand, ideal has none."""
+    skin: str = ""
+    """Calibration file of the skin, or HAND=FILE for each hand, separated by commas; see thenar calibrate."""
     seed: int = 0
     """Of every random number."""
     duration: float = 0.0
@@ -129,6 +131,7 @@ class Serve:
             touch_hz=self.touch_hz,
             profile=self.profile,
             seed=self.seed,
+            skin=self._skins(),
             page=page_options(self.host, self.port, self.token) if self.view else None,
         )
         page = shown_page(twin)
@@ -152,6 +155,16 @@ class Serve:
         else:
             console.print("" if console.is_terminal else "\n", end="")
             console.print("stopped; every topic is disposed and every port closed")
+
+    def _skins(self) -> dict[str, Path]:
+        """Calibration files by hand; a file without a name is for the only hand."""
+        skins, names = {}, listed(self.hands)
+        for part in listed(self.skin):
+            hand, named, file = part.rpartition("=")
+            if not named and len(names) != 1:
+                raise BadValue("--skin", part, f"HAND=FILE, as there are several hands: {', '.join(names)}")
+            skins[hand if named else names[0]] = Path(file)
+        return skins
 
     def begin(self, page: Page) -> None:
         """What a page shows by itself at the start: nothing."""

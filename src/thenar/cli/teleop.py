@@ -78,9 +78,10 @@ class Teleop:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        until_s = time.perf_counter() + self.duration if self.duration else float("inf")
         count, late_s, where = 0, [], np.zeros(len(spec.actuators))
+        said: list[str] = []  # what the hand was doing, in turn
         with self._glove(spec) as frames, self._driven(spec) as driven, self._told(spec) as tell:
+            until_s = time.perf_counter() + self.duration if self.duration else float("inf")
             view = Live(console=console, auto_refresh=False) if not self.json else None
             if view:
                 view.start()
@@ -89,8 +90,12 @@ class Teleop:
                 for frame, arrived_s in frames(stop):
                     answer = retargeter(frame) if frame is not None else retargeter.tick(time.perf_counter())
                     driven.go(answer.command.target_rad)
+                    tell(answer.joint_rad, None if frame is None else frame.finger_m)
+                    if said[-1:] != [answer.following.value]:
+                        said.append(answer.following.value)
+                        if view:
+                            view.console.print(f"{spec.name}: {answer.following.value}", highlight=False)
                     if frame is not None:
-                        tell(answer.joint_rad, frame.finger_m)
                         count += 1
                         late_s.append(time.perf_counter() - arrived_s)
                     now_s = time.perf_counter()
@@ -111,6 +116,7 @@ class Teleop:
                     "frames": count,
                     "frame_to_command_ms": took_ms,
                     "added_latency_s": retargeter.added_latency_s,
+                    "following": said,
                     "angle_rad": where.tolist(),
                 }
             )
@@ -174,7 +180,7 @@ class Teleop:
         yield recorded
 
     @contextmanager
-    def _told(self, spec: HandSpec) -> Iterator[Callable[[FloatArray, FloatArray], None]]:
+    def _told(self, spec: HandSpec) -> Iterator[Callable[[FloatArray, FloatArray | None], None]]:
         """Who else is told of every frame."""
         if not self.ros2:
             yield lambda joint_rad, finger_m: None
@@ -212,7 +218,9 @@ class _Twin:
     def __init__(self, spec: HandSpec):
         from thenar.twin.world import World
 
-        self._world, self._name, self._last_s = World(spec), spec.name, time.perf_counter()
+        self._world, self._name = World(spec), spec.name
+        self._world.advance(0.01)  # what is not compiled yet is now, not at the first frame
+        self._last_s = time.perf_counter()
 
     def go(self, target_rad: FloatArray) -> None:
         from thenar.signals import HandCommand
@@ -232,16 +240,19 @@ class _Remote:
     def __init__(self, spec: HandSpec, line: HandLine):
         from thenar.wire.counts import Scale
 
-        self._line, self._scale, self._target_rad = line, Scale.of(spec), np.zeros(len(spec.actuators))
+        self._line, self._scale = line, Scale.of(spec)
 
     def go(self, target_rad: FloatArray) -> None:
         from thenar.wire.counts import angle_counts
 
-        self._target_rad = target_rad
         self._line.send(angle_counts(self._scale, target_rad), [], [])
 
     def where(self) -> FloatArray:
-        return self._target_rad
+        from thenar.wire.counts import Readings, command
+
+        told = self._line.readings()
+        assert isinstance(told, Readings)
+        return command(self._scale, angle=told.angle)[0].target_rad
 
 
 def _status(spec: HandSpec, answer: Retargeted, where_rad: FloatArray, count: int) -> Group:

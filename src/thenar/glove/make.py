@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from thenar.errors import UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog
-from thenar.glove.person import FINGERS, LOWER_RAD, PERSON_21, PERSON_25, UPPER_RAD, Person, nodes, pinch_angles
+from thenar.glove.person import FINGERS, LOWER_RAD, PERSON_21, PERSON_25, UPPER_RAD, Person, nodes, pinch_angles, scaled
 from thenar.signals import FloatArray, GloveLayout, GloveSide
 
 PERSONS: dict[GloveLayout, Person] = {"nodes21": PERSON_21, "manus25": PERSON_25}
@@ -24,6 +24,8 @@ def make_log(
     layout: GloveLayout = "nodes21",
     side: GloveSide = "right",
     rate_hz: float = 60.0,
+    size: float = 1.0,
+    pace: float = 1.0,
     seed: int = 0,
 ) -> GloveLog:
     """A recording of gestures, one after the other, each from and back to the open hand.
@@ -33,10 +35,16 @@ def make_log(
         layout: Which glove.
         side: Which hand; a left hand is the mirror image.
         rate_hz: Frames per second.
+        size: Of the hand, as a multiple of a usual one.
+        pace: How fast it moves, as a multiple.
         seed: Of tremor and of the random gesture.
     """
+    if not 0.5 <= size <= 1.5:
+        raise BadValue("size", size, "0.5 to 1.5")
+    if not 0.1 <= pace <= 5.0:
+        raise BadValue("pace", pace, "0.1 to 5")
     rng = np.random.default_rng(seed)
-    person = PERSONS[layout]
+    person = scaled(PERSONS[layout], size)
     rest = _rest()
     keys, stay_s = [rest], [HOLD_S]
     for gesture in gestures:
@@ -45,7 +53,7 @@ def make_log(
             stay_s.append(0.1 if gesture in ("wave", "random") else HOLD_S)
         keys.append(rest)
         stay_s.append(0.2)
-    angle_rad = _play(np.array(keys), stay_s, rate_hz)
+    angle_rad = _play(np.array(keys), stay_s, MOVE_S / pace, rate_hz)
     angle_rad = np.clip(angle_rad + _tremor(rng, angle_rad.shape, rate_hz), LOWER_RAD, UPPER_RAD)
     position_m, turn = nodes(person, angle_rad)
     if side == "left":
@@ -117,11 +125,11 @@ def _with_fingers(hand: FloatArray, bend_rad: float) -> FloatArray:
     return bent
 
 
-def _play(keys: FloatArray, stay_s: list[float], rate_hz: float) -> FloatArray:
+def _play(keys: FloatArray, stay_s: list[float], move_s: float, rate_hz: float) -> FloatArray:
     """Postures joined by smooth moves of equal time, each held for a while."""
     frames = []
     for here, there, stay in zip(keys[:-1], keys[1:], stay_s[1:], strict=True):
-        share = np.linspace(0.0, 1.0, max(2, round(MOVE_S * rate_hz)), endpoint=False)[:, None]
+        share = np.linspace(0.0, 1.0, max(2, round(move_s * rate_hz)), endpoint=False)[:, None]
         smooth = share**3 * (10 - 15 * share + 6 * share**2)  # no jerk at either end
         frames.append(here + smooth * (there - here))
         frames.append(np.repeat(there[None], max(1, round(stay * rate_hz)), axis=0))

@@ -67,6 +67,16 @@ PERSON_25 = Person(
 )
 
 
+def scaled(person: Person, size: float) -> Person:
+    """The same hand, larger or smaller."""
+    return Person(
+        layout=person.layout,
+        root_m=size * person.root_m,
+        bone_m=size * person.bone_m,
+        carpal_m=size * person.carpal_m,
+    )
+
+
 def nodes(person: Person, angle_rad: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Nodes of every frame.
 

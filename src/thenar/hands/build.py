@@ -16,6 +16,7 @@ from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
+from thenar.signals import FloatArray
 
 SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
@@ -55,6 +56,17 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
     for one, other in hand.no_contact:
         spec.add_exclude(bodyname1=one, bodyname2=other)
     return spec
+
+
+def joint_inertia_kgm2(hand: HandSpec) -> FloatArray:
+    """Inertia of the open hand as its joints feel it, in the spec's order [kg m^2]. Shape (joints, joints)."""
+    model = build_spec(hand).compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    inertia = np.empty((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, inertia)
+    at = [model.joint(name).dofadr[0] for name in hand.joint_names]
+    return inertia[np.ix_(at, at)]
 
 
 def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:

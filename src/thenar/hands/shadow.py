@@ -397,7 +397,7 @@ def _actuators() -> tuple[Actuator, ...]:
         )
 
     finger = _servo(1.0, 1.0, 2.0, 0.096, DAMPING_NMS_RAD)
-    j0 = _servo(0.5, 1.0, 2.0, 0.051, 0.02)
+    j0 = _servo(0.5, 1.0, 4.0, 0.051, 0.02)  # pulls two joints of 2 rad/s each
     motors = [
         motor("WRJ2", 0.0, 0.0, -0.5236, 0.1745, _servo(10.0, 10.0, 2.0, 0.20, 0.5)),
         motor("WRJ1", 0.0, 0.0, -0.6981, 0.4887, _servo(8.0, 5.0, 2.0, 0.20, 0.5)),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from thenar.errors import BadValue
 from thenar.retarget.records import Tuning
 
+PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 27.0, 50.0, 60.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class RetargetConfig:
@@ -20,9 +22,11 @@ class RetargetConfig:
     """Weight of its tip; with the other two at 0 only tips are followed."""
     pinch: bool = True
     """Keep the thumb's contact with a finger when the person pinches."""
-    pinch_from_mm: float = 32.0
-    """Distance of the person's fingertips at which a pinch begins to draw."""
-    pinch_full_mm: float = 21.0
+    pinch_from_mm: float | None = None
+    """Distance of the person's fingertips at which a pinch begins to draw; None: 27, 50 for hands with coupled
+    joints, which cannot follow a person closely anyway and need the time to bring their thumb round, and 60 for fingers
+    that the thumb only just reaches."""
+    pinch_full_mm: float = 20.5
     """Distance at which it is complete."""
     contact: bool = True
     """Keep parts of the hand from running into each other."""
@@ -30,8 +34,10 @@ class RetargetConfig:
     """Smallest distance of parts, pinching tips excepted."""
     speed_scale: float = 1.0
     """Motors may move at this multiple of their speed; large numbers lift the limit."""
-    tendon_speed: bool = True
-    """Hold the speed of a motor that pulls two joints (Shadow's J0), and not only that of each joint."""
+    turn_back: float = 0.25
+    """Share of its speed at which a joint may turn back in the frame after it ran faster; 1 does not hold it."""
+    foresee_s: float = 0.15
+    """How far ahead a finger looks that is behind a target on its way back; 0 runs after it."""
     posture: float = 3e-4
     """Pull of joints that carry a knuckle towards the open hand; segment directions do not determine them."""
     twist: float = 0.0
@@ -55,8 +61,9 @@ class RetargetConfig:
         for name in ("speed_scale", "damping"):
             if not 0.0 < getattr(self, name) < 1e6:
                 raise BadValue(name, getattr(self, name), "a number above 0")
-        if not 0.0 < self.pinch_full_mm < self.pinch_from_mm:
-            raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({self.pinch_from_mm})")
+        if not 0.0 < self.pinch_full_mm < (self.pinch_from_mm or PINCH_FROM_MM):
+            below = self.pinch_from_mm or PINCH_FROM_MM
+            raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({below})")
         if not 0.0 < self.hold_s <= self.relax_s:
             raise BadValue("hold_s", self.hold_s, f"above 0, at most relax_s ({self.relax_s})")
 
@@ -70,18 +77,19 @@ class RetargetConfig:
             posture=self.posture,
             twist=self.twist,
             pinch=float(self.pinch),
-            pinch_from_m=1e-3 * self.pinch_from_mm,
+            pinch_from_m=1e-3 * (self.pinch_from_mm or 0.0),
             pinch_full_m=1e-3 * self.pinch_full_mm,
             touch_m=0.012,
             pinch_gap_m=0.0007,
             pinch_weight=200.0,
             pinch_stiffness=1 / 1.5,
-            pad_weight=15.0,
+            pad_weight=3.0,
             pad_stiffness=0.5,
-            come_round=30.0,
+            come_round=20.0,
+            pad_closed=3.0,
             slide_weight=5.0,
             touch_slide=1.0,
-            pinch_damping=500.0,
+            pinch_damping=60.0,
             contact=float(self.contact),
             clearance_m=1e-3 * self.clearance_mm,
             look_m=0.012,
@@ -91,6 +99,11 @@ class RetargetConfig:
             settled_rad=0.035,
             trust_rad=0.2,
             speed_scale=self.speed_scale,
-            tendon_speed=float(self.tendon_speed),
+            turn=self.turn_back,
+            foresee_s=self.foresee_s,
             smooth_s=self.smooth_s,
         )
+
+
+LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, turn_back=1.0, foresee_s=0.0)
+"""What is left without pinches, contact and smoothing: to measure against."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.hands.build import joint_inertia_kgm2
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import FloatArray
 
@@ -42,7 +43,6 @@ class Drive:
     """(r, 2)"""
     row_lower_rad: FloatArray
     row_upper_rad: FloatArray
-    row_speed_rad_s: FloatArray
 
 
 def joints_to(hand: HandSpec, link: str) -> list[str]:
@@ -89,7 +89,7 @@ def build_drive(hand: HandSpec) -> Drive:
         lower_rad=lower,
         upper_rad=upper,
         speed_rad_s=limits[:, 2].copy(),
-        acceleration_rad_s2=limits[:, 3].copy(),
+        acceleration_rad_s2=_accelerations(hand, variables, follows),
         **_rows(hand, variables),
     )
 
@@ -119,29 +119,46 @@ def closing_sign(hand: HandSpec) -> dict[str, float]:
     return sign
 
 
-def _free_joints(hand: HandSpec) -> dict[str, tuple[float, float, float, float]]:
-    """Lower and upper end, speed and acceleration of every free joint."""
+def _free_joints(hand: HandSpec) -> dict[str, tuple[float, float, float]]:
+    """Lower and upper end and speed of every free joint."""
     tendons = {tendon.name: tendon for tendon in hand.tendons}
     limited = [dict(t.joints) for t in hand.tendons if t.lower_rad is not None or t.upper_rad is not None]
     free = {}
     for actuator in hand.actuators:
         speed = actuator.top_speed_rad_s
-        # A lead screw needs a known time to reach its speed; for the servos no figure is known.
-        acceleration = speed / actuator.motor.stop_s if isinstance(actuator.motor, LeadScrew) else np.inf
         if actuator.drives not in tendons:
-            free[actuator.drives] = (actuator.lower_rad, actuator.upper_rad, speed, acceleration)
+            free[actuator.drives] = (actuator.lower_rad, actuator.upper_rad, speed)
             continue
         first, *others = (name for name, _ in tendons[actuator.drives].joints)
         # The first joint of a tendon bends first. Others move with it where a limit ties them to it; elsewhere
         # nothing but contact bends them.
         tied = [name for name in others if any(name in joints and first in joints for joints in limited)]
-        free |= dict.fromkeys((first, *tied), (-np.inf, np.inf, speed, acceleration))
+        share = 1.0 / (1 + len(tied))  # of the motor's speed, which is that of the sum
+        free |= dict.fromkeys((first, *tied), (-np.inf, np.inf, share * speed))
     still = whole_hand_joints(hand)
     return {name: limits for name, limits in free.items() if name not in still}
 
 
+def _accelerations(hand: HandSpec, variables: tuple[str, ...], follows: dict[str, Follow]) -> FloatArray:
+    """Largest acceleration of each variable [rad/s^2].
+
+    A lead screw needs a known time to reach its speed. A servo's torque turns the straight finger and all that follows.
+    """
+    inertia = joint_inertia_kgm2(hand)
+    pulls = motor_map(hand)
+    result = np.empty(len(variables))
+    for number, name in enumerate(variables):
+        actuator = hand.actuators[int(np.flatnonzero(pulls[:, hand.joint_names.index(name)])[0])]
+        if isinstance(actuator.motor, LeadScrew):
+            result[number] = actuator.top_speed_rad_s / actuator.motor.stop_s
+            continue
+        moves = np.array([follows[j].ratio if follows[j].variable == number else 0.0 for j in hand.joint_names])
+        result[number] = actuator.motor.effort_nm / (moves @ inertia @ moves)
+    return result
+
+
 def _rows(hand: HandSpec, variables: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Tendons over two free joints, as rows with limits and the speed of the motor that pulls them."""
+    """Tendons over two free joints, as rows with limits."""
     motors = {actuator.drives: actuator for actuator in hand.actuators}
     rows = []
     for tendon in hand.tendons:
@@ -151,13 +168,11 @@ def _rows(hand: HandSpec, variables: tuple[str, ...]) -> dict[str, np.ndarray]:
         (one, a), (other, b) = tendon.joints
         lower = tendon.lower_rad if tendon.lower_rad is not None else (motor.lower_rad if motor else -np.inf)
         upper = tendon.upper_rad if tendon.upper_rad is not None else (motor.upper_rad if motor else np.inf)
-        speed = motor.top_speed_rad_s if motor else np.inf
-        rows.append((variables.index(one), variables.index(other), a, b, lower, upper, speed))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 7)
+        rows.append((variables.index(one), variables.index(other), a, b, lower, upper))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 6)
     return {
         "row_variable": table[:, :2].astype(np.int64),
         "row_weight": table[:, 2:4].copy(),
         "row_lower_rad": table[:, 4].copy(),
         "row_upper_rad": table[:, 5].copy(),
-        "row_speed_rad_s": table[:, 6].copy(),
     }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.retarget.anatomy import LAST, MIDDLE, TIP, Finger, find_fingers, palm_rotation
+from thenar.retarget.config import PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM, PINCH_FROM_MM
 from thenar.retarget.cores import Core, find_cores, may_meet
 from thenar.retarget.drive import build_drive, joints_to, motor_map, whole_hand_joints
 from thenar.retarget.near import nearest_approach
@@ -22,8 +23,10 @@ from thenar.signals import FloatArray
 
 # Pairs of parts that stay farther apart than this in every sampled posture are left out.
 NEAR_M, POSTURES = 0.012, 4000
-# A pinch is a touch: fingers that the thumb cannot touch, tried harder, have none.
-TOUCH_M, PINCH_POSTURES = 0.002, 40000
+# A pinch is closed within 3 mm: fingers that the thumb cannot bring so near, tried harder, have none.
+TOUCH_M, PINCH_POSTURES = 0.003, 40000
+# Tips that barely meet do so with motors at their ends only: they are drawn there firmly.
+BARELY_M, FIRM = 0.0015, 400.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,6 +99,7 @@ def build_model(hand: HandSpec) -> HandModel:
         **{name: value for name, value in vars(drive).items() if isinstance(value, np.ndarray)},
         **_priors(tree, fingers, len(drive.variables)),
         **_finger_arrays(fingers),
+        "tip_speed_m_s": _tip_speeds(tree, fingers, drive.speed_rad_s),
         **_core_arrays(tree, cores),
     }
     record = _with_pairs(hand, values, cores, fingers)
@@ -179,6 +183,12 @@ def _finger_arrays(fingers: tuple[Finger, ...]) -> dict[str, np.ndarray]:
     }
 
 
+def _tip_speeds(tree: Tree, fingers: tuple[Finger, ...], speed_rad_s: FloatArray) -> FloatArray:
+    """Speed of each finger's tip when the straight finger turns about its knuckle."""
+    pace = [np.median([speed_rad_s[tree.follows[j].variable] for j in tree.chains[f.marks[-1].joint]]) for f in fingers]
+    return np.array([rad_s * finger.length_m.sum() for rad_s, finger in zip(pace, fingers, strict=True)])
+
+
 def _core_arrays(tree: Tree, cores: list[Core]) -> dict[str, np.ndarray]:
     longest = max(len(chain) for chain in tree.chains)
     centre = np.array([0.5 * (core.vertex_m.min(axis=0) + core.vertex_m.max(axis=0)) for core in cores])
@@ -232,6 +242,8 @@ def _with_pairs(
         return np.concatenate([nearest_approach(record, *limits, postures=postures) for record in records])
 
     near = nearest_m(pairs, POSTURES) < NEAR_M
+    firmness = np.zeros(len(fingers))
+    from_m = np.full(len(fingers), 1e-3 * (PINCH_FROM_COUPLED_MM if hand.couplings else PINCH_FROM_MM))
     # Two fingertips of a thumb and a finger may have several parts: the nearest of them is the one that pinches.
     for finger in range(1, len(fingers)):
         rows = np.flatnonzero(pinch == finger)
@@ -239,4 +251,8 @@ def _with_pairs(
         pinch[rows] = 0
         if len(rows) and touch_m.min() < TOUCH_M:
             pinch[rows[np.argmin(touch_m)]] = finger
-    return as_record(HAND, {**values, "pair": pairs[near], "pair_finger": pinch[near], "pairs": int(near.sum())})
+            firmness[finger] = 1.0
+            if touch_m.min() > BARELY_M:
+                firmness[finger], from_m[finger] = FIRM, 1e-3 * PINCH_FROM_FAR_MM
+    found = {"pair": pairs[near], "pair_finger": pinch[near], "pairs": int(near.sum())}
+    return as_record(HAND, {**values, **found, "firmness": firmness, "pinch_from_m": from_m})

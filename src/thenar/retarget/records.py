@@ -49,7 +49,6 @@ HAND = np.dtype(
         ("row_weight", F, (TENDONS, 2)),
         ("row_lower_rad", F, TENDONS),
         ("row_upper_rad", F, TENDONS),
-        ("row_speed_rad_s", F, TENDONS),
         ("point_joint", I, POINTS),  # key points, finger after finger, thumb first, without the knuckles
         ("point_m", F, (POINTS, 3)),
         ("point_kind", I, POINTS),  # middle joint, last joint or tip
@@ -62,9 +61,12 @@ HAND = np.dtype(
         ("knuckle_moves", I, FINGERS),  # 1 where directions are counted from the moving knuckle
         ("finger_R", F, (FINGERS, 3, 3)),  # from palm axes of a person to the root frame
         ("tip_node", I, FINGERS),
+        ("tip_speed_m_s", F, FINGERS),  # of the tip when the finger turns about its knuckle
         ("pad_joint", I, FINGERS),
         ("pad_m", F, (FINGERS, 3)),
         ("pad_normal", F, (FINGERS, 3)),  # out of the pad
+        ("pinch_from_m", F, FINGERS),  # distance of a person's fingertips at which a pinch begins to draw
+        ("firmness", F, FINGERS),  # multiple of the pull of a pinch; 0 where the thumb cannot reach the finger
         ("core_joint", I, PARTS),  # joint that carries a colliding part; -1 stands still
         ("core_first", I, PARTS),
         ("core_count", I, PARTS),
@@ -92,6 +94,7 @@ STATE = np.dtype(
         ("between", F, (PAIRS, 3)),  # last direction between the parts of a pair
         ("apart_m", F, PAIRS),  # distance that they have at least
         ("node_m", F, (NODES, 3)),  # smoothed nodes of the last frame; NaN before the first
+        ("node_m_s", F, (NODES, 3)),  # how fast they move
     ]
 )
 WORK = np.dtype(
@@ -101,6 +104,7 @@ WORK = np.dtype(
         ("axis", F, (JOINTS, 3)),
         ("node", F, (NODES, 3)),
         ("target", F, (POINTS, 3)),
+        ("soon", F, (POINTS, 3)),
         ("knuckle", F, 3),
         ("H", F, (UNKNOWNS, UNKNOWNS)),
         ("g", F, UNKNOWNS),
@@ -123,6 +127,7 @@ WORK = np.dtype(
         ("calm", F, VARIABLES),
         ("pull", F, FINGERS),
         ("apart", F, FINGERS),
+        ("closed", F, FINGERS),
         ("pad", F, (FINGERS, 3)),
         ("on_a", F, 3),
         ("on_b", F, 3),
@@ -161,6 +166,7 @@ class Tuning(NamedTuple):
     pinch: float
     """1 keeps pinches, 0 does not know them."""
     pinch_from_m: float
+    """0 takes the hand's own."""
     pinch_full_m: float
     touch_m: float
     """Distance of a person's tips that touch."""
@@ -172,7 +178,10 @@ class Tuning(NamedTuple):
     pad_stiffness: float
     come_round: float
     """Multiple of the pads' pull while the thumb is behind the finger's pad."""
+    pad_closed: float
+    """How much more pads are drawn once the tips touch, as a multiple."""
     slide_weight: float
+    """Resistance to sliding where a pinch touches."""
     touch_slide: float
     """The same where parts touch otherwise."""
     pinch_damping: float
@@ -191,8 +200,9 @@ class Tuning(NamedTuple):
     trust_rad: float
     """Most that a variable moves in a round."""
     speed_scale: float
-    tendon_speed: float
-    """1 holds the speed of motors that pull two joints, 0 that of their joints alone."""
+    turn: float
+    """Share of its speed at which a variable may turn back in the frame after it ran faster."""
+    foresee_s: float
     smooth_s: float
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
+from thenar.retarget.aim import find_targets
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model import HandModel, build_model
 from thenar.retarget.near import tightest_m
 from thenar.retarget.records import STATE, TARGETS, TUNING, WORK, Tuning, as_record
-from thenar.retarget.solve import find_targets, solve_frames
+from thenar.retarget.solve import solve_frames
 from thenar.signals import FloatArray, GloveFrame, GloveSide, HandCommand
 
 USUAL_STEP_S = 1.0 / 60.0
@@ -71,6 +72,8 @@ class Retargeter:
         self._frames = np.empty((1, 21, 3))
         self._step_s = np.empty(1)
         self._out = np.empty((1, len(self.model.variables)))
+        self.reset()
+        self.follow(open_nodes(self.model), USUAL_STEP_S)  # what is not compiled yet is now, not at the first frame
         self.reset()
 
     @property

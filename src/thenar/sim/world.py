@@ -346,6 +346,31 @@ class World:
         dof = self.model.joint(prop).dofadr[0]
         self.data.qvel[dof : dof + 6] = 0.0
 
+    def resize_box(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
+        """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
+        if prop not in self.prop_names:
+            raise UnknownName("prop", prop, self.prop_names)
+        body = self.model.body(prop)
+        geom = int(body.geomadr[0])
+        if self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_BOX:
+            raise BadValue("prop", prop, "a box")
+        size = np.array(size_m, dtype=np.float64)
+        if size.shape != (3,) or not np.all(np.isfinite(size) & (size > 0.0)):
+            raise BadValue("size_m", size_m, "three numbers above 0")
+        if not (math.isfinite(mass_kg) and mass_kg > 0.0):
+            raise BadValue("mass_kg", mass_kg, "a number above 0")
+        model, state = self.model, np.empty(mujoco.mj_stateSize(self.model, STATE))
+        model.geom_size[geom] = size / 2
+        model.geom_rbound[geom] = np.linalg.norm(size / 2)
+        model.geom_aabb[geom, 3:] = size / 2
+        model.body_mass[body.id] = mass_kg
+        model.body_inertia[body.id] = mass_kg / 12.0 * ((size**2).sum() - size**2)
+        # What the engine derives from masses is found in the model's first posture; then back to where we are.
+        mujoco.mj_getState(model, self.data, state, STATE)
+        mujoco.mj_setConst(model, self.data)
+        mujoco.mj_setState(model, self.data, state, STATE)
+        mujoco.mj_forward(model, self.data)
+
     def pull_prop(self, prop: str, to_m: ArrayLike | None) -> None:
         """Drag a free object towards a place, as a hand that holds it would, until told otherwise.
 

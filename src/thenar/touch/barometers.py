@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.touch.calibration import Calibration
+from thenar.touch.response import Response, per_taxel
 
 FloatArray = NDArray[np.float64]
 
@@ -23,47 +24,35 @@ class Barometers:
         self._seed = seed
         self._calibration = calibration
         draws = _random(seed, DIES_STREAM, 0)
-        columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise", "creep", "creep_s")}
+        columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise")}
         broken = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
             gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
-            gain = own.die_gain * (1.0 + own.gain_spread * gain_draw)
+            gain = np.asarray(own.die_gain) * (1.0 + own.gain_spread * gain_draw)
             dead = np.zeros((pad.rows, pad.cols), dtype=bool)
             for row, col in own.dead:
                 dead[row, col] = True
             broken.append(dead.ravel())
             columns["gain"].append(gain.ravel())
-            columns["offset"].append((own.die_offset_pa + own.die_offset_spread_pa * offset_draw).ravel())
-            for name, value in (
-                ("noise", own.die_noise_pa),
-                ("creep", own.hysteresis),
-                ("creep_s", own.hysteresis_s),
-            ):
-                columns[name].append(np.full(pad.taxels, value))
-        self._gain, self._offset_pa, self._noise_pa, self._creep, self._creep_s = (
-            np.concatenate(parts) for parts in columns.values()
-        )
+            offset = np.asarray(own.die_offset_pa) + own.die_offset_spread_pa * offset_draw
+            columns["offset"].append(offset.ravel())
+            columns["noise"].append(per_taxel(pad, own.die_noise_pa))
+        gain, offset, self._noise_pa = (np.concatenate(parts) for parts in columns.values())
+        self._response = Response(hand.pads, calibration, gain, offset)
         self.dead = np.concatenate(broken)
         """Dies that read their offset whatever presses."""
         self.reset()
 
     def reset(self) -> None:
         """Forget past loads."""
-        self._past_pa = np.zeros(len(self._gain))
-        self._last_s = math.nan
+        self._response.reset()
         self._readings = 0
 
     def read(self, stress_pa: FloatArray, stamp_s: float) -> tuple[FloatArray, FloatArray]:
         """Absolute pressure [Pa] and temperature [degrees Celsius] of every die under this stress [Pa]."""
-        if not math.isnan(self._last_s) and stamp_s > self._last_s:
-            share = 1.0 - np.exp(-(stamp_s - self._last_s) / self._creep_s)
-            self._past_pa = self._past_pa + share * (stress_pa - self._past_pa)
-        self._last_s = stamp_s
         skin = self._calibration
-        # Rubber creeps: part of a load arrives late, and stays a while when it is gone.
-        pressure = skin.ambient_pa + self._offset_pa
-        pressure += np.where(self.dead, 0.0, self._gain) * (stress_pa + self._creep * (self._past_pa - stress_pa))
+        pressure = skin.ambient_pa + self._response.read(self._response.take(stress_pa, stamp_s), self.dead)
         if np.any(self._noise_pa > 0.0):
             noise = _random(self._seed, READINGS_STREAM, self._readings)
             pressure += self._noise_pa * noise.standard_normal(len(pressure))

@@ -17,10 +17,10 @@ from thenar.hands.pads import taxel_points
 from thenar.hands.spec import HandSpec
 from thenar.touch.solids import HIT, FloatArray, Record
 
-FINE = 3.0  # a cell is cut into pieces smaller than its distance to the die divided by this
+FINE = 2.0  # a cell is cut into pieces that are at most as wide as a die lies deep, divided by this
 
-DIE = np.dtype([("link", np.int64), ("pos_m", np.float64, 3), ("normal", np.float64, 3)])
-"""One die in its link's frame: where it is and the outward normal of the skin above it."""
+DIE = np.dtype([("link", np.int64), ("pos_m", np.float64, 3), ("normal", np.float64, 3), ("depth_m", np.float64)])
+"""One die in its link's frame: where it is, the outward normal of the skin above it and how far it lies under that."""
 
 
 def lay_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) -> np.ndarray:
@@ -39,6 +39,7 @@ def lay_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) 
         part = dies[first : first + pad.taxels]
         part["link"] = links.index(pad.link)
         part["normal"] = normals.reshape(-1, 3)
+        part["depth_m"] = depth_m[pad.name]
         part["pos_m"] = (points - depth_m[pad.name] * normals).reshape(-1, 3)
         first += pad.taxels
     return dies
@@ -49,11 +50,6 @@ def press_dies(
     group: Record, window: Record, link_pos: FloatArray, link_R: FloatArray, dies: Record, die_pa: FloatArray
 ) -> None:
     """Add the stress that a window's pressure and friction make at the dies of its link [Pa]."""
-    near = False
-    for d in range(len(dies)):
-        near = near or dies[d].link == group.link
-    if not near:
-        return
     d1, d2, dn, o, f = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     for a in range(3):
         for b in range(3):
@@ -63,36 +59,44 @@ def press_dies(
             o[a] += link_R[b, a] * (group.origin[b] - link_pos[b])
             # Force on the skin per newton of load: into it, and along it by friction.
             f[a] += link_R[b, a] * (group.friction[b] / group.force_n - group.normal[b])
-    grid = group.grid if group.solved else 1
-    hu, hv = (group.cell_u, group.cell_v) if group.solved else (0.0, 0.0)
-    centre_u, centre_v = (window.u_m, window.v_m) if group.solved else (0.0, 0.0)
-    half = (grid - 1) / 2.0
-    w = np.zeros(3)
-    for k in range(grid * grid):
-        cell_n = window.pressure[k] * hu * hv if group.solved else group.force_n
-        if cell_n <= 0.0 or (group.solved and group.gap[k] >= HIT):
+    fx, fy, fz = f[0], f[1], f[2]
+    for d in range(len(dies)):
+        die = dies[d]
+        if die.link != group.link:
             continue
-        u, v = centre_u + (k // grid - half) * hu, centre_v + (k % grid - half) * hv
-        high = group.height[k] if group.solved else 0.0
-        for d in range(len(dies)):
-            die = dies[d]
-            if die.link != group.link:
+        nx, ny, nz = die.normal[0], die.normal[1], die.normal[2]
+        # From the window's origin to the die.
+        rx, ry, rz = die.pos_m[0] - o[0], die.pos_m[1] - o[1], die.pos_m[2] - o[2]
+        if not group.solved:
+            die_pa[d] += group.force_n * _share(rx, ry, rz, fx, fy, fz, nx, ny, nz)
+            continue
+        grid, hu, hv = group.grid, group.cell_u, group.cell_v
+        nu, nv = max(1, math.ceil(FINE * hu / die.depth_m)), max(1, math.ceil(FINE * hv / die.depth_m))
+        stress = 0.0
+        for k in range(grid * grid):
+            if window.pressure[k] <= 0.0 or group.gap[k] >= HIT:
                 continue
-            far = 0.0
-            for a in range(3):
-                far += (die.pos_m[a] - o[a] - u * d1[a] - v * d2[a] - high * dn[a]) ** 2
-            far = max(math.sqrt(far), 1e-6)
-            nu, nv = max(1, math.ceil(FINE * hu / far)), max(1, math.ceil(FINE * hv / far))
-            stress = 0.0
+            high = group.height[k]
+            sx, sy, sz = rx - high * dn[0], ry - high * dn[1], rz - high * dn[2]
             for i in range(nu):
+                u = window.u_m + (k // grid - (grid - 1) / 2.0 + (i + 0.5) / nu - 0.5) * hu
                 for j in range(nv):
-                    pu, pv = u + ((i + 0.5) / nu - 0.5) * hu, v + ((j + 0.5) / nv - 0.5) * hv
-                    square, along, above = 0.0, 0.0, 0.0
-                    for a in range(3):
-                        w[a] = die.pos_m[a] - o[a] - pu * d1[a] - pv * d2[a] - high * dn[a]
-                        square += w[a] * w[a]
-                        along += f[a] * w[a]
-                        above -= w[a] * die.normal[a]
-                    if above > 0.0:  # what presses on the back of a finger does not reach the die
-                        stress += 3.0 * along * above * above / (2.0 * math.pi * square * square * math.sqrt(square))
-            die_pa[d] += cell_n * stress / (nu * nv)
+                    v = window.v_m + (k % grid - (grid - 1) / 2.0 + (j + 0.5) / nv - 0.5) * hv
+                    stress += window.pressure[k] * _share(
+                        sx - u * d1[0] - v * d2[0],
+                        sy - u * d1[1] - v * d2[1],
+                        sz - u * d1[2] - v * d2[2],
+                        *(fx, fy, fz, nx, ny, nz),
+                    )
+        die_pa[d] += stress * hu * hv / (nu * nv)
+
+
+@nb.njit(cache=True)
+def _share(wx: float, wy: float, wz: float, fx: float, fy: float, fz: float, nx: float, ny: float, nz: float) -> float:
+    """Stress at a distance w from a force f, across a plane with normal n [Pa]."""
+    above = -(wx * nx + wy * ny + wz * nz)
+    if above <= 0.0:  # what presses on the back of a finger does not reach the die
+        return 0.0
+    square = wx * wx + wy * wy + wz * wz
+    along = fx * wx + fy * wy + fz * wz
+    return 1.5 / math.pi * along * above * above / (square * square * math.sqrt(square))

@@ -8,6 +8,9 @@
     gain_counts_per_n = 850.0
     dead = [[0, 3], [11, 7]]       # taxels that always read their offset
 
+    [pads.index_tip]               # some values may be given for each taxel, row by row
+    gain_counts_per_n = [[900, 950, 910], [880, 930, 905], [910, 900, 915]]
+
 Everything has a default (the ``ideal`` or the ``measured`` profile), so a file holds only what was calibrated.
 """
 
@@ -21,10 +24,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from thenar.errors import BadFile, UnknownName
+from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.spec import HandSpec
+from thenar.touch.learned import LearnedPad, learned_from_table
 
 Profile = Literal["ideal", "measured"]
+PerTaxel = float | tuple[tuple[float, ...], ...]
+"""One number for all taxels of a pad, or rows of one number each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,35 +41,55 @@ class PadCalibration:
     """Young's modulus of the skin [Pa]. Assumed: soft silicone rubber."""
     thickness_m: float = math.inf
     """Thickness of the skin on the bone [m]; infinite: a half-space."""
-    gain_counts_per_n: float = 1000.0
+    gain_counts_per_n: PerTaxel = 1000.0
     """Counts per newton on one taxel, as public simulators of this hand assume."""
     gain_spread: float = 0.0
     """Standard deviation of the gain from taxel to taxel, as a share of it."""
-    offset_counts: float = 0.0
+    offset_counts: PerTaxel = 0.0
     """Reading with nothing touching."""
     offset_spread_counts: float = 0.0
     """Standard deviation of that from taxel to taxel."""
-    noise_counts: float = 0.0
+    noise_counts: PerTaxel = 0.0
     """Standard deviation of every reading."""
-    hysteresis: float = 0.0
+    hysteresis: PerTaxel = 0.0
     """Share of a past load that is still read after it is gone."""
     hysteresis_s: float = 1.0
     """Time constant with which that fades [s]."""
     saturation_counts: float = 4095.0
     """Largest reading: 12 bits."""
+    lowest_counts: float = 0.0
+    """Smallest reading."""
+    taxel_depth_m: float = 0.0
+    """How deep force taxels lie under the skin's surface [m]; 0: each feels what presses on it and nothing else."""
+    crosstalk: PerTaxel = 0.0
+    """Share of the load of each taxel beside this one that it reads as well."""
+    play: PerTaxel = 0.0
+    """Share of the load that sticks: it follows only after a change of `play_width`."""
+    play_width: float = 1.0
+    """That change, in newtons on a taxel or pascals at a die."""
+    ceiling: PerTaxel = math.inf
+    """Where the signal ends (counts above the offset, or pascals of a die), if not where readings end."""
+    knee: float = 6.0
+    """How suddenly it ends there: 2 is gradual, 60 is at once."""
+    drift: PerTaxel = 0.0
+    """How far the resting reading moves after switching on (counts, or pascals of a die)."""
+    drift_s: float = 300.0
+    """Time constant with which it does [s]."""
+    learned: LearnedPad | None = None
+    """A learned model in place of gain, offset, cross-talk, hysteresis, play, ceiling and drift."""
     remove_offset: bool = True
     """True: the offset is subtracted, so that noise can read below zero."""
     dead: tuple[tuple[int, int], ...] = ()
     """Row and column of taxels that do not respond."""
     depth_m: float = 0.005
     """How deep a barometer's die lies under the rubber's surface [m]; not public, 5 to 6 mm by makers of such skins."""
-    die_gain: float = 1.0
+    die_gain: PerTaxel = 1.0
     """Pressure at a die per stress of the rubber around it; not public, 1 is a die that moves with the rubber."""
-    die_offset_pa: float = 0.0
+    die_offset_pa: PerTaxel = 0.0
     """Pressure the rubber puts on a die with nothing touching [Pa]."""
     die_offset_spread_pa: float = 0.0
     """Standard deviation of that from die to die [Pa]."""
-    die_noise_pa: float = 0.0
+    die_noise_pa: PerTaxel = 0.0
     """Standard deviation of every reading of a die [Pa]."""
 
 
@@ -129,10 +155,15 @@ def profile_of(hand: HandSpec, profile: Profile) -> Calibration:
 _PAD_FIELDS = {f.name: f for f in fields(PadCalibration)}
 _HAND_FIELDS = {f.name for f in fields(Calibration)} - {"bare", "pads"}
 _MAY_BE_ZERO = {
-    *("gain_spread", "offset_counts", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
-    *("die_offset_spread_pa", "die_noise_pa"),
+    *("gain_spread", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
+    *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m", "crosstalk", "play"),
 }
-_MAY_BE_NEGATIVE = {"die_offset_pa", "ambient_c", "warm_up_c"}
+_PER_TAXEL = {
+    *("gain_counts_per_n", "offset_counts", "noise_counts", "hysteresis", "crosstalk", "play", "ceiling", "drift"),
+    *("die_gain", "die_offset_pa", "die_noise_pa"),
+}
+_MAY_BE_INFINITE = {"thickness_m", "rate_hz", "ceiling"}
+_MAY_BE_NEGATIVE = {"offset_counts", "lowest_counts", "drift", "die_offset_pa", "ambient_c", "warm_up_c"}
 
 
 def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -> Calibration:
@@ -198,9 +229,26 @@ def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: s
         if cells is None or not inside:
             raise BadFile(path, f"{where} is {value!r}; wanted [[row, column], ...] within {spec.rows} x {spec.cols}")
         return tuple(cells)
+    if key == "learned":
+        if pad is None:
+            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME.learned]")
+        try:
+            return learned_from_table(value, hand.pad(pad).taxels)
+        except BadValue as error:
+            raise BadFile(path, f"{where}: {error}") from error
+    if isinstance(value, list) and key in _PER_TAXEL and pad is not None:
+        spec = hand.pad(pad)
+        rows = [row if isinstance(row, list) else [row] for row in value]
+        if [len(row) for row in rows] != [spec.cols] * spec.rows:
+            raise BadFile(path, f"{where} is {value!r}; wanted a number or {spec.rows} rows of {spec.cols}")
+        return tuple(tuple(_number(path, where, key, one) for one in row) for row in rows)
+    return _number(path, where, key, value)
+
+
+def _number(path: Path, where: str, key: str, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
     least = -math.inf if key in _MAY_BE_NEGATIVE else 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
-    if not number or value < least or (math.isinf(value) and key not in ("thickness_m", "rate_hz")):
+    if not number or value < least or (math.isinf(value) and key not in _MAY_BE_INFINITE):
         bound = {-math.inf: "finite", 0.0: "not below 0"}.get(least, "above 0")
         raise BadFile(path, f"{where} is {value!r}; wanted a number {bound}")
     return float(value)
@@ -212,5 +260,5 @@ def _line(text: str, key: str, *, after: str | None = None) -> int:
     start = 0
     if after is not None:
         start = next((n for n, line in enumerate(lines) if f"[{after}]" in line.replace(" ", "")), 0)
-    pattern = re.compile(rf"^\s*\[?\"?{re.escape(key)}\"?\s*(=|\])")
+    pattern = re.compile(rf"^\s*\[?([\w.]+\.)?\"?{re.escape(key)}\"?\s*(=|\])")
     return next((n for n in range(start, len(lines)) if pattern.match(lines[n])), 0) + 1

@@ -175,6 +175,7 @@ def _limit_over_deg(model: HandModel, variable_rad: FloatArray) -> float:
 
 
 def _speed_over(model: HandModel, variable_rad: FloatArray, step_s: FloatArray) -> float:
-    motor_rad = model.motor_rad(variable_rad)
-    top = model.hand.top_speed_rad_s
-    return float(np.max(np.abs(np.diff(motor_rad, axis=0)) / (step_s[1:, None] * top), initial=0.0))
+    """Largest speed of a motor, or of one of the joints it pulls, as a multiple of its limit."""
+    moves = np.concatenate([model.motor_rad(variable_rad), variable_rad], axis=1)
+    top = np.concatenate([model.hand.top_speed_rad_s, model.speed_rad_s])
+    return float(np.max(np.abs(np.diff(moves, axis=0)) / (step_s[1:, None] * top), initial=0.0))

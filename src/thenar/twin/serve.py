@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from thenar.hands import load
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.sim.world import Profile
-from thenar.touch.calibration import profile_of
+from thenar.touch.calibration import load_calibration, profile_of
 from thenar.twin.live import Link, LiveTwin, warm_up
 from thenar.twin.world import World
 
@@ -58,6 +58,7 @@ def serve(
     touch_hz: float = 50.0,
     profile: Profile = "measured",
     seed: int = 0,
+    skin: Mapping[str, Path] | None = None,
     page: PageOptions | None = None,
 ) -> LiveTwin:
     """Hands that programs for the real ones can connect to. Use the result in a ``with``.
@@ -82,6 +83,7 @@ def serve(
         touch_hz: How often skins are read and published.
         profile: ``measured`` or ``ideal``, see `World`.
         seed: Of every random number.
+        skin: Calibration files of skins, by hand.
         page: Where to show it all in a browser; None for nowhere.
     """
     if not wires and page is None:
@@ -100,6 +102,10 @@ def serve(
     # A sensor with a rate of its own is read at the rate that is published.
     names = [hands] if isinstance(hands, str) else list(hands)
     skins = {name: profile_of(load(name), profile) for name in names}
+    for name, path in (skin or {}).items():
+        if name not in skins:
+            raise UnknownName("hand that is served", name, names)
+        skins[name] = load_calibration(path, load(name), base=skins[name])
     if touch_hz and profile == "measured":
         skins = {name: replace(skin, rate_hz=touch_hz) for name, skin in skins.items()}
     world = World(names, props=props, scene=scene, seed=seed, profile=profile, skin=skins)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
@@ -167,6 +167,11 @@ class World(physics.World):
             if hand not in self._tiles and self.hand(hand).pads:
                 self._tiles[hand] = SkinTiles(self.hand(hand), self._make_touch(hand)[0])
         return join_tiles([tiles.now(self) for tiles in self._tiles.values()])
+
+    def resize_box(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
+        """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
+        super().resize_box(prop, size_m=size_m, mass_kg=mass_kg)
+        self._reader = SolidReader(self.model)
 
     def advance(self, seconds: float) -> None:
         """Let simulated time pass; skins that are read at a rate of their own are read on the way."""

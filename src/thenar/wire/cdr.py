@@ -75,3 +75,16 @@ class Reader:
             raise BadMessage(f"{what} needs {start + size} bytes; the message has {len(self._body)}")
         self._at = start + size
         return self._body[start : self._at]
+
+
+def put(out: bytearray, kinds: str, *values: float) -> None:
+    """Append numbers of one size, aligned to it; ``kinds`` are those of `struct`."""
+    size = struct.calcsize("<" + kinds[-1])
+    out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
+
+
+def put_string(out: bytearray, text: str) -> None:
+    """Append a string."""
+    data = text.encode() + b"\x00"
+    put(out, "I", len(data))
+    out += data

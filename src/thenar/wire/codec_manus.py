@@ -5,13 +5,13 @@ Ref: manus_ros2_msgs of the MANUS ROS 2 package: ManusGlove, ManusRawNode, Manus
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 
 from thenar.signals import FloatArray, GloveSide
 from thenar.wire import cdr
+from thenar.wire.cdr import put, put_string
 
 MANUS_GLOVE = "manus_ros2_msgs/msg/ManusGlove"
 NODES = 25
@@ -64,27 +64,15 @@ def decode_glove(body: bytes) -> ManusGlove:
 def encode_glove(glove: ManusGlove) -> bytes:
     """A ManusGlove as a body, with the skeleton and nothing else."""
     out = bytearray()
-    _put(out, "i", glove.glove_id)
-    _put_string(out, glove.side.capitalize())
-    _put(out, "iI", len(glove.position_m), len(glove.position_m))
+    put(out, "i", glove.glove_id)
+    put_string(out, glove.side.capitalize())
+    put(out, "iI", len(glove.position_m), len(glove.position_m))
     for node, (position, quat) in enumerate(zip(glove.position_m, glove.quat_wxyz, strict=True)):
-        _put(out, "ii", node, max(node - 1, 0))
-        _put_string(out, "")
-        _put_string(out, "")
-        _put(out, "7d", *position, *quat[1:], quat[0])
-    _put(out, "iI", 0, 0)  # no ergonomics
-    _put(out, "4d", 0.0, 0.0, 0.0, 1.0)  # raw_sensor_orientation
-    _put(out, "iI", 0, 0)  # no raw sensors
+        put(out, "ii", node, max(node - 1, 0))
+        put_string(out, "")
+        put_string(out, "")
+        put(out, "7d", *position, *quat[1:], quat[0])
+    put(out, "iI", 0, 0)  # no ergonomics
+    put(out, "4d", 0.0, 0.0, 0.0, 1.0)  # raw_sensor_orientation
+    put(out, "iI", 0, 0)  # no raw sensors
     return bytes(out)
-
-
-def _put(out: bytearray, kinds: str, *values: float) -> None:
-    """Numbers of one size, aligned to it."""
-    size = struct.calcsize("<" + kinds[-1])
-    out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
-
-
-def _put_string(out: bytearray, text: str) -> None:
-    data = text.encode() + b"\x00"
-    _put(out, "I", len(data))
-    out += data

@@ -7,6 +7,7 @@ import struct
 import numpy as np
 
 from thenar.signals import FloatArray
+from thenar.wire.cdr import put, put_string
 
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 SPHERE, ADD = 2, 0
@@ -19,34 +20,22 @@ def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_
     seconds = int(stamp_s)
     nanoseconds = round((stamp_s - seconds) * 1e9) % 1_000_000_000
     for number, point in enumerate(np.asarray(points_m, dtype=np.float64)):
-        _put(out, "iI", seconds, nanoseconds)
-        _put_string(out, frame_id)
-        _put_string(out, "hand")
-        _put(out, "iii", number, SPHERE, ADD)
-        _put(out, "10d", *point, 0.0, 0.0, 0.0, 1.0, size_m, size_m, size_m)  # place, orientation, size
-        _put(out, "4f", *GREEN)
-        _put(out, "iI", 0, 0)  # stays until replaced
+        put(out, "iI", seconds, nanoseconds)
+        put_string(out, frame_id)
+        put_string(out, "hand")
+        put(out, "iii", number, SPHERE, ADD)
+        put(out, "10d", *point, 0.0, 0.0, 0.0, 1.0, size_m, size_m, size_m)  # place, orientation, size
+        put(out, "4f", *GREEN)
+        put(out, "iI", 0, 0)  # stays until replaced
         out += b"\x00"  # frame_locked
-        _put(out, "II", 0, 0)  # points, colors
-        _put_string(out, "")  # texture_resource
-        _put(out, "iI", 0, 0)  # texture: stamp, frame, format, data
-        _put_string(out, "")
-        _put_string(out, "")
-        _put(out, "II", 0, 0)  # its data, and uv_coordinates
+        put(out, "II", 0, 0)  # points, colors
+        put_string(out, "")  # texture_resource
+        put(out, "iI", 0, 0)  # texture: stamp, frame, format, data
+        put_string(out, "")
+        put_string(out, "")
+        put(out, "II", 0, 0)  # its data, and uv_coordinates
         for _ in ("text", "mesh_resource", "mesh_file.filename"):
-            _put_string(out, "")
-        _put(out, "I", 0)  # mesh_file.data
+            put_string(out, "")
+        put(out, "I", 0)  # mesh_file.data
         out += b"\x00"  # mesh_use_embedded_materials
     return bytes(out)
-
-
-def _put(out: bytearray, kinds: str, *values: float) -> None:
-    """Numbers of one size, aligned to it."""
-    size = struct.calcsize("<" + kinds[-1])
-    out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
-
-
-def _put_string(out: bytearray, text: str) -> None:
-    data = text.encode() + b"\x00"
-    _put(out, "I", len(data))
-    out += data

@@ -17,7 +17,7 @@ from thenar.errors import BadValue
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire import cdr
-from thenar.wire.cdr import BadMessage
+from thenar.wire.cdr import BadMessage, put_string
 from thenar.wire.counts import MOTORS, Readings, Scale
 
 FINGER_IDS = ("1", "2", "3", "4", "5", "6")
@@ -133,7 +133,7 @@ def encode_joint_state(message: JointState) -> bytes:
     """A JointState as a body."""
     seconds = int(message.stamp_s)
     out = bytearray(struct.pack("<iI", seconds, round((message.stamp_s - seconds) * 1e9) % 1_000_000_000))
-    _put_string(out, message.frame_id)
+    put_string(out, message.frame_id)
     _put_strings(out, message.name)
     for values in (message.position, message.velocity, message.effort):
         doubles = np.asarray(values, dtype="<f8")
@@ -265,12 +265,7 @@ def _command(scale: Scale, **asked: NDArray[np.float64]) -> HandCommand:
     return HandCommand(**fields)
 
 
-def _put_string(out: bytearray, text: str) -> None:
-    data = text.encode() + b"\x00"
-    out += bytes(-len(out) % 4) + struct.pack("<I", len(data)) + data
-
-
 def _put_strings(out: bytearray, texts: Sequence[str]) -> None:
     out += bytes(-len(out) % 4) + struct.pack("<I", len(texts))
     for text in texts:
-        _put_string(out, text)
+        put_string(out, text)

@@ -40,12 +40,16 @@ class FollowNode:
         """Leave the domain."""
         self._participant.close()
 
-    def publish(self, joint_rad: FloatArray, finger_m: FloatArray) -> None:
-        """Publish joint angles in the order of the spec [rad] and the glove's 21 nodes [m], the root left out."""
+    def publish(self, joint_rad: FloatArray, finger_m: FloatArray | None) -> None:
+        """Publish joint angles in the order of the spec [rad] and the glove's 21 nodes [m], the root left out.
+
+        Without nodes the glove is silent and the skeleton stays as it was.
+        """
         now_s = time.time()
         state = JointState(stamp_s=now_s, name=self._names, position=joint_rad[self._order])
         self._states.write(encode_joint_state(state))
-        self._markers.write(encode_spheres(finger_m[1:], frame_id=GLOVE_FRAME, stamp_s=now_s))
+        if finger_m is not None:
+            self._markers.write(encode_spheres(finger_m[1:], frame_id=GLOVE_FRAME, stamp_s=now_s))
 
 
 def _published_joints(hand: HandSpec) -> tuple[tuple[str, ...], list[int]]:

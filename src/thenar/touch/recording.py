@@ -1,0 +1,367 @@
+"""Recordings to calibrate with: a known load on a known place, and what every taxel said.
+
+As CSV, a row a reading::
+
+    # hand: inspire_right
+    # probe_mm: 1.5
+    time_s,pad,u_mm,v_mm,force_n,index_tip.0.0,index_tip.0.1,...
+    0.00,,,,0,41,39,...
+    0.02,index_tip,0.0,2.07,0.13,55,41,...
+
+``time_s`` counts from switching the hand on. ``pad``, ``u_mm`` and ``v_mm`` say where the load is, along rows and
+columns from the pad's centre; they may be empty where nothing presses. ``probe_mm`` is the radius of the patch that
+presses. ``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all. For
+barometers these are the driver's pressures with the offset removed, and ``# count_pa: 509`` may say what a count is.
+
+As NPZ: ``hand``, ``probe_m``, ``count_pa`` (may be left out), ``time_s``, ``pad`` (names), ``at_m`` (t, 2),
+``force_n``, ``columns`` (names) and ``counts``, a row a reading.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar import hands
+from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.hands.spec import HandSpec
+
+FloatArray = NDArray[np.float64]
+
+FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
+NPZ_KEYS = ("hand", "probe_m", "time_s", "pad", "at_m", "force_n", "columns", "counts")
+LEAST_ROWS = 20
+COUNT_PA = 509.0
+"""What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
+BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recording:
+    """A probe that pressed here and there, and what the skin said meanwhile. Shapes use t = rows."""
+
+    hand: str
+    probe_m: float
+    """Radius of the patch that presses [m]; 0: a point."""
+    time_s: FloatArray
+    """Since the hand was switched on [s], growing. Shape (t,)."""
+    pad: NDArray[np.str_]
+    """Pad that is pressed, empty where none is. Shape (t,)."""
+    at_m: FloatArray
+    """Where it is pressed, along rows and columns from the pad's centre [m]. Shape (t, 2)."""
+    force_n: FloatArray
+    """How hard [N]. Shape (t,)."""
+    counts: dict[str, FloatArray]
+    """What the taxels of each recorded pad said; of barometers in pascals. Shape (t, taxels)."""
+    count_pa: float = 1.0
+    """What a count of the file is worth [Pa], for barometers; 1 for taxels that count by themselves."""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.time_s)
+
+    @property
+    def step_s(self) -> FloatArray:
+        """Time since the row before [s]; 0 in the first row."""
+        return np.diff(self.time_s, prepend=self.time_s[0])
+
+    def load_n(self, pad: str) -> FloatArray:
+        """Force on one pad; 0 while another one is pressed [N]."""
+        return np.where(self.pad == pad, self.force_n, 0.0)
+
+
+def read_recording(path: Path, *, hand: str | None = None) -> Recording:
+    """Read and check a recording (.csv or .npz); what is wrong is named with its row.
+
+    Args:
+        path: The file.
+        hand: The hand, where the file does not tell.
+    """
+    if path.suffix not in (".csv", ".npz"):
+        raise BadFile(path, "a recording ends in .csv or .npz")
+    if path.suffix == ".npz":
+        return _read_npz(path)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = RecordingRows(str(path), hand=hand)
+            rows.feed(file)
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadFile(path, f"not a text file: {error}") from error
+    return rows.recording()
+
+
+class RecordingRows:
+    """A CSV recording that may still be growing: lines in, a `Recording` of what has come so far out."""
+
+    def __init__(self, name: str, *, hand: str | None = None):
+        """Nothing has come yet; ``name`` is what errors call it."""
+        self._name = name
+        self._about = {} if hand is None else {"hand": hand}
+        self._columns: list[str] = []
+        self._line = 0
+        self._where: list[tuple[str, float, float]] = []
+        self._numbers: list[list[float]] = []
+
+    def __len__(self) -> int:
+        """Number of readings so far."""
+        return len(self._numbers)
+
+    def feed(self, lines: Iterable[str]) -> None:
+        """Take lines as they come; a wrong one is refused with its number."""
+        for line in lines:
+            self._line += 1
+            text = line.strip()
+            if not text:
+                continue
+            if text.startswith("#"):
+                key, colon, value = text[1:].partition(":")
+                if colon:
+                    self._about.setdefault(key.strip(), value.strip())
+            elif not self._columns:
+                self._columns = [name.strip() for name in next(csv.reader([text]))]
+                self._check_columns()
+            else:
+                self._take(next(csv.reader([text])))
+
+    def recording(self, *, growing: bool = False) -> Recording:
+        """What has come so far; while it is growing there may be no press yet."""
+        if len(self._numbers) < LEAST_ROWS:
+            raise BadFile(self._name, f"{len(self._numbers)} readings; wanted at least {LEAST_ROWS}")
+        probe_m = 1e-3 * self._told("probe_mm", 0.0, "a radius in millimetres")
+        count_pa = self._told("count_pa", COUNT_PA, "pascals above 0")
+        table = np.array(self._numbers)
+        return _checked(
+            self._name,
+            hand=self._hand.name,
+            probe_m=probe_m,
+            time_s=table[:, 0],
+            pad=np.array([where[0] for where in self._where]),
+            at_m=1e-3 * np.array([where[1:] for where in self._where]),
+            force_n=table[:, 1],
+            columns=self._columns[len(FIXED) :],
+            counts=table[:, 2:],
+            count_pa=count_pa,
+            growing=growing,
+        )
+
+    def _told(self, key: str, otherwise: float, wanted: str) -> float:
+        """A number from the lines above the table."""
+        try:
+            value = float(self._about.get(key, otherwise))
+        except ValueError:
+            value = math.nan
+        if not 0.0 <= value < math.inf or (value == 0.0 and otherwise > 0.0):
+            raise BadFile(self._name, f"'# {key}' is {self._about[key]!r}; wanted {wanted}")
+        return value
+
+    def _refuse(self, why: str) -> BadFile:
+        return BadFile(self._name, f"line {self._line}: {why}")
+
+    def _check_columns(self) -> None:
+        if "hand" not in self._about:
+            raise self._refuse("no '# hand: NAME' line before the names of the columns; add one, or give --hand")
+        self._hand = hands.load(self._about["hand"])
+        if tuple(self._columns[: len(FIXED)]) != FIXED:
+            got = ",".join(self._columns[: len(FIXED)])
+            raise self._refuse(f"columns begin with {got!r}; wanted {','.join(FIXED)!r} and then NAME.ROW.COLUMN")
+        try:
+            self._pads = recorded_pads(self._columns[len(FIXED) :], self._hand)
+        except (BadValue, UnknownName) as error:
+            raise self._refuse(str(error)) from error
+
+    def _take(self, cells: list[str]) -> None:
+        if len(cells) != len(self._columns):
+            raise self._refuse(f"{len(cells)} cells; wanted {len(self._columns)}, one for each column")
+        pad = cells[1].strip()
+        if pad and pad not in self._pads:
+            raise self._refuse(f"pad is {pad!r}; wanted one that is recorded ({', '.join(self._pads)}) or nothing")
+        numbers: list[float] = []
+        for column, cell in zip(self._columns, cells, strict=True):
+            if column == "pad":
+                continue
+            try:
+                value = float(cell) if cell.strip() or column not in ("u_mm", "v_mm") or pad else 0.0
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                raise self._refuse(f"{column} is {cell!r}; wanted a number")
+            numbers.append(value)
+        time_s, u_mm, v_mm, force_n, *counts = numbers
+        if self._numbers and time_s <= self._numbers[-1][0]:
+            raise self._refuse(f"time_s is {time_s:g} after {self._numbers[-1][0]:g}; wanted a time that grows")
+        if force_n > 0.0 and not pad:
+            raise self._refuse(f"force_n is {force_n:g} but pad is empty; wanted the pad that is pressed")
+        self._where.append((pad, u_mm, v_mm))
+        self._numbers.append([time_s, force_n, *counts])
+
+
+def write_recording(path: Path, recording: Recording) -> None:
+    """Write a recording as .csv or .npz."""
+    if path.suffix not in (".csv", ".npz"):
+        raise BadFile(path, "a recording ends in .csv or .npz")
+    columns = [name for pad in recording.counts for name in taxel_columns(hands.load(recording.hand), pad)]
+    counts = np.concatenate(list(recording.counts.values()), axis=1) / recording.count_pa
+    try:
+        if path.suffix == ".npz":
+            np.savez_compressed(
+                path,
+                hand=np.array(recording.hand),
+                probe_m=np.array(recording.probe_m),
+                count_pa=np.array(recording.count_pa),
+                time_s=recording.time_s,
+                pad=recording.pad,
+                at_m=recording.at_m,
+                force_n=recording.force_n,
+                columns=np.array(columns),
+                counts=counts,
+            )
+            return
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in recording_lines(recording, columns, counts))
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
+
+
+def recording_lines(recording: Recording, columns: Sequence[str], counts: FloatArray) -> Iterator[str]:
+    """The lines of a recording as CSV."""
+    yield f"# hand: {recording.hand}"
+    yield f"# probe_mm: {1e3 * recording.probe_m:g}"
+    if recording.count_pa != 1.0:
+        yield f"# count_pa: {recording.count_pa:g}"
+    yield ",".join([*FIXED, *columns])
+    for row in range(len(recording)):
+        u_mm, v_mm = 1e3 * recording.at_m[row]
+        place = f"{recording.pad[row]},{u_mm:.3f},{v_mm:.3f}" if recording.pad[row] else ",,"
+        said = ",".join(f"{value:g}" for value in counts[row])
+        yield f"{recording.time_s[row]:.4f},{place},{recording.force_n[row]:.4f},{said}"
+
+
+def taxel_columns(hand: HandSpec, pad: str) -> list[str]:
+    """Names of a pad's columns."""
+    spec = hand.pad(pad)
+    return [f"{pad}.{row}.{col}" for row in range(spec.rows) for col in range(spec.cols)]
+
+
+def recorded_pads(columns: Sequence[str], hand: HandSpec) -> list[str]:
+    """Pads whose taxels the columns are; columns that are missing or strange are refused."""
+    pads = list(dict.fromkeys(column.partition(".")[0] for column in columns))
+    if not pads:
+        raise BadValue(
+            "columns of counts", "none", f"those of a pad, such as {taxel_columns(hand, hand.pads[0].name)[0]}"
+        )
+    for pad in pads:
+        if pad not in [own.name for own in hand.pads]:
+            raise UnknownName(f"pad of {hand.name}", pad, [own.name for own in hand.pads])
+        wanted = taxel_columns(hand, pad)
+        got = [column for column in columns if column.partition(".")[0] == pad]
+        if strange := [column for column in got if column not in wanted]:
+            spec = hand.pad(pad)
+            raise BadValue("column", strange[0], f"{pad}.ROW.COLUMN within {spec.rows} x {spec.cols}")
+        if missing := [column for column in wanted if column not in got]:
+            raise BadValue("columns", f"without {', '.join(missing[:3])}", f"all {len(wanted)} taxels of {pad}")
+        if len(got) != len(wanted):
+            raise BadValue("columns", f"{len(got)} of {pad}", "every taxel once")
+    return pads
+
+
+def _read_npz(path: Path) -> Recording:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            entries = {name: file[name] for name in file.files}
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror or error}") from error
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise BadFile(path, f"not an NPZ file of plain arrays: {error}") from error
+    if missing := [name for name in NPZ_KEYS if name not in entries]:
+        raise BadFile(path, f"no entry {missing[0]!r}; a recording has: {', '.join(NPZ_KEYS)}")
+    rows = entries["time_s"].shape[0] if entries["time_s"].ndim == 1 else -1
+    columns = [str(name) for name in entries["columns"].ravel()]
+    shapes = {"pad": (rows,), "at_m": (rows, 2), "force_n": (rows,), "counts": (rows, len(columns))}
+    for name, shape in shapes.items():
+        if entries[name].shape != shape:
+            raise BadFile(path, f"entry {name!r} has shape {entries[name].shape}; wanted {shape}, one row a reading")
+    if rows < LEAST_ROWS:
+        raise BadFile(path, f"{rows} readings; wanted at least {LEAST_ROWS}")
+    numbers = {name: np.asarray(entries[name], dtype=np.float64) for name in ("time_s", "at_m", "force_n", "counts")}
+    for name, values in numbers.items():
+        wrong = ~np.isfinite(values.reshape(rows, -1)).all(axis=1)
+        if wrong.any():
+            raise BadFile(path, f"row {int(np.argmax(wrong))}: {name} holds what is not a number")
+    late = np.flatnonzero(np.diff(numbers["time_s"]) <= 0.0)
+    if len(late):
+        raise BadFile(path, f"row {late[0] + 1}: time_s does not grow")
+    return _checked(
+        str(path),
+        hand=str(entries["hand"]),
+        probe_m=float(entries["probe_m"]),
+        time_s=numbers["time_s"],
+        pad=entries["pad"].astype(str),
+        at_m=numbers["at_m"],
+        force_n=numbers["force_n"],
+        columns=columns,
+        counts=numbers["counts"],
+        count_pa=float(entries.get("count_pa", COUNT_PA)),
+    )
+
+
+def _checked(
+    name: str,
+    *,
+    hand: str,
+    probe_m: float,
+    time_s: FloatArray,
+    pad: NDArray[np.str_],
+    at_m: FloatArray,
+    force_n: FloatArray,
+    columns: Sequence[str],
+    counts: FloatArray,
+    count_pa: float,
+    growing: bool = False,
+) -> Recording:
+    """What both formats have in common."""
+    spec = hands.load(hand)
+    try:
+        pads = recorded_pads(columns, spec)
+    except (BadValue, UnknownName) as error:
+        raise BadFile(name, str(error)) from error
+    strange = np.flatnonzero(~np.isin(pad, ["", *pads]))
+    if len(strange):
+        raise BadFile(name, f"row {strange[0]}: pad is {pad[strange[0]]!r}; wanted one of {', '.join(pads)}")
+    top = float(force_n.max())
+    if not growing and (force_n.min() < BELOW_ZERO * max(top, 0.0) or top <= 0.0):
+        row = int(np.argmin(force_n))
+        raise BadFile(
+            name, f"row {row}: force_n is {force_n[row]:g} and the largest {top:g}; wanted a load cell that counts up"
+        )
+    for one in pads:
+        own = spec.pad(one)
+        reach = np.array([own.rows * own.row_pitch_m, own.cols * own.col_pitch_m])
+        far = np.flatnonzero((pad == one) & (force_n > 0.0) & np.any(abs(at_m) > reach, axis=1))
+        if len(far):
+            u_mm, v_mm = 1e3 * at_m[far[0]]
+            raise BadFile(
+                name,
+                f"row {far[0]}: pressed at {u_mm:g}, {v_mm:g} mm from the centre of {one}, which reaches "
+                f"{500 * reach[0]:g}, {500 * reach[1]:g} mm; wanted a place on it or near its edge",
+            )
+    count_pa = count_pa if any(own.sensor == "barometer" for own in spec.pads) else 1.0
+    order = {column: number for number, column in enumerate(columns)}
+    return Recording(
+        hand=hand,
+        probe_m=probe_m,
+        time_s=time_s,
+        pad=pad,
+        at_m=at_m,
+        force_n=np.maximum(force_n, 0.0),
+        counts={one: count_pa * counts[:, [order[column] for column in taxel_columns(spec, one)]] for one in pads},
+        count_pa=count_pa,
+    )
