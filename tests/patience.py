@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 
@@ -22,6 +23,13 @@ def domains(first: int, count: int) -> Iterator[int]:
     """DDS domains in turn, so that one test does not hear the last; each of up to four test processes has its own."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
     return itertools.cycle(range(first + worker * count, first + (worker + 1) * count))
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens at now; the one after it is likely free too."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 _domains = domains(1, 25)

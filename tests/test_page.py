@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from patience import wait_for
+from patience import free_port, wait_for
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
@@ -184,7 +184,7 @@ def page_of(twin: LiveTwin) -> Page:
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[LiveTwin]:
-    made = serve(BOTH, wires=["modbus"], modbus_port=6310, scene="in_hand", page=PageOptions(port=0))
+    made = serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0))
     with made:
         yield made
 
@@ -492,7 +492,7 @@ def cpu_s(pid: int) -> float:
 def test_the_page_is_fed_forty_times_a_second_and_the_physics_keeps_its_time():
     # The bar is 30 updates a second on two cores that do nothing else. The page steps back when the machine is busy,
     # so a shared machine is only asked for a few, and that they are cheap.
-    with serve(BOTH, wires=["modbus"], modbus_port=6320, scene="in_hand", page=PageOptions(port=0)) as twin:
+    with serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0)) as twin:
         page = page_of(twin)
         visitor = Visitor(page.url)
         assert wait_for(lambda: visitor.messages > 20, 60.0)

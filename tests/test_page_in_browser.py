@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import socket
 import time
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from browser import CHROMIUM, Tab, chromium
-from patience import wait_for
+from patience import free_port, wait_for
 
 from thenar import hands
 from thenar.signals import MotorError
@@ -33,10 +32,7 @@ SLOW_S = 90.0  # a page drawn without a graphics card on a busy machine takes it
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[LiveTwin]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    made = serve(BOTH, wires=["modbus"], modbus_port=port, scene="in_hand", page=PageOptions(port=0))
+    made = serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0))
     with made:
         yield made
 
