@@ -417,6 +417,9 @@ def test_make_fit_and_score_on_the_command_line(tmp_path, capsys):
     (row,) = json.loads(capsys.readouterr().out)
     assert row["error"] <= BAR
     assert row["presses"] == 40
+    with pytest.raises(SystemExit):
+        main(["calibrate", "score", other, "--calibration", file, "--pad", "palm_1"])
+    assert "no columns of palm_1; it has finger_1_distal" in " ".join(capsys.readouterr().err.split())
     svg = tmp_path / "p.svg"
     main(["calibrate", "fit", rec, "--model", "learned", "-o", file, "--report", str(svg), "--json"])
     told = json.loads(capsys.readouterr().out)
