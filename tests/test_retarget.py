@@ -292,6 +292,14 @@ def test_a_frame_with_a_missing_number_is_a_lost_frame():
     assert np.array_equal(answer.joint_rad, before.joint_rad)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("pinch_from_mm", 0.0), ("turn_back", -1.0), ("foresee_s", float("nan")), ("damping", 0.0)]
+)
+def test_a_number_that_cannot_work_is_refused(name: str, value: float):
+    with pytest.raises(BadValue, match="wanted a"):
+        RetargetConfig(**{name: value})
+
+
 def test_the_other_sides_glove_is_refused_unless_it_is_meant():
     left = make_log(("open",), side="left")[0]
     with pytest.raises(BadValue, match="glove side is 'left'; wanted right, as shadow_right is"):
