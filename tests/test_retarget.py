@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -296,8 +297,9 @@ def test_a_frame_with_a_missing_number_is_a_lost_frame():
     ("name", "value"), [("pinch_from_mm", 0.0), ("turn_back", -1.0), ("foresee_s", float("nan")), ("damping", 0.0)]
 )
 def test_a_number_that_cannot_work_is_refused(name: str, value: float):
+    given: dict[str, Any] = {name: value}
     with pytest.raises(BadValue, match="wanted a"):
-        RetargetConfig(**{name: value})
+        RetargetConfig(**given)
 
 
 def test_the_other_sides_glove_is_refused_unless_it_is_meant():
