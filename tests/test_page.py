@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from thenar import hands
+from thenar import colours, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.humanoid.fsm import WholeBody
 from thenar.signals import HandCommand, MotorError, SolidContacts, TouchFrame
@@ -30,7 +30,7 @@ from thenar.twin.page_actions import ACTIONS
 from thenar.twin.serve import PageOptions, serve
 from thenar.twin.serve_body import serve_body
 from thenar.twin.world import World
-from thenar.view import colours, meshes
+from thenar.view import meshes
 from thenar.view.gate import judge
 from thenar.view.pad_map import PadMap
 from thenar.view.snapshot import Board

@@ -50,10 +50,10 @@ def relax(
 @nb.njit(cache=True)
 def is_supported(group: Record, window: Record) -> bool:
     """Whether any of the window's pressure lies where the object is."""
+    supported = False
     for k in range(window.grid * window.grid):
-        if window.pressure[k] > 0.0 and group.gap[k] < HIT:
-            return True
-    return False
+        supported = supported or (window.pressure[k] > 0.0 and group.gap[k] < HIT)
+    return supported
 
 
 @nb.njit(cache=True)
