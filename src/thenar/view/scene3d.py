@@ -105,12 +105,17 @@ class Scene3d:
         @client.camera.on_update
         def _(camera: viser.CameraHandle) -> None:
             nonlocal framed
-            if self.stage is None or abs(camera.aspect - framed) < 0.02:
-                return
-            here = _camera_place(self.stage.camera, framed)
-            framed = camera.aspect
-            if np.abs(camera.position - here).max() < 0.01:  # nobody has turned it yet
+            if abs(camera.aspect - framed) > 0.02 and self._is_unturned(camera):
+                framed = camera.aspect
                 self._frame(client)
+
+    def _is_unturned(self, camera: viser.CameraHandle) -> bool:
+        """Whether it still looks the way it was set; how far away it is may lag behind a window that is growing."""
+        if self.stage is None:
+            return False
+        look_at_m, away_m = np.array(self.stage.camera.look_at_m), camera.position - camera.look_at
+        off = away_m / np.linalg.norm(away_m) - np.array(self.stage.camera.direction)
+        return bool(np.abs(camera.look_at - look_at_m).max() < 0.01 and np.abs(off).max() < 0.01)
 
     def _frame(self, client: viser.ClientHandle) -> None:
         assert self.stage is not None
