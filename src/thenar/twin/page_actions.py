@@ -46,7 +46,7 @@ def reset(page: Page, twin: LiveTwin, message: Message) -> None:
     """Back to the beginning; what was broken is whole again."""
     mend(page, twin, message)
     page.playback.stop()
-    twin.ask(lambda world: world.reset())
+    twin.reset()
 
 
 def scene(page: Page, twin: LiveTwin, message: Message) -> None:

@@ -29,6 +29,10 @@ class LiveBody(LiveTwin):
         if page is not None:
             page.attach(self)
 
+    def reset(self) -> None:
+        """Back to time 0, the robot's computer too."""
+        self.ask(lambda _: self.body.reset())
+
     def stop(self) -> None:
         """Stop the loop and the robot's tasks, then leave the network."""
         try:
