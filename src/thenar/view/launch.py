@@ -87,8 +87,7 @@ class PageProcess:
             self._child.kill()
             self._child.wait()
         for board in (self.motion, self.skin):
-            with contextlib.suppress(OSError):
-                board.close()
+            board.close()
 
     def _keep_going(self) -> None:
         quick = 0
