@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -168,9 +169,9 @@ class Calibrate:
             if name not in recording.counts:
                 raise BadFile(self.name, f"no columns of {name}; it has {', '.join(recording.counts)}")
         results = []
-        with console.status("reading") if not self.json else _quiet() as status:
+        with nullcontext() if self.json else console.status("reading") as status:
+            say = None if status is None else status.update
             for name in names:
-                say = None if self.json else (lambda text: status.update(text))
                 results.append(calibrate(recording, spec, name, model=self.model, without=without, progress=say))
         if self.report is not None:
             write_report(self.report, results, f"{spec.name}, {Path(self.name).name}, {self.model}")
@@ -258,19 +259,6 @@ class Calibrate:
         for name in names:
             spec.pad(name)
         return names
-
-
-class _quiet:
-    """Stands in for a status line where nothing is to be shown."""
-
-    def __enter__(self) -> _quiet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def update(self, _: str) -> None:
-        return None
 
 
 def _with_pads() -> str:
