@@ -153,9 +153,12 @@ def test_the_door_lets_the_page_itself_in():
 
 def test_the_door_refuses_another_site_and_another_name():
     strange = judge(asks(Host="127.0.0.1:8080", Origin="http://evil.example"), names=OWN, token="")
+    nameless = judge(asks(Host="127.0.0.1:8080", Origin="null"), names=OWN, token="")
     renamed = judge(asks(Host="evil.example:8080"), names=OWN, token="")
     assert strange is not None
     assert strange.startswith(b"HTTP/1.1 403")
+    assert nameless is not None  # a strange site can open a frame that hides where it comes from
+    assert nameless.startswith(b"HTTP/1.1 403")
     assert renamed is not None
     assert renamed.startswith(b"HTTP/1.1 403")
 

@@ -183,14 +183,14 @@ class Serve:
 
 def page_options(host: str, port: int, token: str) -> PageOptions:
     """Where the page is; one that others can reach gets a token."""
-    from thenar.twin.page import LOOPBACK
     from thenar.twin.serve import PageOptions
+    from thenar.view.gate import OWN_NAMES
 
     if not 0 <= port <= 65535:
         raise BadValue("--port", port, "a port from 1 to 65535, or 0 for one that is free")
     if token and not token.replace("-", "").replace("_", "").isalnum():
         raise BadValue("--token", token, "letters, digits, - and _")
-    if host not in LOOPBACK and not token:
+    if host not in OWN_NAMES and not token:
         token = secrets.token_urlsafe(12)
     return PageOptions(host=host, port=port, token=token)
 

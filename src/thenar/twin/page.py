@@ -18,6 +18,7 @@ from thenar.twin.playback import Playback, Recording
 from thenar.twin.staging import check_bodies, make_stage, scene_choices
 from thenar.twin.tour import Tour
 from thenar.twin.world import World
+from thenar.view.gate import OWN_NAMES
 from thenar.view.launch import PageProcess
 from thenar.view.snapshot import MOST_CONTACTS
 from thenar.view.stage import Message
@@ -31,7 +32,6 @@ logger = logging.getLogger(__name__)
 PAGE = "page"
 MOTION_HZ = 40.0
 STATUS_S = 0.4
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LABELS = {
     PAGE: "this page",
     "inspire": "DDS (Inspire)",
@@ -77,7 +77,7 @@ class Page:
             change_state: Asks a humanoid for a state; called on the loop's thread.
             title: What runs, in a few words.
         """
-        if host not in LOOPBACK and not token:
+        if host not in OWN_NAMES and not token:
             raise BadValue("host", host, "127.0.0.1, or a token that visitors must know (--token)")
         check_bodies(world)
         self.twin: LiveTwin | None = None
@@ -270,6 +270,5 @@ class Page:
                 "dead": dead,
                 "playing": self.playback.playing,
                 "caption": self.caption,
-                "starts": self.process.starts,
             }
         )
