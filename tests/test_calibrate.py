@@ -176,6 +176,18 @@ def test_force_taxels_read_what_the_hidden_sensor_reads(tmp_path):
     assert 100.0 * np.sqrt(np.mean(off**2)) <= BAR
 
 
+def test_a_pad_of_many_taxels_is_told_everything_and_scored_as_it_reads():
+    """Most of the palm's taxels are pressed firmly just once, which must not be kept back."""
+    sensor = HiddenSensor(INSPIRE.pad("palm"), 7)
+    result = calibrate(record(INSPIRE, sensor, rate_hz=5.0), INSPIRE, "palm")
+    assert result.refusals == []
+    unlike = presses_on(record(INSPIRE, sensor, wander(sensor.pad, seed=7), rate_hz=5.0), sensor.pad)
+    read, load = read_through(unlike, Calibration(pads={"palm": result.calibration}))
+    unseen = score(unlike, read, load, full_counts=full_scale(result.presses)).rms
+    assert unseen <= BAR
+    assert result.score.rms == pytest.approx(unseen, rel=0.5)
+
+
 def test_a_fitted_reflex_finger_is_read_by_the_twin_in_pascals(tmp_path):
     result = calibrated(FINGER, 0, False, "learned")
     file = tmp_path / "sensor.toml"
@@ -405,6 +417,9 @@ def test_make_fit_and_score_on_the_command_line(tmp_path, capsys):
     (row,) = json.loads(capsys.readouterr().out)
     assert row["error"] <= BAR
     assert row["presses"] == 40
+    with pytest.raises(SystemExit):
+        main(["calibrate", "score", other, "--calibration", file, "--pad", "palm_1"])
+    assert "no columns of palm_1; it has finger_1_distal" in " ".join(capsys.readouterr().err.split())
     svg = tmp_path / "p.svg"
     main(["calibrate", "fit", rec, "--model", "learned", "-o", file, "--report", str(svg), "--json"])
     told = json.loads(capsys.readouterr().out)

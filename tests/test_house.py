@@ -20,7 +20,7 @@ MODULES = sorted(SRC.rglob("*.py"))
 
 # From the ground up. A room imports from the floors below it, never from its own floor.
 FLOORS = (
-    ("errors",),
+    ("errors", "colours"),
     ("units", "compiled", "display"),
     ("signals",),
     ("hands",),

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from thenar import hands
+from thenar import colours, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.humanoid.config import BodyConfig
 from thenar.humanoid.fsm import WholeBody
@@ -35,7 +35,7 @@ from thenar.twin.serve import PageOptions, serve
 from thenar.twin.serve_body import serve_body
 from thenar.twin.tour import Tour
 from thenar.twin.world import World
-from thenar.view import colours, meshes
+from thenar.view import meshes
 from thenar.view.gate import judge
 from thenar.view.pad_map import PadMap
 from thenar.view.snapshot import Board
@@ -600,13 +600,16 @@ def test_the_page_is_fed_forty_times_a_second_and_the_physics_keeps_its_time():
             twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.8, speed=0.1)))
         pid = page.process.pid
         assert pid is not None
-        messages, written, used_s = visitor.messages, page.health().written, cpu_s(pid)
-        at_s, start_s = twin.ask(lambda world: world.time_s), time.perf_counter()
-        time.sleep(6.0)
-        ran_s, took_s = twin.ask(lambda world: world.time_s) - at_s, time.perf_counter() - start_s
-        updates = visitor.messages - messages
+        for _ in range(3):  # somebody else's work in between stops everything for a moment
+            messages, written, used_s = visitor.messages, page.health().written, cpu_s(pid)
+            at_s, start_s = twin.ask(lambda world: world.time_s), time.perf_counter()
+            time.sleep(6.0)
+            ran_s, took_s = twin.ask(lambda world: world.time_s) - at_s, time.perf_counter() - start_s
+            updates = visitor.messages - messages
+            if abs(ran_s / took_s - 1.0) < 0.01:
+                break
         visitor.close()
         assert (page.health().written - written) / took_s > 35
         assert updates / took_s > 8
         assert (cpu_s(pid) - used_s) / updates < 1 / 60  # seconds of processor time: 60 a second would fit on one core
-        assert ran_s / took_s == pytest.approx(1.0, abs=0.02)
+        assert ran_s / took_s == pytest.approx(1.0, abs=0.01)

@@ -27,6 +27,7 @@ from thenar.wire import reflex_counts as counts
 from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_reflex import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
 from thenar.wire.codec_reflex_udp import Mode, Modes, Targets
+from thenar.wire.pace import Pace
 from thenar.wire.reflex_board import Board
 from thenar.wire.reflex_counts import BoardReading
 from thenar.wire.reflex_driver import Driver
@@ -655,6 +656,13 @@ def test_packets_stay_on_loopback(twin: tuple[LiveTwin, int, int]):
     assert "lo" in joined
     assert not joined & set(others)
     assert port
+
+
+def test_a_twin_that_is_reset_goes_on_telling_its_state():
+    pace = Pace(40.0)
+    once = [k * 0.005 for k in range(200)]
+    assert sum(pace.is_due(now_s) for now_s in once) == 40
+    assert sum(pace.is_due(now_s) for now_s in once) == 40  # from time 0 again
 
 
 def test_only_a_reflex_hand_speaks_these():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -290,6 +291,15 @@ def test_a_frame_with_a_missing_number_is_a_lost_frame():
     lost[7, 1] = np.nan
     answer = retargeter(replace(log[1], position_m=lost))
     assert np.array_equal(answer.joint_rad, before.joint_rad)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("pinch_from_mm", 0.0), ("turn_back", -1.0), ("foresee_s", float("nan")), ("damping", 0.0)]
+)
+def test_a_number_that_cannot_work_is_refused(name: str, value: float):
+    given: dict[str, Any] = {name: value}
+    with pytest.raises(BadValue, match="wanted a"):
+        RetargetConfig(**given)
 
 
 def test_the_other_sides_glove_is_refused_unless_it_is_meant():

@@ -22,7 +22,8 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
 from thenar.touch.skin import chart, lay_skin
-from thenar.touch.solids import enter
+from thenar.touch.solids import MISS, enter
+from thenar.touch.tilt import meet_moments
 from thenar.twin.press import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -609,3 +610,24 @@ def test_finer_taxels_feel_the_same_force():
     fine = press_pad(finer(HAND), "index_top", parse_indenter("sphere:10mm"), force_n=1.0)
     merged = (fine.frame["index_top"][:, ::2] + fine.frame["index_top"][:, 1::2]) / 2
     np.testing.assert_allclose(merged, coarse.frame["index_top"], rtol=1e-9, atol=1e-6)
+
+
+def test_pressure_on_a_single_cell_keeps_its_force_when_it_is_asked_to_lean():
+    random = np.random.default_rng(3)
+    gap = np.zeros(9)
+    for _ in range(2000):
+        plane = np.column_stack([np.ones(9), random.uniform(-1.0, 1.0, (9, 2))])
+        pressed = np.arange(9) == random.integers(9)
+        pressure = np.where(pressed, random.uniform(1.0, 1e5), 0.0)
+        meet_moments(plane, gap, 9, 1000.0, pressure)
+        assert pressure == pytest.approx(np.where(pressed, 1000.0, 0.0), rel=1e-12)
+
+
+def test_pressure_of_the_last_frame_that_the_object_has_left_is_not_believed():
+    """Nothing of the old pressure lies over the object any more: it starts anew, and the force is met."""
+    random = np.random.default_rng(4)
+    plane = np.column_stack([np.ones(9), random.uniform(-1.0, 1.0, (9, 2))])
+    gap = np.where(np.arange(9) == 4, 0.0, MISS)
+    pressure = np.where(np.arange(9) == 0, 5.0, 0.0)
+    meet_moments(plane, gap, 9, 1000.0, pressure)
+    assert pressure.tolist() == [0.0] * 4 + [1000.0] + [0.0] * 4

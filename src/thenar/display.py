@@ -1,4 +1,4 @@
-"""Numbers to look at: one colour scale, and tables, heat maps and pictures as text, HTML and PNG.
+"""Numbers to look at: shades of a level, and tables, heat maps and pictures as text, HTML and PNG.
 
 Nothing here knows of hands. The same scale colours terminals, notebooks, pictures and pages.
 """
@@ -14,16 +14,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Dark blue through red to yellow, ever brighter: a scale the eye reads in order.
-_STOPS = np.array([[0.05, 0.03, 0.20], [0.45, 0.10, 0.43], [0.85, 0.30, 0.25], [0.99, 0.70, 0.25], [0.99, 0.99, 0.75]])
+from thenar import colours
+
+_NOTHING = np.array([0.05, 0.03, 0.20])  # nearly black, where the scale begins with violet
 _CELLS = (" ·", "░░", "▒▒", "▓▓", "██")
 _TAXEL_PX = 7  # side of a taxel in a notebook
 
 
 def shade(level: ArrayLike) -> NDArray[np.float64]:
-    """Colours of levels from 0 to 1, red green blue from 0 to 1. Shape (..., 3)."""
-    place = np.clip(level, 0.0, 1.0) * (len(_STOPS) - 1)
-    return np.stack([np.interp(place, np.arange(len(_STOPS)), part) for part in _STOPS.T], axis=-1)
+    """Colours of levels from 0 to 1, red green blue from 0 to 1; 0 is dark. Shape (..., 3)."""
+    share = np.clip(level, 0.0, 1.0)
+    steps = np.round(share * (colours.STEPS - 1)).astype(np.int64)
+    return np.where((share > 0.0)[..., None], colours.scale()[steps] / 255, _NOTHING)
 
 
 def map_text(values: NDArray[np.float64], top: float) -> list[str]:

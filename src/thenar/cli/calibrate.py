@@ -22,7 +22,7 @@ from thenar.errors import BadFile, BadValue, CannotTell
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec, Pad
     from thenar.touch.checklist import Progress
-    from thenar.touch.recording import RecordingRows
+    from thenar.touch.recording import Recording, RecordingRows
 
 LOOK_S = 1.0  # between two looks at a recording that grows
 
@@ -163,11 +163,7 @@ class Calibrate:
                 raise BadValue("--without", group, f"some of {', '.join(MAY_BE_LEFT)}")
         recording = read_recording(Path(self.name), hand=self.hand or None)
         spec = hands.load(recording.hand)
-        names = listed(self.pad) or tuple(recording.counts)
-        for name in names:
-            spec.pad(name)
-            if name not in recording.counts:
-                raise BadFile(self.name, f"no columns of {name}; it has {', '.join(recording.counts)}")
+        names = self._recorded(recording, spec)
         results = []
         with nullcontext() if self.json else console.status("reading") as status:
             say = None if status is None else status.update
@@ -231,7 +227,7 @@ class Calibrate:
         spec = hands.load(recording.hand)
         calibration = load_calibration(self.calibration, spec)
         rows: list[dict[str, object]] = []
-        for name in listed(self.pad) or tuple(recording.counts):
+        for name in self._recorded(recording, spec):
             presses = presses_on(recording, spec.pad(name))
             read, load = read_through(presses, calibration)
             found = score(presses, read, load)
@@ -249,6 +245,15 @@ class Calibrate:
             print_json(rows)
         else:
             print_table(f"{self.calibration.name} against {Path(self.name).name}, percent of full scale", rows)
+
+    def _recorded(self, recording: Recording, spec: HandSpec) -> tuple[str, ...]:
+        """Pads that were asked for, or all of the recording."""
+        names = listed(self.pad) or tuple(recording.counts)
+        for name in names:
+            spec.pad(name)
+            if name not in recording.counts:
+                raise BadFile(self.name, f"no columns of {name}; it has {', '.join(recording.counts)}")
+        return names
 
     def _pads(self, spec: HandSpec) -> tuple[str, ...]:
         if not spec.pads:

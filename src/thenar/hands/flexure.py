@@ -1,7 +1,7 @@
 """Flexures: a strip of rubber that bends, as a chain of hinges with springs.
 
-A strip of stiffness K bent by a torque T turns by T / K along its length. Cut into n equal pieces with a hinge in the
-middle of each, every hinge has the spring ``n K``: the whole turns by the same angle, along nearly the same arc.
+A strip of stiffness K bent by a torque T turns by T / K along its length. Where n hinges stand for it, evenly from its
+start to its end, every hinge has the spring ``n K``: the whole turns by the same angle, along nearly the same arc.
 In a `HandSpec` the second to last hinge of a flexure are marked with `Joint.continues`.
 """
 

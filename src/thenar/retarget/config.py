@@ -55,14 +55,17 @@ class RetargetConfig:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        for name in ("weight_middle", "weight_last", "weight_tip", "posture", "twist", "smooth_s", "clearance_mm"):
+        for name in (
+            *("weight_middle", "weight_last", "weight_tip", "posture", "twist", "smooth_s", "clearance_mm"),
+            *("turn_back", "foresee_s"),
+        ):
             if not 0.0 <= getattr(self, name) < 1e6:
                 raise BadValue(name, getattr(self, name), "a number from 0")
         for name in ("speed_scale", "damping"):
             if not 0.0 < getattr(self, name) < 1e6:
                 raise BadValue(name, getattr(self, name), "a number above 0")
-        if not 0.0 < self.pinch_full_mm < (self.pinch_from_mm or PINCH_FROM_MM):
-            below = self.pinch_from_mm or PINCH_FROM_MM
+        below = PINCH_FROM_MM if self.pinch_from_mm is None else self.pinch_from_mm
+        if not 0.0 < self.pinch_full_mm < below:
             raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({below})")
         if not 0.0 < self.hold_s <= self.relax_s:
             raise BadValue("hold_s", self.hold_s, f"above 0, at most relax_s ({self.relax_s})")

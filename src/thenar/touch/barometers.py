@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.touch.calibration import Calibration
+from thenar.touch.draws import dead_taxels, draws
 from thenar.touch.response import Response, per_taxel
 
 FloatArray = NDArray[np.float64]
@@ -23,24 +24,19 @@ class Barometers:
         """Draw every die's own gain and offset, from the seed."""
         self._seed = seed
         self._calibration = calibration
-        draws = _random(seed, DIES_STREAM, 0)
+        natures = draws(seed, DIES_STREAM)
         columns: dict[str, list[FloatArray]] = {name: [] for name in ("gain", "offset", "noise")}
-        broken = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
-            gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
+            gain_draw, offset_draw = natures.standard_normal((2, pad.rows, pad.cols))
             gain = np.asarray(own.die_gain) * (1.0 + own.gain_spread * gain_draw)
-            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
-            for row, col in own.dead:
-                dead[row, col] = True
-            broken.append(dead.ravel())
             columns["gain"].append(gain.ravel())
             offset = np.asarray(own.die_offset_pa) + own.die_offset_spread_pa * offset_draw
             columns["offset"].append(offset.ravel())
             columns["noise"].append(per_taxel(pad, own.die_noise_pa))
         gain, offset, self._noise_pa = (np.concatenate(parts) for parts in columns.values())
         self._response = Response(hand.pads, calibration, gain, offset)
-        self.dead = np.concatenate(broken)
+        self.dead = dead_taxels(hand, calibration)
         """Dies that read their offset whatever presses."""
         self.reset()
 
@@ -54,13 +50,8 @@ class Barometers:
         skin = self._calibration
         pressure = skin.ambient_pa + self._response.read(self._response.take(stress_pa, stamp_s), self.dead)
         if np.any(self._noise_pa > 0.0):
-            noise = _random(self._seed, READINGS_STREAM, self._readings)
+            noise = draws(self._seed, READINGS_STREAM, self._readings)
             pressure += self._noise_pa * noise.standard_normal(len(pressure))
         self._readings += 1
         temperature = skin.ambient_c + skin.warm_up_c * (1.0 - math.exp(-stamp_s / skin.warm_up_s))
         return pressure, np.full(len(pressure), temperature)
-
-
-def _random(seed: int, stream: int, count: int) -> np.random.Generator:
-    key = np.array([seed & 0xFFFFFFFF, stream], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))

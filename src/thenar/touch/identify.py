@@ -174,8 +174,11 @@ def _curve(drive: FloatArray) -> FloatArray:
 
 def _deviation(columns: FloatArray, unit: FloatArray, scatter: float) -> float:
     """Standard error of a number (a combination of columns' factors); infinite where the rows say nothing of it."""
-    values, vectors = np.linalg.eigh(columns.T @ columns)
-    along = vectors.T @ unit
+    size = np.linalg.norm(columns, axis=0)
+    # Each column by its own size, or a number whose column is small would look as if it left no trace.
+    size = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh((columns / size).T @ (columns / size))
+    along = vectors.T @ (unit / size)
     seen = values > BLIND * max(float(values.max()), 1e-30)
     if np.sum(along[~seen] ** 2) > 1e-6 * np.sum(along**2):
         return np.inf

@@ -39,8 +39,6 @@ def patch_axes(p: FloatArray, grid: int, cell_u: float, cell_v: float) -> tuple[
             suu += w * u * u
             svv += w * v * v
             suv += w * u * v
-    if s <= 0.0:  # nothing touches
-        return 0.0, 1.0
     suu, svv, suv = suu / s - (su / s) ** 2, svv / s - (sv / s) ** 2, suv / s - su * sv / s**2
     spread = math.hypot((suu - svv) / 2, suv)
     mean = (suu + svv) / 2

@@ -36,10 +36,7 @@ def relax(
     grid, cell = window.grid, window.cell_m
     aspect = float(ASPECTS[window.aspect])
     influence_table(half_space[window.aspect], correction, aspect, cell, group.thickness_m, grid, table)
-    supported = False
-    for k in range(grid * grid):
-        supported = supported or (window.pressure[k] > 0.0 and group.gap[k] < HIT)
-    warm = warm and supported
+    warm = warm and is_supported(group, window)
     if not warm:
         window.crowded = False
         window.given_m[:] = 0.0
@@ -48,6 +45,15 @@ def relax(
     tolerance = POLISHED if polish else TOLERANCE
     total = group.force_n / (cell * cell * aspect)
     solve_pressure(work[4], table, grid, total, rounds, tolerance, warm, window.pressure, work)
+
+
+@nb.njit(cache=True)
+def is_supported(group: Record, window: Record) -> bool:
+    """Whether any of the window's pressure lies where the object is."""
+    supported = False
+    for k in range(window.grid * window.grid):
+        supported = supported or (window.pressure[k] > 0.0 and group.gap[k] < HIT)
+    return supported
 
 
 @nb.njit(cache=True)
@@ -87,7 +93,7 @@ def solve_pressure(
     residual, direction, image, give = work[0], work[1], work[2], work[6]
     if not warm:
         _first_guess(gap, n, p, work[3])
-    _scale_to(gap, n, total, p)
+    scale_to(gap, n, total, p)
     for k in range(n):
         direction[k] = 0.0
     norm_before, keep, known = 1.0, 0.0, False
@@ -126,7 +132,7 @@ def solve_pressure(
         step = top / bottom if bottom > 0.0 else 0.0
         joined, known, change = advance(gap, n, step, p, residual, direction)
         keep = 0.0 if joined else 1.0
-        factor = _scale_to(gap, n, total, p)
+        factor = scale_to(gap, n, total, p)
         if known:  # no cell came or went: the skin gives way in proportion
             for k in range(n):
                 give[k] = factor * (give[k] - step * image[k])
@@ -197,7 +203,7 @@ def _first_guess(gap: FloatArray, n: int, p: FloatArray, order: FloatArray) -> N
 
 
 @nb.njit(cache=True)
-def _scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
+def scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
     """Scale pressures to their sum; returns the factor."""
     amount = 0.0
     for k in range(n):

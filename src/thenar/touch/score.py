@@ -12,6 +12,7 @@ from thenar.touch.presses import Presses
 FloatArray = NDArray[np.float64]
 
 HELD_OUT = 0.25  # of the presses
+FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
 REST_AROUND_S = 5.0
 TAKES_PART = 0.1  # of a taxel's largest load: a press with more counts for it
 DRAWS = 1000
@@ -33,15 +34,30 @@ class Score:
 
 
 def held_out(presses: Presses, *, seed: int = 0) -> NDArray[np.bool_]:
-    """Rows of a quarter of the presses, picked at random, with a while of rest around each. Shape (t,)."""
-    order = np.random.default_rng(seed).permutation(presses.count)
+    """Rows of a quarter of the presses, picked at random, with a while of rest around each. Shape (t,).
+
+    Presses without which every taxel still has a firm one are picked first. Where there are many taxels, most are
+    pressed firmly just once: without that press nothing would be known of its ceiling, and the error would be that of
+    another, worse recording.
+    """
+    load = presses.taxel_load_n(0.5 * min(presses.pad.row_pitch_m, presses.pad.col_pitch_m))
+    firm = _peaks(presses, load) >= FIRM * load.max(axis=0)
+    left = firm.sum(axis=0)
+    spare, needed = [], []
+    for press in np.random.default_rng(seed).permutation(presses.count):
+        if np.all(left > firm[press]):
+            left = left - firm[press]
+            spare.append(press)
+        else:
+            needed.append(press)
+    picked = [*spare, *needed][: max(1, round(HELD_OUT * presses.count))]
     pressed = presses.time_s[presses.load_n > 0.0]
     after = np.searchsorted(pressed, presses.time_s)
     away_s = np.minimum(
         np.abs(presses.time_s - pressed[np.clip(after - 1, 0, None)]),
         np.abs(presses.time_s - pressed[np.clip(after, None, len(pressed) - 1)]),
     )
-    return np.isin(presses.press, order[: max(1, round(HELD_OUT * presses.count))]) & (away_s < REST_AROUND_S)
+    return np.isin(presses.press, picked) & (away_s < REST_AROUND_S)
 
 
 def full_scale(presses: Presses) -> FloatArray:
@@ -68,9 +84,8 @@ def score(
     """
     full = full_scale(presses) if full_counts is None else full_counts
     rows = presses.usable & (np.ones(len(load), dtype=bool) if rows is None else rows)
-    first = np.flatnonzero(np.diff(presses.press, prepend=-1))
-    peak = np.maximum.reduceat(load, first, axis=0)  # (presses, n)
-    part = (peak > TAKES_PART * np.maximum(load.max(axis=0), 1e-12))[presses.press] & rows[:, None]
+    first = _firsts(presses)
+    part = (_peaks(presses, load) > TAKES_PART * np.maximum(load.max(axis=0), 1e-12))[presses.press] & rows[:, None]
     off = np.where(part, 100.0 * (predicted - presses.counts) / np.maximum(full, 1.0), 0.0)
     squares, count = np.add.reduceat(off**2, first, axis=0), np.add.reduceat(part.astype(float), first, axis=0)
     used = np.flatnonzero(count.sum(axis=1))
@@ -95,3 +110,13 @@ def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: NDAr
     rows = rows & presses.usable
     factor = np.sum((load * (presses.counts - offset))[rows]) / max(float(np.sum(load[rows] ** 2)), 1e-12)
     return offset + factor * load
+
+
+def _firsts(presses: Presses) -> NDArray[np.int64]:
+    """First row of every press."""
+    return np.flatnonzero(np.diff(presses.press, prepend=-1))
+
+
+def _peaks(presses: Presses, load: FloatArray) -> FloatArray:
+    """Largest load of each taxel in each press. Shape (presses, n)."""
+    return np.maximum.reduceat(load, _firsts(presses), axis=0)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.touch.calibration import Calibration
+from thenar.touch.draws import dead_taxels, draws
 from thenar.touch.response import Moment, Response, per_taxel
 
 FloatArray = NDArray[np.float64]
@@ -22,19 +23,14 @@ class Sensor:
     def __init__(self, hand: HandSpec, calibration: Calibration, *, seed: int):
         """Draw every taxel's own gain and offset, from the seed."""
         self._seed = seed
-        draws = np.random.Generator(np.random.Philox(key=np.array([seed & 0xFFFFFFFF, TAXELS_STREAM], dtype=np.uint64)))
+        natures = draws(seed, TAXELS_STREAM)
         columns: dict[str, list[FloatArray]] = {
             name: [np.zeros(0)] for name in ("gain", "offset", "noise", "lowest", "top", "removed")
         }
-        broken: list[NDArray[np.bool_]] = []
         for pad in hand.pads:
             own = calibration.pad(pad.name)
-            gain_draw, offset_draw = draws.standard_normal((2, pad.rows, pad.cols))
+            gain_draw, offset_draw = natures.standard_normal((2, pad.rows, pad.cols))
             gain = np.asarray(own.gain_counts_per_n) * (1.0 + own.gain_spread * gain_draw)
-            dead = np.zeros((pad.rows, pad.cols), dtype=bool)
-            for row, col in own.dead:
-                dead[row, col] = True
-            broken.append(dead.ravel())
             offset = np.asarray(own.offset_counts) + own.offset_spread_counts * offset_draw
             columns["gain"].append(gain.ravel())
             columns["offset"].append(offset.ravel())
@@ -50,7 +46,7 @@ class Sensor:
         self._noise, self._lowest, self._top, self._removed = (
             whole[name] for name in ("noise", "lowest", "top", "removed")
         )
-        self.dead = np.concatenate(broken) if broken else np.zeros(0, dtype=bool)
+        self.dead = dead_taxels(hand, calibration)
         """Taxels that read their offset whatever presses."""
         self.reset()
 
@@ -72,8 +68,6 @@ class Sensor:
     def _counts(self, moment: Moment, reading: int) -> NDArray[np.int64]:
         raw = self._response.read(moment, self.dead)
         if np.any(self._noise > 0.0):
-            key = np.array([self._seed & 0xFFFFFFFF, NOISE_STREAM], dtype=np.uint64)
-            random = np.random.Generator(np.random.Philox(key=key, counter=[0, reading, 0, 0]))
-            raw = raw + self._noise * random.standard_normal(len(raw))
+            raw = raw + self._noise * draws(self._seed, NOISE_STREAM, reading).standard_normal(len(raw))
         converted = np.clip(np.round(raw), self._lowest, self._top)
         return (converted - self._removed).astype(np.int64)

@@ -10,8 +10,18 @@ import numba as nb
 import numpy as np
 
 from thenar.touch.influence import ASPECTS, influence_table
-from thenar.touch.pressure import COLD_ITERATIONS, TOLERANCE, WARM_ITERATIONS, advance, apply_table, scale_gaps
+from thenar.touch.pressure import (
+    COLD_ITERATIONS,
+    TOLERANCE,
+    WARM_ITERATIONS,
+    advance,
+    apply_table,
+    scale_gaps,
+    scale_to,
+)
 from thenar.touch.solids import HIT, FloatArray, Record
+
+RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and rounding would decide
 
 
 @nb.njit(cache=True)
@@ -41,7 +51,7 @@ def tilt_pressure(
     # A window of the last frame starts near the answer.
     for _ in range(WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS):
         if not known:
-            _meet_moments(plane, n, total, p)
+            meet_moments(plane, gap, n, total, p)
             apply_table(table, grid, p, give, work[5])
         for k in range(n):
             residual[k] = give[k] + gap[k] if gap[k] < HIT else give[k]
@@ -70,7 +80,7 @@ def tilt_pressure(
                 give[k] -= step * image[k]
             if change < TOLERANCE * total:
                 break
-    _meet_moments(plane, n, total, p)
+    meet_moments(plane, gap, n, total, p)
 
 
 @nb.njit(cache=True)
@@ -84,17 +94,18 @@ def _free_of_planes(plane: FloatArray, n: int, p: FloatArray, values: FloatArray
                 for b in range(3):
                     matrix[a, b] += plane[k, a] * plane[k, b]
     for a in range(3):
-        matrix[a, a] += 1e-9 * matrix[0, 0]
+        matrix[a, a] += RIDGE * matrix[0, 0]
     fit = _solve(matrix, right)
     for k in range(n):
         values[k] -= fit[0] * plane[k, 0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]
 
 
 @nb.njit(cache=True)
-def _meet_moments(plane: FloatArray, n: int, total: float, p: FloatArray) -> None:
+def meet_moments(plane: FloatArray, gap: FloatArray, n: int, total: float, p: FloatArray) -> None:
     """Scale pressures by a plane so that they sum to ``total`` about the contact's centre of force."""
     right = np.zeros(3)
     right[0] = total
+    scale_to(gap, n, total, p)
     for _ in range(3):
         matrix = np.zeros((3, 3))
         for k in range(n):
@@ -103,16 +114,12 @@ def _meet_moments(plane: FloatArray, n: int, total: float, p: FloatArray) -> Non
                     for b in range(3):
                         matrix[a, b] += p[k] * plane[k, a] * plane[k, b]
         for a in range(3):
-            matrix[a, a] += 1e-9 * matrix[0, 0]
+            matrix[a, a] += RIDGE * matrix[0, 0]
         fit = _solve(matrix, right)
-        amount = 0.0
         for k in range(n):
             if p[k] > 0.0:
                 p[k] = max(0.0, p[k] * (fit[0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]))
-                amount += p[k]
-        if amount > 0.0:  # the force is met exactly whatever the clipping did to the moments
-            for k in range(n):
-                p[k] *= total / amount
+        scale_to(gap, n, total, p)  # the force is met exactly whatever the clipping did to the moments
 
 
 @nb.njit(cache=True)

@@ -18,7 +18,7 @@ from thenar.touch.edges import snap_to_edges
 from thenar.touch.gap import measure_window
 from thenar.touch.influence import ASPECTS, LARGEST_GRID
 from thenar.touch.patch import EMPTY, SNUG, patch_axes, patch_extent
-from thenar.touch.pressure import relax
+from thenar.touch.pressure import is_supported, relax
 from thenar.touch.solids import CAPSULE, MISS, FloatArray, IntArray, Record
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
@@ -88,6 +88,7 @@ def solve_window(
                 continue
             return False
         cell_u, cell_v = group.cell_u, group.cell_v
+        warm = warm and is_supported(group, window)
         if not (group.flat and warm):
             relax(group, window, half_space, correction, warm, False, work, table)
         window.passes += 1

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from thenar import colours
 from thenar.hands.pads import pad_axes
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.spec import HandSpec, Pad
-from thenar.view import colours
 
 FloatArray = NDArray[np.float64]
 Picture = NDArray[np.uint8]
@@ -43,7 +43,6 @@ class PadMap:
         taxel = np.concatenate(numbers, axis=1) if numbers else np.full((1, 1), -1)
         self._where = taxel >= 0
         self._taxel = taxel[self._where]
-        self._table = colours.scale()
         self.taxels = first
 
     def paint(self, share: Mapping[str, FloatArray], dead: Mapping[str, NDArray[np.int64]]) -> Picture:
@@ -51,7 +50,7 @@ class PadMap:
         now = np.tile(np.array(colours.IDLE, dtype=np.uint8), (self.taxels, 1))
         for name, place in self._first.items():
             if name in share:
-                part = colours.level_colours(share[name], self._table)
+                part = colours.level_colours(share[name])
                 part[dead.get(name, [])] = colours.DEAD
                 now[place] = part
         picture = self._base.copy()

@@ -8,10 +8,11 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
+from thenar import colours
 from thenar.hands.pads import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
-from thenar.view import colours, meshes
+from thenar.view import meshes
 from thenar.view.stage import Camera, HandOnStage, Stage
 
 FloatArray = NDArray[np.float64]
@@ -20,7 +21,7 @@ MOVED_M, TURNED = 2e-5, 2e-4  # less than this is not seen
 LIFT_M = {"face": 0.0018}  # taxels lie this far above the skin: a flat pad is drawn as a slab on the palm
 USUAL_LIFT_M = 0.0006
 GAP = 0.84  # of the pitch is a taxel, the rest is the gap to the next
-ARROW_M_PER_N, LONGEST_ARROW_M = 0.012, 0.12
+ARROW_M_PER_N, LONGEST_ARROW_M = 0.012, 0.06
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17)] + [
     (first + k, first + k + 1) for first in (1, 5, 9, 13, 17) for k in range(3)
 ]
@@ -36,7 +37,6 @@ class Scene3d:
     def __init__(self, server: viser.ViserServer):
         """An empty, lit room."""
         self._server = server
-        self._table = colours.scale()
         self._clear = True
         self.on_pick: Callable[[str], None] = lambda name: None
         """Is called with the name of an object that a visitor clicks on."""
@@ -81,7 +81,7 @@ class Scene3d:
                     mesh.on_click(lambda _, name=names[part.body]: self.on_pick(name))
             self.see_through(self._clear)
             self._ground(stage)
-            self._taxels = {hand.spec.name: _Taxels(scene, hand, self._table) for hand in stage.hands if hand.spec.pads}
+            self._taxels = {hand.spec.name: _Taxels(scene, hand) for hand in stage.hands if hand.spec.pads}
             nothing = np.zeros((1, 2, 3), dtype=np.float32)
             self._arrows = scene.add_arrows(
                 "/contact_forces", nothing, (255, 106, 0), shaft_radius=0.0011, head_radius=0.0030, head_length=0.006
@@ -188,9 +188,8 @@ class Scene3d:
 class _Taxels:
     """The taxels of one hand: small tiles on the skin, one batch a link."""
 
-    def __init__(self, scene: viser.SceneApi, hand: HandOnStage, table: colours.Colours):
+    def __init__(self, scene: viser.SceneApi, hand: HandOnStage):
         spec = hand.spec
-        self._table = table
         self._last: dict[int, colours.Colours] = {}
         self._batches: list[tuple[viser.BatchedMeshHandle, slice]] = []
         first = 0
@@ -212,7 +211,7 @@ class _Taxels:
             first += pad.taxels
 
     def colour(self, share: FloatArray, dead: NDArray[np.int64]) -> None:
-        now = colours.level_colours(share, self._table)
+        now = colours.level_colours(share)
         now[dead] = colours.DEAD
         for number, (handle, part) in enumerate(self._batches):
             before = self._last.get(number)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from thenar import colours
 from thenar.signals import MotorError, MotorStatus
-from thenar.view import colours
 
 GOOD, WARM, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
 STATUS_WORDS = {

@@ -15,7 +15,6 @@ from thenar.wire.cdr import BadMessage
 from thenar.wire.reflex_counts import CELLS, BoardReading, IntArray
 
 GROUP, PORT = "224.0.0.124", 11333
-STATE_HZ = 40.0
 STATE_BYTES = 202
 _MAGIC, _SET_MODES, _SET_TARGETS = 1, 1, 2
 

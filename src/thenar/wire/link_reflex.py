@@ -20,14 +20,12 @@ from thenar.wire.cdr import BadMessage
 from thenar.wire.codec_reflex import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.inbox import LinkHealth, Talk
 from thenar.wire.pace import Pace
-from thenar.wire.reflex_board import Board
+from thenar.wire.reflex_board import STATE_HZ, Board
 from thenar.wire.reflex_driver import Driver
 from thenar.wire.ros_node import RosNode
 from thenar.wire.rtps import ros
 
 NODE = "reflex_takktile"
-STATE_HZ = 40.0
-"""As often as the hand's board tells its state."""
 
 _COMMANDED: dict[str, Callable[..., Driver]] = {
     "command_position": reflex_driver.to_pose,

@@ -21,11 +21,11 @@ from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchF
 from thenar.wire import codec_reflex_udp as codec
 from thenar.wire import reflex_counts as counts
 from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_reflex_udp import GROUP, PORT, STATE_BYTES, STATE_HZ, Mode, Modes, Targets
+from thenar.wire.codec_reflex_udp import GROUP, PORT, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
 from thenar.wire.interface import ip_address
 from thenar.wire.pace import Pace
-from thenar.wire.reflex_board import Board
+from thenar.wire.reflex_board import STATE_HZ, Board
 from thenar.wire.rtps import Participant
 from thenar.wire.status import StatusTeller
 

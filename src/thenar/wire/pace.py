@@ -13,9 +13,9 @@ class Pace:
 
     def is_due(self, now_s: float) -> bool:
         """True when it is; then the next time is one period later."""
-        if now_s < self._due_s - 1e-6:
+        if self._due_s - self._period_s - 1e-6 <= now_s < self._due_s - 1e-6:
             return False
-        # In step with the plan, unless the clock was set back or the twin was away.
+        # In step with the plan, unless the clock was set back (a reset) or the twin was away.
         late_s = now_s - self._due_s
         self._due_s = self._due_s + self._period_s if 0.0 <= late_s < self._period_s else now_s + self._period_s
         return True

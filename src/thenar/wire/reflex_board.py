@@ -14,6 +14,9 @@ from thenar.signals import FloatArray, HandCommand, HandState, TouchFrame
 from thenar.wire import reflex_counts as counts
 from thenar.wire.reflex_counts import BoardReading
 
+STATE_HZ = 40.0
+"""How often the board tells its state."""
+
 
 class Board:
     """Keeps the newest touch, which comes on a thread of its own, for the next state."""

@@ -1,10 +1,12 @@
-"""Colours: a scale whose steps look equal, and the tones of the page.
+"""Colours: a scale whose steps look equal, for terminals, notebooks, pictures and the page, and the page's tones.
 
 The scale runs from deep violet over red and orange to pale yellow. Its lightness, as people see it (the L of OKLab),
 grows evenly, so that a pressure twice as high looks twice as far along, in grey prints and to colour-blind eyes too.
 """
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ _CHROMA = (0.13, 0.19, 0.20, 0.17, 0.11)
 _HUE_DEG = (295.0, 340.0, 390.0, 430.0, 464.0)
 
 
+@functools.cache
 def scale() -> Colours:
     """The scale, from the least to the most. Shape (256, 3)."""
     along = np.linspace(0.0, 1.0, STEPS)
@@ -47,10 +50,10 @@ def lightness(colours: Colours) -> FloatArray:
     return np.cbrt(linear @ _RGB_TO_LMS.T) @ np.array([0.2104542553, 0.7936177850, -0.0040720468])
 
 
-def level_colours(share: FloatArray, table: Colours) -> Colours:
+def level_colours(share: FloatArray) -> Colours:
     """Colours of taxels that are loaded to a share of full scale; those that feel nothing are idle. Shape (n, 3)."""
     step = np.clip((share * (STEPS - 1)).astype(np.int64), 0, STEPS - 1)
-    return np.where((share > 0.004)[:, None], table[step], np.array(IDLE, dtype=np.uint8))
+    return np.where((share > 0.004)[:, None], scale()[step], np.array(IDLE, dtype=np.uint8))
 
 
 def css(colour: tuple[int, ...] | Colours) -> str:
