@@ -602,13 +602,16 @@ def test_the_page_is_fed_forty_times_a_second_and_the_physics_keeps_its_time():
             twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.8, speed=0.1)))
         pid = page.process.pid
         assert pid is not None
-        for _ in range(3):  # somebody else's work in between stops everything for a moment
+        tries = 0
+        while True:
+            tries += 1
             messages, written, used_s = visitor.messages, page.health().written, cpu_s(pid)
             at_s, start_s = twin.ask(lambda world: world.time_s), time.perf_counter()
             time.sleep(6.0)
             ran_s, took_s = twin.ask(lambda world: world.time_s) - at_s, time.perf_counter() - start_s
             updates = visitor.messages - messages
-            if abs(ran_s / took_s - 1.0) < 0.01:
+            # Somebody else's work in between stops everything for a moment.
+            if abs(ran_s / took_s - 1.0) < 0.01 or tries == 3:
                 break
         visitor.close()
         assert (page.health().written - written) / took_s > 35
