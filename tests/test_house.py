@@ -46,6 +46,7 @@ LIVES_IN = {
     "av": {"record"},
     "viser": {"view"},
     "PIL": {"view"},
+    "websockets": {"view"},
     "warp": {"batch"},
     "mujoco_warp": {"batch"},
     "ray": {"batch"},

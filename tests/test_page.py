@@ -1,6 +1,5 @@
 """The page without a browser: what it draws from, its door, its process, and who is in command."""
 
-import contextlib
 import os
 import re
 import signal
@@ -14,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from patience import free_port, wait_for
-from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Origin
 
 from thenar import colours, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
@@ -30,6 +28,7 @@ from thenar.twin import staging
 from thenar.twin.live import LiveTwin
 from thenar.twin.page import Page
 from thenar.twin.page_actions import ACTIONS
+from thenar.twin.page_bench import measure_page
 from thenar.twin.playback import Playback, made_recordings
 from thenar.twin.serve import PageOptions, serve
 from thenar.twin.serve_body import serve_body
@@ -39,6 +38,7 @@ from thenar.view import meshes
 from thenar.view.gate import judge
 from thenar.view.pad_map import PadMap
 from thenar.view.snapshot import Board
+from thenar.view.visitor import PROTOCOL, Visitor
 
 HAND = "inspire_right"
 BOTH = ["inspire_left", HAND]
@@ -230,7 +230,7 @@ def test_the_page_answers_at_its_address(twin):
 def test_a_strange_site_cannot_reach_the_twin(twin):
     address = page_of(twin).url.replace("http", "ws")
     with pytest.raises(Exception, match="403"):
-        connect(address, origin=Origin("http://evil.example"), subprotocols=[viser_protocol()]).close()
+        connect(address, origin=Origin("http://evil.example"), subprotocols=[PROTOCOL]).close()
 
 
 def test_what_the_page_asks_moves_the_motor(twin):
@@ -466,29 +466,6 @@ def test_a_reading_that_fails_is_left_out_and_told(twin, monkeypatch):
     assert twin.running
 
 
-def viser_protocol() -> Subprotocol:
-    import viser
-
-    return Subprotocol(f"viser-v{viser.__version__}")
-
-
-class Visitor:
-    """Takes everything the page sends, as a browser does."""
-
-    def __init__(self, url: str):
-        self._line = connect(url.replace("http", "ws"), subprotocols=[viser_protocol()], max_size=None)
-        self.messages = 0
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            for _ in self._line:
-                self.messages += 1
-
-    def close(self) -> None:
-        self._line.close()
-
-
 def test_ten_visitors_come_and_go_and_the_twin_does_not_notice(twin):
     page, before = page_of(twin), twin.health()
     visitors = [Visitor(page.url) for _ in range(10)]
@@ -584,37 +561,15 @@ def test_a_humanoid_without_hands_has_a_page_too():
         assert list(page_of(twin)._stage.props) == ["staff"]
 
 
-def cpu_s(pid: int) -> float:
-    """Processor time a process has used so far [s]."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @pytest.mark.timing
-def test_the_page_is_fed_forty_times_a_second_and_the_physics_keeps_its_time():
-    # The bar is 30 updates a second on two cores that do nothing else. The page steps back when the machine is busy,
-    # so a shared machine is only asked for a few, and that they are cheap.
-    with serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0)) as twin:
-        page = page_of(twin)
-        visitor = Visitor(page.url)
-        assert wait_for(lambda: visitor.messages > 20, 60.0)
-        for hand in BOTH:
-            twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.8, speed=0.1)))
-        pid = page.process.pid
-        assert pid is not None
-        tries = 0
-        while True:
-            tries += 1
-            messages, written, used_s = visitor.messages, page.health().written, cpu_s(pid)
-            at_s, start_s = twin.ask(lambda world: world.time_s), time.perf_counter()
-            time.sleep(6.0)
-            ran_s, took_s = twin.ask(lambda world: world.time_s) - at_s, time.perf_counter() - start_s
-            updates = visitor.messages - messages
-            # Somebody else's work in between stops everything for a moment.
-            if abs(ran_s / took_s - 1.0) < 0.01 or tries == 3:
-                break
-        visitor.close()
-        assert (page.health().written - written) / took_s > 35
-        assert updates / took_s > 8
-        assert (cpu_s(pid) - used_s) / updates < 1 / 60  # seconds of processor time: 60 a second would fit on one core
-        assert ran_s / took_s == pytest.approx(1.0, abs=0.01)
+def test_the_page_is_fed_and_the_physics_keeps_its_time():
+    # The bar of the bench, on two cores that do nothing else: 30 updates a second, 0.002 off real time, 0.5 % late.
+    # The page steps back when the machine is busy, so a shared machine is asked for less, and that updates are cheap.
+    seen = []
+    for _ in range(3):  # somebody else's work in between stops everything for a moment
+        result = measure_page(6.0)
+        assert result.page_cores / result.updates_hz < 1 / 60  # 60 a second would fit on one core
+        if result.updates_hz > 20 and abs(result.real_time_factor - 1.0) < 0.01:
+            return
+        seen.append(result)
+    raise AssertionError(seen)

@@ -393,6 +393,13 @@ def test_an_encoder_that_passes_zero_goes_on_counting():
         np.testing.assert_allclose(message.proximal_rad, angle, atol=5e-4)
 
 
+def test_a_board_that_starts_anew_with_other_angles_is_read_right():
+    driver = Driver()
+    for systime_us, angle in ((5_000_000, 2.8), (5_025_000, 2.8), (0, 0.0), (25_000, 0.0), (10_000, 2.8)):
+        driver, message = heard(driver, systime_us=systime_us, encoders=counts.encoder_counts([angle] * 3))
+        np.testing.assert_allclose(message.proximal_rad, angle, atol=5e-4)
+
+
 def test_zero_pose_takes_the_present_for_zero():
     driver, _ = heard(Driver(), angles=counts.motor_counts([0.3, 0.3, 0.3, 0.1]))
     driver = reflex_driver.zero_pose(driver)

@@ -48,13 +48,14 @@ class Bench:
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live_bench.measure_message())]
         drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
-        live, calls, soaks = [], [], []
-        updates, stands, bodies, pages = _measure_body(self.minutes, self.out)
-        written += pages
+        live, calls, soaks, pages = [], [], [], []
+        updates, stands, bodies, reports = _measure_body(self.minutes, self.out)
+        written += reports
         if self.minutes > 0.0:
             with console.status(f"the live twin runs for {self.minutes:g} minutes"):
                 live.append(asdict(live_bench.soak(self.minutes)))
                 calls.append(asdict(live_bench.soak_calls(6.0 * self.minutes)))
+                pages += _measure_page(6.0 * self.minutes)
         soaked = hands.names() if self.minutes > 0.0 else ()
         for name in track(soaked, description="Soaking", console=console, disable=self.json or not soaked):
             soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
@@ -68,6 +69,7 @@ class Bench:
                     "drops": drops,
                     "live": live,
                     "calls": calls,
+                    "page": pages,
                     "soak": soaks,
                     "robot_data": updates,
                     "stand": stands,
@@ -86,6 +88,8 @@ class Bench:
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)
         if calls:
             print_table("Tienkung's services called 500 times a second", calls)
+        if pages:
+            print_table("A page that is open while both hands grasp", pages)
         if updates:
             print_table("RobotData: one update beside Pinocchio's bare calls and plain numpy", updates)
         if stands:
@@ -103,6 +107,17 @@ class Bench:
 Rows = list[dict[str, object]]
 
 
+def _measure_page(seconds: float) -> Rows:
+    """The page, where viser is installed."""
+    from thenar.twin.page_bench import measure_page
+
+    try:
+        return [asdict(measure_page(seconds))]
+    except MissingExtra as error:
+        console.print(f"left out: {error}")
+        return []
+
+
 def _measure_body(minutes: float, out: Path | None) -> tuple[Rows, Rows, Rows, list[Path]]:
     """The humanoid, where Pinocchio is installed: its updates, a minute on its feet, real time, pages written."""
     try:
@@ -113,5 +128,5 @@ def _measure_body(minutes: float, out: Path | None) -> tuple[Rows, Rows, Rows, l
         return [], [], [], []
     updates, stand = measure_updates(), measure_stand()
     live = [soak_body(60.0 * minutes)] if minutes > 0.0 else []
-    pages = [] if out is None else [write_body_report(out, updates, stand, live)]
-    return [asdict(row) for row in updates], [asdict(stand)], [asdict(row) for row in live], pages
+    reports = [] if out is None else [write_body_report(out, updates, stand, live)]
+    return [asdict(row) for row in updates], [asdict(stand)], [asdict(row) for row in live], reports

@@ -69,7 +69,7 @@ def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
     layout = TouchLayout.of(hands.load("inspire_right"))
     taxels = np.arange(1062) % 4096
     domain = _free_domain()
-    with DdsNode(domain=domain) as node, _process(_read_touch, domain):
+    with DdsNode(domain=domain) as node, in_a_process(_read_touch, domain):
         out = node.writer(codec_inspire.topic("touch", "right"), idl.InspireTouch)
         if not out.wait_for_readers(20.0):
             raise ThenarError("no reader came; is loopback up?")
@@ -106,7 +106,7 @@ def soak(minutes: float) -> Soak:
     with serve(
         BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, state_hz=100.0, touch_hz=100.0
     ) as twin:
-        with _process(_command, domain) as heard, _process(_poll, port):
+        with in_a_process(_command, domain) as heard, in_a_process(_poll, port):
             time.sleep(6.0 * minutes)
             early_mb = _memory_mb()
             time.sleep(54.0 * minutes)
@@ -144,7 +144,7 @@ def soak_calls(seconds: float) -> CallSoak:
     """Call a service of a running twin 500 times a second from another process."""
     domain = _free_domain()
     with serve(BOTH, wires=("tienkung",), domain=domain) as twin:
-        with _process(_call, domain) as heard:
+        with in_a_process(_call, domain) as heard:
             time.sleep(seconds)
             health = twin.health()
         calls, answered = heard.recv()
@@ -219,7 +219,7 @@ def _read_touch(domain: int, stop: Event, answer: Any) -> None:
 
 
 @contextlib.contextmanager
-def _process(work: Any, *words: Any) -> Any:
+def in_a_process(work: Any, *words: Any) -> Any:
     """Run a client in a process of its own; what it answers at the end can be received."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()

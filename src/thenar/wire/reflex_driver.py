@@ -63,6 +63,8 @@ class Driver:
         default_factory=lambda: counts.MOTOR_AT_ZERO * counts.ANGLE_RAD / counts.GEAR,
     )
     encoder_zero_rad: FloatArray = field(default_factory=lambda: counts.ENCODER_AT_ZERO * counts.ENCODER_RAD)
+    heard_us: int = 0
+    """The board's time of the last reading."""
     encoder_last: Counts | None = None
     encoder_turns: Counts = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
     joint_rad: FloatArray = field(default_factory=lambda: np.zeros(4))
@@ -228,11 +230,18 @@ def _calibrate(driver: Driver, reading: BoardReading) -> Driver:
 
 
 def _track_encoders(driver: Driver, reading: BoardReading) -> Driver:
-    """Count how often the encoders went through zero."""
-    last = reading.encoders if driver.encoder_last is None else driver.encoder_last
-    jump = last - reading.encoders
-    turns = counts.ENCODER_TURN * ((jump > ENCODER_JUMP).astype(np.int64) - (jump < -ENCODER_JUMP))
-    return replace(driver, encoder_last=reading.encoders, encoder_turns=driver.encoder_turns + turns)
+    """Count how often the encoders went through zero. A board that starts, or starts anew, has no turn before."""
+    went_back = (reading.systime_us - driver.heard_us) % 2**32 > 2**31
+    if driver.encoder_last is None or went_back:
+        proximal = driver.encoder_zero_rad - reading.encoders * counts.ENCODER_RAD  # between 0 and pi, or a turn off
+        before = np.zeros(3, dtype=np.int64)
+        up, down = proximal > 1.5 * np.pi, proximal < -0.5 * np.pi
+    else:
+        jump = driver.encoder_last - reading.encoders
+        before = driver.encoder_turns
+        up, down = jump > ENCODER_JUMP, jump < -ENCODER_JUMP
+    turns = before + counts.ENCODER_TURN * (up.astype(np.int64) - down)
+    return replace(driver, heard_us=reading.systime_us, encoder_last=reading.encoders, encoder_turns=turns)
 
 
 def _sent(driver: Driver, angle_rad: FloatArray, speed_rad_s: FloatArray, *, bounded: bool = True) -> Driver:
