@@ -89,7 +89,10 @@ class Calibrate:
         spec = hands.load(self.name)
         if self.follow and (not self.check or self.json):
             raise BadValue("--follow", "alone" if not self.check else "with --json", "--check FILE, without --json")
-        for name in self._pads(spec):
+        pads = self._pads(spec)
+        if len(pads) > 1 and (self.json or self.check == "-"):
+            raise BadValue("--pad", self.pad, "one pad with --json or --check -")
+        for name in pads:
             pad = spec.pad(name)
             steps = plan(pad)
             if self.check:
