@@ -25,7 +25,7 @@ from thenar.humanoid.kindyn import KindynData
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.robot_data import RobotData
 from thenar.humanoid.stand import solve_posture
-from thenar.humanoid.task import Task
+from thenar.humanoid.task import Running, Task
 from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
 from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
@@ -332,6 +332,13 @@ def test_tasks_run_at_their_periods():
     twin = BodyTwin(body, BodyController(body.robot, fixed=[Every(p) for p in (0.0025, 0.01, 0.02, 0.1)]))
     twin.advance(2.0)
     assert [task.count for task in counts] == [800, 200, 100, 20]
+
+
+def test_a_task_goes_on_at_once_when_the_clock_is_set_back():
+    running = Running(task=Task(), data=RobotData(), period_s=0.01)
+    for now_s in (5.0, 5.005, 2.0, 2.005, 2.01):  # a simulation that diverged was put back
+        running.run(now_s)
+    assert running.executions == 3
 
 
 def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
@@ -743,3 +750,21 @@ def test_a_body_is_the_same_when_it_is_run_again():
         return twin.body.world.data.qpos.copy()
 
     np.testing.assert_array_equal(run(), run())
+
+
+def test_a_body_that_is_reset_begins_anew_with_its_computer():
+    def run(twin: BodyTwin) -> np.ndarray:
+        twin.controller.change(WholeBody.PdStand)
+        twin.advance(1.0)
+        return twin.body.world.data.qpos.copy()
+
+    diary, body = Diary(), BodyWorld()
+    twin = BodyTwin(body, BodyController(body.robot, fixed=(diary,)))
+    first = run(twin)
+    twin.controller.ask(request(whole_body_state=int(WholeBody.PdStand)))
+    twin.reset()
+    assert twin.body.world.time_s == 0.0
+    assert twin.controller.whole == WholeBody.Default
+    assert twin.body.hangs
+    assert diary.calls[-2:] == ["exit", "enter"]
+    np.testing.assert_allclose(run(twin), first, atol=1e-9)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from thenar.cli.running import check_duration, end_of, show_until_stopped, stop_on_signals
 from thenar.cli.serve import page_options, shown_page, tell_of_page
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
@@ -78,19 +78,12 @@ class Body:
 
     def run(self) -> None:
         """Run or print."""
-        if self.duration < 0.0:
-            raise BadValue("--duration", self.duration, "seconds, or 0 to run until Ctrl-C")
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
+        check_duration(self.duration)
+        stop = stop_on_signals()
         if self.action == "run":
             self._run(stop)
         else:
             self._print(stop)
-
-    def _until_s(self) -> float:
-        """When to end, once everything is up."""
-        return time.perf_counter() + self.duration if self.duration else float("inf")
 
     def _run(self, stop: threading.Event) -> None:
         from thenar.humanoid.joystick import Gamepad, Keyboard
@@ -110,22 +103,14 @@ class Body:
         page = shown_page(twin)
         if page is not None:
             tell_of_page(page.url, to_open=False, quiet=self.json)
-        if self.state is not None:
+        if self.state is not None:  # before anybody hears of another one
             try:
                 twin.body.controller.change(self.state)
             except BadCommand:
                 twin.stop()
                 raise
         with twin, _keys_at_once(self.joystick == "keyboard"):
-            until_s = self._until_s()
-            if self.json:
-                while twin.running and not stop.is_set() and time.perf_counter() < until_s:
-                    stop.wait(min(0.5, max(0.0, until_s - time.perf_counter())))
-            else:
-                with Live(_status(twin), console=console, auto_refresh=False) as live:
-                    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
-                        stop.wait(0.5 if console.is_terminal else min(5.0, max(0.0, until_s - time.perf_counter())))
-                        live.update(_status(twin), refresh=True)
+            show_until_stopped(twin, stop, lambda: _status(twin), duration_s=self.duration, quiet=self.json)
             health = asdict(twin.health())
         if self.json:
             print_json({name: health[name] for name in ("time_s", "real_time_factor", "ticks", "late_ticks")})
@@ -156,7 +141,7 @@ class Body:
             if self.json:
                 print_json({name: _plain(value) for name, value in _values(snapshot, self.part).items()})
                 return
-            until_s = self._until_s()
+            until_s = end_of(self.duration)
             with Live(_fields(snapshot, self.part, listener.silent_s), console=console, auto_refresh=False) as live:
                 while not stop.is_set() and time.perf_counter() < until_s and console.is_terminal:
                     stop.wait(0.25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -88,7 +89,10 @@ class Calibrate:
         spec = hands.load(self.name)
         if self.follow and (not self.check or self.json):
             raise BadValue("--follow", "alone" if not self.check else "with --json", "--check FILE, without --json")
-        for name in self._pads(spec):
+        pads = self._pads(spec)
+        if len(pads) > 1 and (self.json or self.check == "-"):
+            raise BadValue("--pad", self.pad, "one pad with --json or --check -")
+        for name in pads:
             pad = spec.pad(name)
             steps = plan(pad)
             if self.check:
@@ -164,9 +168,9 @@ class Calibrate:
         spec = hands.load(recording.hand)
         names = self._recorded(recording, spec)
         results = []
-        with console.status("reading") if not self.json else _quiet() as status:
+        with nullcontext() if self.json else console.status("reading") as status:
+            say = None if status is None else status.update
             for name in names:
-                say = None if self.json else (lambda text: status.update(text))
                 results.append(calibrate(recording, spec, name, model=self.model, without=without, progress=say))
         if self.report is not None:
             write_report(self.report, results, f"{spec.name}, {Path(self.name).name}, {self.model}")
@@ -263,19 +267,6 @@ class Calibrate:
         for name in names:
             spec.pad(name)
         return names
-
-
-class _quiet:
-    """Stands in for a status line where nothing is to be shown."""
-
-    def __enter__(self) -> _quiet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def update(self, _: str) -> None:
-        return None
 
 
 def _with_pads() -> str:

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table, shade
-from thenar.errors import BadValue
+from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
     from thenar.twin.drop import Cube, Reading
@@ -104,6 +104,8 @@ class Drop:
             raise BadValue("--record", str(self.record), "a file that ends in .npz or .csv")
         if self.threshold < 0:
             raise BadValue("--threshold", self.threshold, "counts not below 0")
+        if self.record is not None:
+            _make_room(self.record)
         began_s = time.perf_counter()
         tallies: list[Tally] = []
         kept: list[tuple[Reading, IntArray]] = []
@@ -115,6 +117,7 @@ class Drop:
                 if self.record is not None:
                     kept.append((reading, said))
                 if reading.cube is None:
+                    began_s = time.perf_counter()  # what came before was loading
                     continue
                 if not tallies or tallies[-1].drop != reading.drop:
                     tallies.append(_tally(reading.drop, reading.cube))
@@ -211,9 +214,17 @@ def _tally(drop: int, cube: Cube) -> Tally:
     return Tally(drop=drop, edge_mm=round(1e3 * cube.edge_m, 1), mass_g=round(1e3 * cube.mass_kg, 1))
 
 
+def _make_room(path: Path) -> None:
+    """A file that cannot be written is told before the drops, not after them."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
+
+
 def _write(path: Path, kept: list[tuple[Reading, IntArray]]) -> None:
     """All readings, one row each; the first, drop 0, is the hand untouched."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     times = np.array([reading.frame.stamp_s for reading, _ in kept])
     drops = np.array([reading.drop for reading, _ in kept])
     cubes = [reading.cube for reading, _ in kept]

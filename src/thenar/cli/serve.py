@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-import signal
 import threading
-import time
 import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from rich.console import Group
-from rich.live import Live
 from rich.text import Text
 
+from thenar.cli.running import check_duration, show_until_stopped, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadValue
 
@@ -26,7 +24,9 @@ if TYPE_CHECKING:
     from thenar.twin.serve import PageOptions
 
 PLAY_BEAT_S = 3.0
-USUAL_WIRES = {"inspire": ("inspire", "dfx", "modbus"), "reflex": ("reflex", "reflex_udp")}
+INSPIRE_WIRES = ("inspire", "dfx", "modbus")
+USUAL_WIRES = {"reflex": ("reflex", "reflex_udp"), "shadow": (), "fourier": ()}
+"""By how a hand's name begins, where it is not Inspire's; for some there is only the page."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Serve:
     scene: str = "in_hand"
     """Surroundings: thenar scenes lists them."""
     wire: str = ""
-    """Protocols; empty takes those the hand is usually reached by. There are inspire (DDS of the tactile hand), dfx
-    (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the ReFlex hand's driver in ROS 2 types; the original is
-    ROS 1) and reflex_udp (that hand's own packets)."""
+    """Protocols, separated by commas; empty takes those the hand is usually reached by. There are inspire (DDS of the
+    tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the ReFlex hand's driver in ROS 2
+    types; the original is ROS 1) and reflex_udp (that hand's own packets)."""
     domain: int = 1
     """DDS domain, ROS_DOMAIN_ID: Unitree's simulators use 1, robots 0."""
     interface: str = "lo"
@@ -107,16 +107,14 @@ class Serve:
         """Serve until told to stop."""
         from thenar.twin.serve import serve
 
-        if self.duration < 0.0:
-            raise BadValue("--duration", self.duration, "seconds, or 0 to run until Ctrl-C")
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
+        check_duration(self.duration)
+        wires = self._wires()
+        stop = stop_on_signals()
         if not self.json:
             console.print("loading; the very first start compiles for about half a minute", style="dim")
         twin = serve(
             listed(self.hands),
-            wires=listed(self.wire) or USUAL_WIRES.get(self.hands, USUAL_WIRES["inspire"]),
+            wires=wires,
             scene=self.scene,
             domain=self.domain,
             interface=self.interface,
@@ -141,20 +139,33 @@ class Serve:
                 self.begin(page)
             if self.play:
                 threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
-            until_s = time.perf_counter() + self.duration if self.duration else float("inf")
-            if self.json:
-                _wait(twin, stop, until_s)
-            else:
-                with Live(_status(self, twin.health()), console=console, auto_refresh=False) as live:
-                    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
-                        stop.wait(0.5 if console.is_terminal else min(5.0, max(0.0, until_s - time.perf_counter())))
-                        live.update(_status(self, twin.health()), refresh=True)
+            show_until_stopped(
+                twin, stop, lambda: _status(self, twin.health()), duration_s=self.duration, quiet=self.json
+            )
             health = twin.health()
         if self.json:
             print_json(asdict(health))
         else:
             console.print("" if console.is_terminal else "\n", end="")
             console.print("stopped; every topic is disposed and every port closed")
+
+    def _wires(self) -> tuple[str, ...]:
+        """Protocols that were chosen, or those by which hands like these are usually reached."""
+        if self.wire:
+            return listed(self.wire)
+        usual = {USUAL_WIRES.get(name.partition("_")[0], INSPIRE_WIRES) for name in listed(self.hands)}
+        if len(usual) > 1:
+            raise BadValue(
+                "--hands", self.hands, "hands that speak the same protocols; serve each maker's by themselves"
+            )
+        (wires,) = usual or {INSPIRE_WIRES}
+        if not wires and not self.view:
+            raise BadValue(
+                "--hands",
+                self.hands,
+                "hands with a protocol: inspire_* or reflex; add --view to see others in a browser",
+            )
+        return wires
 
     def _skins(self) -> dict[str, Path]:
         """Calibration files by hand; a file without a name is for the only hand."""
@@ -172,14 +183,14 @@ class Serve:
 
 def page_options(host: str, port: int, token: str) -> PageOptions:
     """Where the page is; one that others can reach gets a token."""
-    from thenar.twin.page import LOOPBACK
     from thenar.twin.serve import PageOptions
+    from thenar.view.gate import OWN_NAMES
 
     if not 0 <= port <= 65535:
         raise BadValue("--port", port, "a port from 1 to 65535, or 0 for one that is free")
     if token and not token.replace("-", "").replace("_", "").isalnum():
         raise BadValue("--token", token, "letters, digits, - and _")
-    if host not in LOOPBACK and not token:
+    if host not in OWN_NAMES and not token:
         token = secrets.token_urlsafe(12)
     return PageOptions(host=host, port=port, token=token)
 
@@ -217,11 +228,6 @@ def _play(twin: LiveTwin, stop: threading.Event) -> None:
             twin.ask(lambda world, hand=hand, grip=grip: world.command(hand, grip))
         if stop.wait(PLAY_BEAT_S):
             return
-
-
-def _wait(twin: LiveTwin, stop: threading.Event, until_s: float) -> None:
-    while twin.running and not stop.is_set() and time.perf_counter() < until_s:
-        stop.wait(min(1.0, max(0.0, until_s - time.perf_counter())))
 
 
 def _status(options: Serve, health: Health) -> Group:

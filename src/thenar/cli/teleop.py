@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from thenar import hands
 from thenar.cli.retarget import Following
+from thenar.cli.running import stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.cli.wires import HandLine, Reach, reach_hand
 from thenar.errors import BadFile, BadValue
@@ -75,9 +75,7 @@ class Teleop:
         if self.wire == "inspire" and not self.hand.startswith("inspire"):
             raise BadValue("--wire", self.wire, f"none for {self.hand}: these topics are for Inspire hands")
         retargeter = Retargeter(spec, self.following.config())
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
+        stop = stop_on_signals()
         count, late_s, where = 0, [], np.zeros(len(spec.actuators))
         said: list[str] = []  # what the hand was doing, in turn
         with self._glove(spec) as frames, self._driven(spec) as driven, self._told(spec) as tell:

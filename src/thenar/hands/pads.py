@@ -34,6 +34,20 @@ def taxel_points(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
     return points_on_skin(hand, pad, u, v)
 
 
+def taxel_frames(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
+    """Where a pad's taxels lie on the skin, row after row.
+
+    Returns:
+        Centres [m], shape (taxels, 3), and orientations, shape (taxels, 3, 3), in the frame of the pad's link: x is the
+        direction of growing row, made to lie in the skin, z points out of it.
+    """
+    points, normals = (part.reshape(-1, 3) for part in taxel_points(hand, pad))
+    row_axis, _, _ = pad_axes(pad)
+    along = row_axis - (normals @ row_axis)[:, None] * normals
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    return points, np.stack([along, np.asarray(np.cross(normals, along), dtype=np.float64), normals], axis=2)
+
+
 def points_on_skin(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points and normals of the skin at chart coordinates, measured along the skin from the pad's centre.
 

@@ -112,13 +112,8 @@ class BodyController:
         self._velocity_until_s = 0.0
         self._ready: set[Task] = set()
         self._quiet: set[str] = set()
-        for task in fixed:
-            entered = self._enter([task], task.name)
-            if entered is None:
-                raise BadCommand(f"the fixed task {task.name} refused to begin")
-            self._fixed += entered
-        self._own()
-        self._tell()
+        self._fixed_tasks = tuple(fixed)
+        self._begin()
 
     # From any thread.
 
@@ -165,6 +160,16 @@ class BodyController:
         self._own()
         release(self.robot.seen_by(self.whole.name), np.zeros(len(self.robot.body.hinges)))
         self._tell()
+        return self.robot.board.read()
+
+    def restart(self) -> JointCommand:
+        """Off and on again: in the state Default, with whatever time the robot's state has now."""
+        self.stop()
+        self._requests.clear()
+        self._quiet.clear()
+        self.velocity_source, self.stable_level, self._velocity_until_s = VelocitySource.Joystick, 0, 0.0
+        self.robot.put(vel_cmd=np.zeros(3), stand_pose_cmd=np.zeros(3))
+        self._begin()
         return self.robot.board.read()
 
     def change(self, wanted: int) -> None:
@@ -291,6 +296,16 @@ class BodyController:
         self.change(WholeBody.SecurityProtection)
 
     # States.
+
+    def _begin(self) -> None:
+        """Switched on: the fixed tasks run, and no other."""
+        for task in self._fixed_tasks:
+            entered = self._enter([task], task.name)
+            if entered is None:
+                raise BadCommand(f"the fixed task {task.name} refused to begin")
+            self._fixed += entered
+        self._own()
+        self._tell()
 
     def _own(self) -> None:
         """Give every group to whom it belongs in this state; a task's claims do not outdo the upper body's state."""

@@ -47,16 +47,6 @@ class VelocitySource(enum.IntEnum):
     Navigation = 2
 
 
-class MotorMode(enum.IntEnum):
-    """What a drive follows."""
-
-    DISABLE = 0
-    POSITION = 1
-    VELOCITY = 2
-    TORQUE = 3
-    PD = 4
-
-
 USER_CONTROLLERS = tuple(state for state in WholeBody if state.name.startswith("UserController_"))
 HUNG = (WholeBody.Default, WholeBody.JointStand)
 """States in which a real robot hangs from its gantry."""

@@ -70,9 +70,9 @@ class Running:
 
     def run(self, now_s: float) -> bool:
         """Execute if it is time; False when the task raised."""
-        if now_s < self.due_s - 1e-9:
+        # In step with the plan, unless the clock jumped, forwards or back.
+        if 1e-9 < self.due_s - now_s <= self.period_s + 1e-9:
             return True
-        # In step with the plan, unless the clock jumped.
         late = now_s - self.due_s
         self.due_s = self.due_s + self.period_s if 0.0 <= late < self.period_s else now_s + self.period_s
         self.executions += 1

@@ -75,6 +75,13 @@ class BodyTwin:
             self.link.publish(self.report())
         self._ticks += 1
 
+    def reset(self) -> None:
+        """Back to time 0 and to the gantry, its computer switched on anew."""
+        self.body.world.reset()
+        self.body.read()
+        self.body.drive(self.controller.restart())
+        self.body.hang(True)
+
     def stop(self) -> None:
         """The end: the robot's tasks end and its drives lose their power."""
         self.body.drive(self.controller.stop())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue
 from thenar.touch.calibrate import PadResult
-from thenar.touch.identify import USUAL_TOLERANCE
+from thenar.touch.identify import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.score import one_scale
 
 FloatArray = NDArray[np.float64]
@@ -82,7 +82,7 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
         for result in results:
             parts += [f"<h2>{result.pad.name}</h2>", plot(result), _table(known_rows(result))]
             parts += [f"<p>{html.escape(refusal)}</p>" for refusal in result.refusals]
-        within = f"{100 * USUAL_TOLERANCE:g} % of full scale, of drift and offset 3 %"
+        within = f"{100 * USUAL_TOLERANCE:g} % of full scale, of drift and offset {100 * TOLERANCE['drift']:g} %"
         parts.append(f"<p>Known: 95 % of the error it leaves in a reading is within {within}.</p>")
         text = (
             f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>"
@@ -107,11 +107,7 @@ def plot(result: PadResult) -> str:
     rows = rows[takes_part[presses.press[rows]]]
     rows = rows[:: max(1, len(rows) // POINTS)]
     unit = 1e-3 if result.pad.sensor == "barometer" else 1.0
-    names = (
-        ("kPa", "load at the die, kPa", 1e-3)
-        if result.pad.sensor == "barometer"
-        else ("counts", "load on the taxel, N", 1.0)
-    )
+    names = ("kPa", "load at the die, kPa") if result.pad.sensor == "barometer" else ("counts", "load on the taxel, N")
     row, col = divmod(taxel, result.pad.cols)
     lines = [
         ("one scale factor", SCALE, unit * scale[rows, taxel]),
@@ -135,13 +131,13 @@ def plot(result: PadResult) -> str:
     box = (64, 58, WIDTH - 24, 258)
     along = np.linspace(0.0, 1.0, len(rows))
     parts += _frame(
-        box, (0.0, 1.0), (low, top), f"taxel {row},{col}, {names[0]}", "unseen presses, one after the other", []
+        box, (0.0, 1.0), (low, top), f"taxel {row},{col}, {names[0]}", "unseen presses, one after the other"
     )
     parts += [_line(box, along, values, (0.0, 1.0), (low, top), colour, 1.6) for _, colour, values in lines]
     box = (64, 310, 430, HEIGHT - 46)
-    x = names[2] * load[rows, taxel]
+    x = unit * load[rows, taxel]
     wide = (0.0, float(x.max()) * 1.03)
-    parts += _frame(box, wide, (low, top), names[0], names[1], np.linspace(0.0, wide[1], 5)[1:-1])
+    parts += _frame(box, wide, (low, top), names[0], names[1], numbered=True)
     for _, colour, values in lines:
         for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(presses.press[rows])) + 1):
             parts.append(_line(box, x[part], values[part], wide, (low, top), colour, 1.0))
@@ -155,7 +151,7 @@ def _bars(box: tuple[float, float, float, float], result: PadResult) -> list[str
     errors = result.score.taxel_rms
     most = max(1.2 * BAR, 1.1 * float(np.nanmax(errors, initial=0.0)))
     step = (right - left) / len(errors)
-    parts = _frame(box, (0.0, float(len(errors))), (0.0, most), "error, % of full scale", "taxels, row by row", [])
+    parts = _frame(box, (0.0, float(len(errors))), (0.0, most), "error, % of full scale", "taxels, row by row")
     for k, error in enumerate(errors):
         if np.isfinite(error):
             y = bottom - (bottom - top) * error / most
@@ -176,7 +172,8 @@ def _frame(
     high: tuple[float, float],
     up: str,
     along: str,
-    ticks: Sequence[float] | FloatArray,
+    *,
+    numbered: bool = False,
 ) -> list[str]:
     left, top, right, bottom = box
     parts = [f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" fill="none" stroke="#bbb"/>']
@@ -184,7 +181,7 @@ def _frame(
         y = bottom - (bottom - top) * (value - high[0]) / (high[1] - high[0])
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>')
         parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value + 0.0:g}</text>')
-    for value in ticks if len(ticks) == 0 else _round_ticks(*wide):
+    for value in _round_ticks(*wide) if numbered else ():
         x = left + (right - left) * (value - wide[0]) / (wide[1] - wide[0])
         parts.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{value:g}</text>')
     parts.append(f'<text x="{left + 6}" y="{top + 15}" fill="#555">{up}</text>')

@@ -270,6 +270,10 @@ class LiveTwin:
         """One step of the physics, for a twin that is paused."""
         self.ask(lambda _: self._tick_world())
 
+    def reset(self) -> None:
+        """Back to time 0, see `World.reset`."""
+        self.ask(lambda world: world.reset())
+
     def go_on_with(self, world: World) -> None:
         """Go on with another world that has the same hands; clients notice nothing but that things have moved."""
         if world.hand_names != self.world.hand_names or world.timestep_s != self.world.timestep_s:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.display import encode_png, shade
-from thenar.hands.pads import pad_axes, taxel_points
+from thenar.hands.pads import taxel_frames
 from thenar.hands.spec import HandSpec
 from thenar.record.film import encode_film, write_film
 from thenar.sim.picture import Image, Tiles, write_png
@@ -88,15 +88,10 @@ class SkinTiles:
 def _lay(hand: HandSpec, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Centres, orientations and half sizes of a pad's tiles in the frame of its link."""
     pad = hand.pad(name)
-    points, normals = (part.reshape(-1, 3) for part in taxel_points(hand, pad))
-    e_u, _, _ = pad_axes(pad)
-    # The direction of growing row, made to lie in the skin at each taxel.
-    along = e_u - (normals @ e_u)[:, None] * normals
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    R = np.stack([along, np.asarray(np.cross(normals, along), dtype=np.float64), normals], axis=2)
+    points, R = taxel_frames(hand, pad)
     half_m = np.minimum(0.5 * (1.0 - GAP) * np.array([pad.row_pitch_m, pad.col_pitch_m]), LARGEST_HALF_M)
     half_m = np.tile(half_m, (pad.taxels, 1))
-    return points + LIFT_M * normals, R, half_m
+    return points + LIFT_M * R[:, :, 2], R, half_m
 
 
 def join_tiles(tiles: list[Tiles]) -> Tiles | None:

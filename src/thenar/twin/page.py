@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,21 +15,23 @@ from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.twin.page_actions import ACTIONS
 from thenar.twin.playback import Playback, Recording
-from thenar.twin.staging import make_stage, scene_choices
+from thenar.twin.staging import check_bodies, make_stage, scene_choices
 from thenar.twin.tour import Tour
 from thenar.twin.world import World
+from thenar.view.gate import OWN_NAMES
 from thenar.view.launch import PageProcess
-from thenar.view.snapshot import MOST_BODIES, MOST_CONTACTS
+from thenar.view.snapshot import MOST_CONTACTS
 from thenar.view.stage import Message
 from thenar.wire.inbox import Inbox, LinkHealth, Talk
 
 if TYPE_CHECKING:
     from thenar.twin.live import LiveTwin
 
+logger = logging.getLogger(__name__)
+
 PAGE = "page"
 MOTION_HZ = 40.0
 STATUS_S = 0.4
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LABELS = {
     PAGE: "this page",
     "inspire": "DDS (Inspire)",
@@ -74,10 +77,9 @@ class Page:
             change_state: Asks a humanoid for a state; called on the loop's thread.
             title: What runs, in a few words.
         """
-        if host not in LOOPBACK and not token:
+        if host not in OWN_NAMES and not token:
             raise BadValue("host", host, "127.0.0.1, or a token that visitors must know (--token)")
-        if world.model.nbody > MOST_BODIES:
-            raise BadValue("world", f"{world.model.nbody} bodies", f"at most {MOST_BODIES} for a page")
+        check_bodies(world)
         self.twin: LiveTwin | None = None
         self.tour: Tour | None = None
         self.playback = Playback(self.ask_of_hand)
@@ -97,7 +99,6 @@ class Page:
         self._visitors = self._written = 0
         self._next_s = 0.0
         self._lock = threading.Lock()
-        self._visitor_acts = threading.Event()
         self._stopping = threading.Event()
         self.process = PageProcess(
             [world.hand(name) for name in world.hand_names],
@@ -115,11 +116,6 @@ class Page:
         self.twin = twin
         self.tour = Tour(self, twin)
         self._teller.start()
-
-    @property
-    def visitor_acts(self) -> threading.Event:
-        """Is set as soon as a visitor commands anything."""
-        return self._visitor_acts
 
     def ask_of_hand(
         self,
@@ -243,14 +239,16 @@ class Page:
         if verb == "visitors":
             self._visitors = message["count"]
             return
-        if self.twin is None:
+        if self.twin is None or self.tour is None:
             return
-        if verb != "tour":
-            self._visitor_acts.set()
+        self.tour.end()
         try:
             ACTIONS[verb](self, self.twin, message)
         except ThenarError as error:
             self.say(str(error), good=False)
+        except Exception as error:  # what visitors send must not make the twin deaf to them
+            logger.exception("the page's %s failed", verb)
+            self.say(f"{verb} did not work: {error!r}", good=False)
         self._tell_status()
 
     def _keep_telling(self) -> None:
@@ -272,6 +270,5 @@ class Page:
                 "dead": dead,
                 "playing": self.playback.playing,
                 "caption": self.caption,
-                "starts": self.process.starts,
             }
         )

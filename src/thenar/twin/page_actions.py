@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thenar.errors import BadValue
-from thenar.twin.staging import SPAWNS
+from thenar.errors import BadValue, UnknownName
+from thenar.twin.staging import SPAWNS, check_bodies
 from thenar.view.stage import Message
 
 if TYPE_CHECKING:
     from thenar.twin.live import LiveTwin
     from thenar.twin.page import Page
 
-DROP_M = 0.10  # new objects begin this far above the middle of the hands
+DROP_M = 0.10  # new objects begin this far above the hand
 
 
 def command(page: Page, twin: LiveTwin, message: Message) -> None:
@@ -46,7 +46,7 @@ def reset(page: Page, twin: LiveTwin, message: Message) -> None:
     """Back to the beginning; what was broken is whole again."""
     mend(page, twin, message)
     page.playback.stop()
-    twin.ask(lambda world: world.reset())
+    twin.reset()
 
 
 def scene(page: Page, twin: LiveTwin, message: Message) -> None:
@@ -59,13 +59,13 @@ def scene(page: Page, twin: LiveTwin, message: Message) -> None:
 
 
 def spawn(page: Page, twin: LiveTwin, message: Message) -> None:
-    """One more object, above the hands."""
-    place = np.mean([twin.world.wrist(name)[0] for name in twin.world.hand_names], axis=0)
-    if message.get("hand"):
-        place = twin.world.wrist(message["hand"])[0]
-    above = place + np.array([0.0, 0.04, DROP_M])
+    """One more object, above a hand."""
+    if message["kind"] not in SPAWNS:
+        raise UnknownName("object", message["kind"], SPAWNS)
+    above = twin.world.wrist(message["hand"])[0] + np.array([0.0, 0.04, DROP_M])
     prop = replace(SPAWNS[message["kind"]], pos_m=tuple(float(x) for x in above))
     world = twin.world.remade(more_props=[prop])
+    check_bodies(world)
 
     # The loop must not go on between the copy and the change.
     def grow(old: object) -> None:
@@ -94,8 +94,10 @@ def wrist(page: Page, twin: LiveTwin, message: Message) -> None:
 
 def play(page: Page, twin: LiveTwin, message: Message) -> None:
     """Let a glove recording drive every hand it fits."""
-    hands = [twin.world.hand(name) for name in twin.world.hand_names]
-    page.playback.start(message["recording"], page.recordings[message["recording"]], hands)
+    name = message["recording"]
+    if name not in page.recordings:
+        raise UnknownName("recording", name, page.recordings)
+    page.playback.start(name, page.recordings[name], [twin.world.hand(hand) for hand in twin.world.hand_names])
 
 
 def stop_playing(page: Page, twin: LiveTwin, message: Message) -> None:
@@ -108,6 +110,8 @@ def fault(page: Page, twin: LiveTwin, message: Message) -> None:
     kind, hand = message["kind"], message.get("hand", "")
     if kind == "link":
         wire = message["wire"]
+        if wire not in {link.wire for link in twin.links} - {page.wire}:
+            raise UnknownName("wire", wire, {link.wire for link in twin.links} - {page.wire})
         page.faults[f"{wire}: cable pulled"] = message
         twin.cut({fault["wire"] for fault in page.faults.values() if fault["kind"] == "link"})
     elif kind == "taxel":
@@ -125,7 +129,7 @@ def fault(page: Page, twin: LiveTwin, message: Message) -> None:
 
 def mend(page: Page, twin: LiveTwin, message: Message) -> None:
     """Everything that was broken is whole again."""
-    for broken in page.faults.values():
+    for broken in list(page.faults.values()):
         kind, hand = broken["kind"], broken.get("hand", "")
         if kind == "taxel":
             pad, row, col = broken["pad"], broken["row"], broken["col"]
@@ -144,18 +148,14 @@ def state(page: Page, twin: LiveTwin, message: Message) -> None:
         twin.ask(lambda _: change(message["number"]))
 
 
-def tour(page: Page, twin: LiveTwin, message: Message) -> None:
-    """The scripted minute ends, or begins anew."""
-    if message["on"] and page.tour is not None:
-        page.tour.begin()
-    else:
-        page.visitor_acts.set()
+def end_tour(page: Page, twin: LiveTwin, message: Message) -> None:
+    """The scripted minute is over, as after anything else that a visitor does."""
 
 
 ACTIONS: dict[str, Callable[[Page, LiveTwin, Message], None]] = {
     function.__name__: function
     for function in (
         command, take_command, pace, step, reset, scene, spawn, drag, wrist, play, stop_playing, fault, mend, state,
-        tour,
+        end_tour,
     )
 }  # fmt: skip

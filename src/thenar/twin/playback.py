@@ -28,6 +28,7 @@ class Playback:
         """
         self._command = command
         self._stops: dict[str, threading.Event] = {}
+        self._lock = threading.RLock()  # who has stopped a hand hears nothing more from its glove
         self.nodes_m: dict[str, FloatArray] = {}
         """The person's hand now, by the hand that follows it. Shape (21, 3)."""
         self.playing = ""
@@ -38,22 +39,24 @@ class Playback:
         able = [hand for hand in hands if hand.side in ("left", "right")]
         if not able:
             raise BadValue("hands", [hand.name for hand in hands], "a left or a right hand, which a glove can drive")
-        self.stop()
-        self.playing = name
-        for hand in able:
-            stop = threading.Event()
-            self._stops[hand.name] = stop
-            args = (hand, recording(hand.side), name, stop)
-            threading.Thread(target=self._play, args=args, name=f"glove {hand.name}", daemon=True).start()
+        logs = [recording(hand.side) for hand in able]
+        with self._lock:
+            self.stop()
+            self.playing = name
+            for hand, log in zip(able, logs, strict=True):
+                stop = self._stops[hand.name] = threading.Event()
+                args = (hand, log, name, stop)
+                threading.Thread(target=self._play, args=args, name=f"glove {hand.name}", daemon=True).start()
 
     def stop(self, hand: str | None = None) -> None:
         """Stop, or let go of one hand."""
-        for name in [hand] if hand is not None else list(self._stops):
-            if name in self._stops:
-                self._stops.pop(name).set()
-                self.nodes_m.pop(name, None)
-        if not self._stops:
-            self.playing = ""
+        with self._lock:
+            for name in [hand] if hand is not None else list(self._stops):
+                if name in self._stops:
+                    self._stops.pop(name).set()
+                    self.nodes_m.pop(name, None)
+            if not self._stops:
+                self.playing = ""
 
     def _play(self, hand: HandSpec, log: GloveLog, name: str, stop: threading.Event) -> None:
         retargeter = Retargeter(hand)
@@ -65,13 +68,15 @@ class Playback:
                 continue  # a machine that cannot keep up leaves frames out
             if stop.wait(max(0.0, -late_s)):
                 return
-            self._command(hand.name, target_rad=retargeter(frame).command.target_rad, sender=f"glove: {name}")
-            self.nodes_m[hand.name] = frame.finger_m
-            if stop.is_set():
-                self.nodes_m.pop(hand.name, None)
-                return
-        if self._stops.get(hand.name) is stop:
-            self.stop(hand.name)
+            target_rad = retargeter(frame).command.target_rad
+            with self._lock:
+                if stop.is_set():
+                    return
+                self._command(hand.name, target_rad=target_rad, sender=f"glove: {name}")
+                self.nodes_m[hand.name] = frame.finger_m
+        with self._lock:
+            if not stop.is_set():
+                self.stop(hand.name)
 
 
 def warm_up_playback(hand: HandSpec) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,14 +30,17 @@ class LiveBody(LiveTwin):
         if page is not None:
             page.attach(self)
 
+    def reset(self) -> None:
+        """Back to time 0, the robot's computer too."""
+        self.ask(lambda _: self.body.reset())
+
     def stop(self) -> None:
         """Stop the loop and the robot's tasks, then leave the network."""
-        try:
-            super().stop()
-            self.body.stop()
-        finally:
+        with ExitStack() as last:  # each of them, whatever goes wrong before
             if self.node is not None:
-                self.node.close()
+                last.callback(self.node.close)
+            last.callback(self.body.stop)
+            super().stop()
 
 
 def serve_body(

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.errors import BadValue
 from thenar.sim import scenes
 from thenar.sim.looks import Look, visible_shapes
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
 from thenar.twin.world import World
 from thenar.view import meshes
+from thenar.view.snapshot import MOST_BODIES
 from thenar.view.stage import Camera, HandOnStage, Part, Stage
 
 FloatArray = NDArray[np.float64]
@@ -24,6 +26,12 @@ SPAWNS: dict[str, Prop] = {
     "pen": Capsule(radius_m=0.008, length_m=0.10, mass_kg=0.02, colour=(0.32, 0.62, 0.36)),
 }
 """What can be added while a world runs."""
+
+
+def check_bodies(world: World) -> None:
+    """A world with more bodies than a page can show is refused."""
+    if world.model.nbody > MOST_BODIES:
+        raise BadValue("world", f"{world.model.nbody} bodies", f"at most {MOST_BODIES} for a page")
 
 
 def make_stage(

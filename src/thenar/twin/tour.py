@@ -25,29 +25,34 @@ class Tour:
         """Nothing happens yet."""
         self._page, self._twin = page, twin
         self._running = threading.Lock()
+        self._over = threading.Event()
 
     def begin(self) -> None:
         """From the start, unless it is running."""
-        self._page.visitor_acts.clear()
+        self._over.clear()
         threading.Thread(target=self._run, name="tour", daemon=True).start()
+
+    def end(self) -> None:
+        """Somebody takes over; what the script had under way is cleared up when this returns."""
+        self._over.set()
+        with self._running:
+            pass
 
     def _run(self) -> None:
         if not self._running.acquire(blocking=False):
             return
         page, home = self._page, self._page.scene
         try:
-            whole = self._show()
+            if self._show():
+                if page.scene != home and not self._over.is_set():
+                    ACTIONS["scene"](page, self._twin, {"name": home})
+                page.say("It is yours: move a slider, press a preset, pull at things, or connect your own program.")
         except ThenarError:
-            whole = False  # the twin was stopped meanwhile
+            pass  # the twin was stopped meanwhile
         finally:
+            page.playback.stop()
             page.caption = ""
             self._running.release()
-        if not whole:
-            page.playback.stop()
-            return
-        if page.scene != home and not page.visitor_acts.is_set():
-            ACTIONS["scene"](page, self._twin, {"name": home})
-        page.say("It is yours: move a slider, press a preset, pull at things, or connect your own program.")
 
     def _show(self) -> bool:
         """The script; False as soon as somebody else acts."""
@@ -74,10 +79,12 @@ class Tour:
                 return False
             ACTIONS["stop_playing"](page, twin, {})
         broken = self._stall()
-        if not self._say("A motor stalls, and says so on every wire, as the real one does.", 6.0):
-            return False
-        if broken:
-            ACTIONS["mend"](page, twin, {})
+        try:
+            if not self._say("A motor stalls, and says so on every wire, as the real one does.", 6.0):
+                return False
+        finally:
+            if broken:
+                ACTIONS["mend"](page, twin, {})
         self._close(0.0, speed=0.5, force_n=5.0)
         return self._say("Mended. Now it is your turn.", 3.0)
 
@@ -87,7 +94,7 @@ class Tour:
         for _ in range(round(for_s / LOOK_S)):
             others = {hand.sender for hand in self._twin.health().hands.values()} - {"", "power-on", "page"}
             stranger = any(not sender.startswith("glove: ") for sender in others)
-            if self._page.visitor_acts.wait(LOOK_S) or stranger or not self._twin.running:
+            if self._over.wait(LOOK_S) or stranger or not self._twin.running:
                 return False
         return True
 

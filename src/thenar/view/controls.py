@@ -20,6 +20,7 @@ DEG = 180.0 / np.pi
 FOLLOW_AFTER_S = 1.0  # a slider that nobody touches shows where others send its motor
 PRESET_WORDS = {"open": "Open", "fist": "Fist", "pinch": "Pinch", "point": "Point", "thumbs_up": "Thumb"}
 SLOW = 0.1
+NOTHING = "nothing"
 FAULTS = {"Stall": "jam", "Hot motor": "hot", "Lost motor": "communication", "Dead taxel": "taxel", "Lost link": "link"}
 
 
@@ -183,7 +184,7 @@ class Controls:
         self._strip = gui.add_html("")
         self._caption = gui.add_html("")
         self._skip = gui.add_button("Take over", icon=viser.Icon.HAND_GRAB, visible=False)
-        self._skip.on_click(lambda _: send({"do": "tour", "on": False}))
+        self._skip.on_click(lambda _: send({"do": "end_tour"}))
         self._labels = {"": words.ANYBODY, **stage.wires}
         self._commander = gui.add_dropdown("In command", tuple(self._labels.values()), initial_value=words.ANYBODY)
         self._commander.on_update(self._take_command)
@@ -199,7 +200,9 @@ class Controls:
             with tabs.add_tab("Glove", viser.Icon.HAND_FINGER):
                 self._lay_out_glove(gui, stage)
         with tabs.add_tab("Faults", viser.Icon.ALERT_TRIANGLE):
-            self._lay_out_faults(gui, stage)
+            self._faults = gui.add_html("")
+            if stage.hands:
+                self._lay_out_faults(gui, stage)
         with tabs.add_tab("Wires", viser.Icon.PLUG_CONNECTED):
             self._wires = gui.add_html("")
         self.show(stage)
@@ -210,15 +213,15 @@ class Controls:
         self.gizmos.show(stage)
         if self._scene is not None:
             self._scene.value = stage.scene
-            self._object.options = ("nothing", *stage.props)
-            self._object.value = "nothing"
+        self._object.options = (NOTHING, *stage.props)
+        self._object.value = NOTHING
+        self._object.disabled = not stage.props
         self._move_wrists.disabled = not any(hand.driven for hand in stage.hands)
         self._move_wrists.value = False
 
     def pick(self, prop: str) -> None:
         """Give an object the arrows with which it is dragged, or take them away."""
-        self._object.value = "nothing" if self._object.value == prop else prop
-        self.gizmos.hold("" if self._object.value == "nothing" else prop)
+        self._object.value = NOTHING if self._object.value == prop else prop
 
     def tell(self, status: Message, updates_hz: float) -> None:
         """Bring the words up to date."""
@@ -292,12 +295,12 @@ class Controls:
             above = gui.add_dropdown("Above", tuple(names), initial_value=names[-1])
             kinds = gui.add_button_group("Add", stage.spawns)
             kinds.on_click(lambda event: self._send({"do": "spawn", "kind": event.target.value, "hand": above.value}))
-            self._object = gui.add_dropdown(
-                "Drag", ("nothing", *stage.props), hint="An object gets arrows with which it can be pulled around."
-            )
-            self._object.on_update(
-                lambda event: self.gizmos.hold("" if event.target.value == "nothing" else event.target.value)
-            )
+        self._object = gui.add_dropdown(
+            "Drag", (NOTHING, *stage.props), hint="An object gets arrows with which it can be pulled around."
+        )
+        self._object.on_update(
+            lambda event: self.gizmos.hold("" if event.target.value == NOTHING else event.target.value)
+        )
         self._move_wrists = gui.add_checkbox(
             "Move wrists", False, hint="Shows handles on wrists that can be moved: choose the scene table for some."
         )
@@ -312,16 +315,16 @@ class Controls:
         stop.on_click(lambda _: self._send({"do": "stop_playing"}))
 
     def _lay_out_faults(self, gui: viser.GuiApi, stage: Stage) -> None:
-        self._faults = gui.add_html("")
         specs = {hand.spec.name: hand.spec for hand in stage.hands}
-        kind = gui.add_dropdown("What", tuple(FAULTS))
+        wires = {label: wire for wire, label in stage.wires.items() if wire != "page"}
+        cannot = {"taxel": not any(one.pads for one in specs.values()), "link": not wires}
+        kind = gui.add_dropdown("What", tuple(name for name, fault in FAULTS.items() if not cannot.get(fault)))
         hand = gui.add_dropdown("Hand", tuple(specs), initial_value=list(specs)[-1])
         spec = specs[hand.value]
         motor = gui.add_dropdown("Motor", spec.actuator_names)
         pads = tuple(pad.name for pad in spec.pads) or ("none",)
         pad = gui.add_dropdown("Pad", pads)
         row, col = gui.add_number("Row", 0, min=0, step=1), gui.add_number("Column", 0, min=0, step=1)
-        wires = {label: wire for wire, label in stage.wires.items() if wire != "page"}
         wire = gui.add_dropdown("Wire", tuple(wires) or ("none",))
 
         def show(_: object = None) -> None:

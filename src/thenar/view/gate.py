@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 LONGEST_HEAD = 64 * 1024
 CHUNK = 256 * 1024
 OWN_NAMES = {"127.0.0.1", "localhost", "::1"}
+"""Of this machine, which nobody else reaches."""
 COOKIE = "thenar_token"
 
 
@@ -36,7 +37,7 @@ class Gate:
         """
         self.visitors = 0
         """How many browsers are connected now."""
-        self._names = OWN_NAMES | {host} if host in OWN_NAMES else None
+        self._names = OWN_NAMES if host in OWN_NAMES else None
         self._token, self._inner = token, 0
         self._loop = asyncio.new_event_loop()
         self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, host, port, limit=LONGEST_HEAD))
@@ -88,7 +89,7 @@ def judge(head: bytes, *, names: set[str] | None, token: str) -> bytes | None:
     if names is not None and urlsplit(f"//{host}").hostname not in names:
         return _answer("403 Forbidden", f"This page is not served under the name {host!r}.")
     origin = headers.get("origin")
-    if origin not in (None, "null") and urlsplit(origin).netloc != host:
+    if origin is not None and urlsplit(origin).netloc != host:  # "null" is a stranger's page in a frame without a name
         return _answer("403 Forbidden", "Only the page itself may talk to the twin.")
     if not token:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import os
 import socket
 import subprocess
@@ -17,6 +18,8 @@ from thenar.errors import MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.view.snapshot import Board, motion_dtype, skin_dtype
 from thenar.view.stage import Message
+
+logger = logging.getLogger(__name__)
 
 RESTART_S = 0.3
 QUICK_DEATH_S, MOST_QUICK_DEATHS = 5.0, 5
@@ -87,8 +90,7 @@ class PageProcess:
             self._child.kill()
             self._child.wait()
         for board in (self.motion, self.skin):
-            with contextlib.suppress(OSError):
-                board.close()
+            board.close()
 
     def _keep_going(self) -> None:
         quick = 0
@@ -99,6 +101,9 @@ class PageProcess:
             if self._failure and not self._ready.is_set():
                 break
             self._stopping.wait(RESTART_S)
+        if quick == MOST_QUICK_DEATHS and not self._failure:
+            self._failure = f"the page's process ended {quick} times right after its start; it says why above"
+            logger.error(self._failure)
         self._ready.set()
 
     def _run_once(self) -> None:

@@ -54,6 +54,7 @@ def run(fds: Sequence[str]) -> None:
     page = ShownPage(server, hands, stage, pipe, gate)
     gate.open(server.get_port())
     host = "127.0.0.1" if hello["host"] in ("0.0.0.0", "::") else hello["host"]
+    host = f"[{host}]" if ":" in host else host
     token = f"/?token={hello['token']}" if hello["token"] else ""
     page.send({"do": "ready", "url": f"http://{host}:{gate.port}{token}", "port": gate.port})
     page.keep_showing(Board(motion_dtype(hands), motion_fd), Board(skin_dtype(hands), skin_fd))
@@ -71,7 +72,7 @@ class ShownPage:
         self._news: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._status: Message | None = None
         self._moves: deque[float] = deque(maxlen=60)
-        self._clock = {"pads": 0.0, "plots": 0.0, "tables": 0.0, "visitors": 0.0}
+        self._clock: dict[str, float] = {}
         self._visitors = -1
         gui = server.gui
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=BRAND)
@@ -185,7 +186,9 @@ class ShownPage:
         dead = {} if self._status is None else self._status["dead"]
         names = [name for name, pads in self._names.items() if pads]
         share = {
-            name: record[name]["counts"] / (10.0 * full) if counts else record[name]["pressure_pa"] / (1e3 * full)
+            name: record[name]["counts"] / (words.COUNTS_PER_KPA * full)
+            if counts
+            else record[name]["pressure_pa"] / (1e3 * full)
             for name in names
         }
         with self._server.atomic():

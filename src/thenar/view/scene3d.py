@@ -9,8 +9,8 @@ import viser
 from numpy.typing import NDArray
 
 from thenar import colours
-from thenar.hands.pads import pad_axes, taxel_points
-from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.hands.pads import taxel_frames
+from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.view import meshes
 from thenar.view.stage import Camera, HandOnStage, Stage
@@ -199,17 +199,14 @@ class _Taxels:
         self._batches: list[tuple[viser.BatchedMeshHandle, slice]] = []
         first = 0
         for pad in spec.pads:
-            points, normals = taxel_points(spec, pad)
-            row_axis, _, _ = pad_axes(pad)
-            flat_m = points.reshape(-1, 3) + LIFT_M.get(pad.chart, USUAL_LIFT_M) * normals.reshape(-1, 3)
-            quats = np.array([_facing(normal, row_axis) for normal in normals.reshape(-1, 3)])
+            points, R = taxel_frames(spec, pad)
             vertices, faces = meshes.tile(GAP * pad.row_pitch_m, GAP * pad.col_pitch_m)
             handle = scene.add_batched_meshes_simple(
                 f"/body/{hand.link_body[pad.link]}/taxels_{pad.name}",
                 vertices,
                 faces,
-                batched_wxyzs=quats,
-                batched_positions=flat_m,
+                batched_wxyzs=np.array([quat_wxyz_from_matrix(each) for each in R]),
+                batched_positions=points + LIFT_M.get(pad.chart, USUAL_LIFT_M) * R[:, :, 2],
                 batched_colors=np.tile(np.array(colours.IDLE, dtype=np.uint8), (pad.taxels, 1)),
                 cast_shadow=False,
                 receive_shadow=False,
@@ -249,7 +246,7 @@ class _Skeleton:
             # Glove axes: z to the fingers, y out of the back. Palm frame: y to the fingers, z out of the palm.
             glove = own["glove_m"].astype(np.float64)
             palm = np.stack([glove[:, 0], glove[:, 2], -glove[:, 1]], axis=1)
-            R = _matrix(own["palm_quat_wxyz"])
+            R = matrix_from_quat_wxyz(own["palm_quat_wxyz"].astype(np.float64))
             nodes = (palm + np.array([self._aside, -0.01, 0.04])) @ R.T + own["palm_m"]
             self._joints.points = nodes.astype(np.float32)
             self._bones.points = nodes[np.array(BONES)].astype(np.float32)
@@ -264,24 +261,6 @@ def _camera_place(camera: Camera, aspect: float) -> FloatArray:
     """Where a camera stands that has the whole stage in view."""
     far_m = max(camera.half_high_m, camera.half_wide_m / aspect) / np.tan(FOV_RAD / 2)
     return np.array(camera.look_at_m) + far_m * np.array(camera.direction)
-
-
-def _facing(normal: FloatArray, row_axis: FloatArray) -> FloatArray:
-    """Orientation of a tile that looks along a normal, its x as near to the rows as can be."""
-    x = row_axis - (row_axis @ normal) * normal
-    x = x / np.linalg.norm(x)
-    return quat_wxyz_from_matrix(np.column_stack([x, np.cross(normal, x), normal]))
-
-
-def _matrix(quat_wxyz: NDArray[np.float32]) -> FloatArray:
-    w, x, y, z = (float(part) for part in quat_wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _background() -> NDArray[np.uint8]:

@@ -93,8 +93,10 @@ class Board:
                 return number, record
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self.fd)
+        """Let go of the file; once more does nothing, since the number may be another file's by then."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
 
 
 def _nameless_file() -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 
-Colour = tuple[float, float, float]
+Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,7 +22,7 @@ class Part:
     """In the frame of the body [m]. Shape (v, 3)."""
     faces: NDArray[np.uint32]
     """Shape (f, 3)."""
-    rgb: Colour
+    rgb: Triple
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,8 +39,8 @@ class HandOnStage:
 class Camera:
     """What the page looks at, and from which side; how far away depends on the shape of the window."""
 
-    look_at_m: Colour
-    direction: Colour
+    look_at_m: Triple
+    direction: Triple
     """Unit vector from there to the camera."""
     half_wide_m: float
     half_high_m: float

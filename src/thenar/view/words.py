@@ -19,6 +19,8 @@ STATUS_WORDS = {
     MotorStatus.STALLED: "stalled",
     MotorStatus.FAULT: "fault",
 }
+COUNTS_PER_KPA = 10.0
+"""One full scale serves both: of counts it is ten times as many as of kilopascals."""
 ANYBODY = "anybody (last one wins)"
 
 
@@ -63,8 +65,8 @@ def legend(full_kpa: float, counts: bool) -> str:
     """The colour scale with its numbers."""
     table = colours.scale()
     stops = ",".join(colours.css(table[k]) for k in range(0, 256, 15))
-    full = f"{full_kpa * 10:.0f} counts" if counts else f"{full_kpa:.0f} kPa"
-    half = f"{full_kpa * 5:.0f}" if counts else f"{full_kpa / 2:.0f}"
+    most = COUNTS_PER_KPA * full_kpa if counts else full_kpa
+    full, half = f"{most:.0f} {'counts' if counts else 'kPa'}", f"{most / 2:.0f}"
     swatch = (
         '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{};margin-right:4px"></i>'
     )

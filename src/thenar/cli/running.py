@@ -1,0 +1,53 @@
+"""What verbs that run until Ctrl-C share: the wish to stop, and a picture that is redrawn meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.live import Live
+
+from thenar.cli.show import console
+from thenar.errors import BadValue
+
+if TYPE_CHECKING:
+    from thenar.twin.live import LiveTwin
+
+REDRAWN_S, PRINTED_S = 0.5, 5.0  # on a terminal, and into a file
+
+
+def stop_on_signals() -> threading.Event:
+    """Is set by Ctrl-C, or when the system wants the program to end; what was opened can then be closed in peace."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def end_of(duration_s: float) -> float:
+    """When a run that begins now is over, by ``time.perf_counter``; one without a duration never is."""
+    return time.perf_counter() + duration_s if duration_s else float("inf")
+
+
+def check_duration(duration_s: float) -> None:
+    """Refuse what is no duration."""
+    if not duration_s >= 0.0:
+        raise BadValue("--duration", duration_s, "seconds, or 0 to run until Ctrl-C")
+
+
+def show_until_stopped(
+    twin: LiveTwin, stop: threading.Event, picture: Callable[[], Group], *, duration_s: float, quiet: bool
+) -> None:
+    """Wait for the end of a twin that runs, and show how it is doing meanwhile."""
+    until_s = end_of(duration_s)
+    beat_s = REDRAWN_S if quiet or console.is_terminal else PRINTED_S
+    with nullcontext() if quiet else Live(picture(), console=console, auto_refresh=False) as live:
+        while twin.running and not stop.is_set() and time.perf_counter() < until_s:
+            stop.wait(min(beat_s, max(0.0, until_s - time.perf_counter())))
+            if live is not None:
+                live.update(picture(), refresh=True)
