@@ -460,7 +460,7 @@ def test_protocol_tells_what_to_do(capsys):
         (["protocol", "shadow_right"], "a hand with pads: inspire_left, inspire_right, reflex"),
         (["protocol", "reflex", "--pad", "tip"], "no pad named 'tip'"),
         (["protocol", "reflex", "--follow"], "wanted --check FILE"),
-        (["protocol", "reflex", "--json", "--pad", "palm,finger_1_distal"], "wanted one pad with --json"),
+        (["protocol", "reflex", "--json", "--pad", "palm_1,finger_1_distal"], "wanted one pad with --json"),
         (["protocol", "reflex", "--check", "none.csv"], "none.csv: cannot be read"),
         (["make", "r.csv"], "--hand is ''; wanted a hand with pads"),
         (["make", "r.txt", "--hand", "reflex"], "ends in .csv or .npz"),

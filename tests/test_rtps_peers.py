@@ -254,9 +254,9 @@ class FirstReplyLost(Network):
     writer = b"no writer yet"
 
     def send(self, datagram: bytes, address: Address) -> str | None:
-        said = [
-            part for part in messages.read_message(datagram).submessages if getattr(part, "writer", None) == self.writer
-        ]
+        spoken = (messages.Data, messages.Heartbeat, messages.Gap)  # what a reader says has the other's name in it
+        parts = messages.read_message(datagram).submessages
+        said = [part for part in parts if isinstance(part, spoken) and part.writer == self.writer]
         if any(isinstance(part, messages.Data) for part in said):
             self.writer = b"none: from now on everything arrives"
         return None if said else super().send(datagram, address)

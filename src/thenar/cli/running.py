@@ -22,10 +22,18 @@ REDRAWN_S, PRINTED_S = 0.5, 5.0  # on a terminal, and into a file
 
 
 def stop_on_signals() -> threading.Event:
-    """Is set by Ctrl-C, or when the system wants the program to end; what was opened can then be closed in peace."""
+    """Is set by Ctrl-C, or when the system wants the program to end; what was opened can then be closed in peace.
+
+    A second time ends the program at once, for somebody who does not want to wait until it has loaded.
+    """
     stop = threading.Event()
+
+    def ask(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, ask)
     return stop
 
 
