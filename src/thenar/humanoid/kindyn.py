@@ -62,6 +62,10 @@ class LinkData(NamedTuple):
         return self.twist[3:]
 
 
+_link = partial(tuple.__new__, LinkData)
+"""A `LinkData` of four values, in half the time: every update makes several."""
+
+
 class Pair(NamedTuple):
     """The left and the right one."""
 
@@ -178,7 +182,7 @@ class _Kinematics:
             place.setflags(0)
             J.setflags(0)
             rate.setflags(0)
-            links.append(LinkData(place, J, rate, qd))
+            links.append(_link((place, J, rate, qd)))
         return tuple(links)
 
 
