@@ -40,7 +40,9 @@ def scale() -> Colours:
         outside = np.any((rgb < -1e-6) | (rgb > 1.0 + 1e-6), axis=1)
         chroma = np.where(outside, 0.96 * chroma, chroma)
         rgb = _linear_rgb(lightness, chroma, hue)
-    return np.round(255 * _encode(np.clip(rgb, 0.0, 1.0))).astype(np.uint8)
+    table = np.round(255 * _encode(np.clip(rgb, 0.0, 1.0))).astype(np.uint8)
+    table.setflags(write=False)  # everyone shares it
+    return table
 
 
 def lightness(colours: Colours) -> FloatArray:

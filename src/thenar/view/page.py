@@ -138,7 +138,7 @@ class ShownPage:
         self._names = {hand.name: [pad.name for pad in hand.pads] for hand in hands}
 
     def _looks(self, gui: viser.GuiApi) -> None:
-        hint = "What each contact does to the hand: an arrow of 12 mm per newton."
+        hint = "What each contact does to the hand: an arrow of 12 mm per newton, 60 mm at most."
         self._arrows = gui.add_checkbox("Contact forces", True, hint=hint)
         clear = gui.add_checkbox("Glassy objects", True, hint="The skin under objects can be seen through them.")
         clear.on_update(lambda event: self.scene.see_through(event.target.value))
