@@ -24,9 +24,9 @@ from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
 from thenar.retarget.batch import follow_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
-from thenar.retarget.model import HandModel, build_model
+from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.retargeter import Retargeter, direction_targets, frame_targets_m
-from thenar.sim.judge import Judge
+from thenar.sim.collision_checker import Judge
 from thenar.twin.retarget_measure import Quality, measure
 
 HERE = Path(__file__).resolve().parent

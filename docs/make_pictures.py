@@ -14,8 +14,8 @@ from rich.progress import track
 
 import thenar
 from thenar.display import shade
-from thenar.sim import picture
-from thenar.twin.looks import FULL_PA, Film
+from thenar.sim import render
+from thenar.twin.pictures import FULL_PA, Film
 from thenar.twin.world import World
 
 PICTURES = Path(__file__).resolve().parent / "pictures"
@@ -30,16 +30,16 @@ def draw_hands() -> None:
     shots = [(name, pose) for name in thenar.hands.names() for pose in ("open", "fist")]
     for name, pose in track(shots, description="Drawing the hands"):
         spec = thenar.hands.load(name)
-        world = World(spec, scene=picture.STUDIO, mounts={name: picture.UPRIGHT}, profile="ideal")
-        for command, seconds in picture.pose_moves(spec, pose):
+        world = World(spec, scene=render.STUDIO, mounts={name: render.UPRIGHT}, profile="ideal")
+        for command, seconds in render.pose_moves(spec, pose):
             world.command(name, command)
             world.advance(seconds)
-        with picture.Artist(world, size_px=(440, 440)) as artist:
+        with render.Artist(world, size_px=(440, 440)) as artist:
             views = [
-                artist.draw(picture.view_of(world, spec, view, size_px=(440, 440)), world.tiles())
+                artist.draw(render.view_of(world, spec, view, size_px=(440, 440)), world.tiles())
                 for view in ("palm", "back")
             ]
-        picture.write_png(PICTURES / f"{name}_{pose}.png", picture.side_by_side([views]))
+        render.write_png(PICTURES / f"{name}_{pose}.png", render.side_by_side([views]))
 
 
 def film_grip() -> None:
@@ -54,12 +54,12 @@ def film_grip() -> None:
         colour=(0.62, 0.78, 0.92),
     )
     world = World(HAND, props=[rod], profile="ideal")
-    camera = picture.Camera(look_at_m=(0.012, 0.018, 0.035), distance_m=0.27, azimuth_deg=78.0, elevation_deg=-30.0)
+    camera = render.Camera(look_at_m=(0.012, 0.018, 0.035), distance_m=0.27, azimuth_deg=78.0, elevation_deg=-30.0)
     around, grip = [0.0] * 5 + [1.0], [0.95] * 4 + [0.6, 1.0]
     acts = [(around, 0.6), (grip, 3.4), (around, 1.2)]
     beats = [fractions if n == 0 else None for fractions, seconds in acts for n in range(round(seconds * FPS))]
     frames = []
-    with picture.Artist(world, size_px=VIEW_PX) as artist:
+    with render.Artist(world, size_px=VIEW_PX) as artist:
         for fractions in track(beats, description="Filming the grip"):
             if fractions is not None:
                 world.command(HAND, thenar.HandCommand.closing(fractions, speed=0.3, force_limit_n=4.0))

@@ -6,7 +6,8 @@ from tables import table
 from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
 
 from thenar import hands
-from thenar.wire import codec_aurora, codec_dfx, codec_inspire, codec_modbus, codec_reflex, codec_tienkung, idl
+from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, modbus_codec, reflex_codec, tienkung_codec
+from thenar.wire.links import idl
 
 HEAD = """# Wire tables
 
@@ -23,15 +24,15 @@ def wire_page() -> str:
 def inspire() -> list[str]:
     """The DDS interface of the tactile hand."""
     spec = hands.load("inspire_right")
-    rows, byte = [], codec_modbus.REGISTERS["TOUCH"].address
-    for field, pad in codec_inspire.TOUCH_FIELDS:
+    rows, byte = [], modbus_codec.REGISTERS["TOUCH"].address
+    for field, pad in inspire_codec.TOUCH_FIELDS:
         grid = spec.pad(pad)
         order = "column by column, each from the bottom row up" if pad == "palm" else "row by row"
         rows.append((f"`{field}`", f"`{pad}`", f"{grid.rows} x {grid.cols}", order, byte))
         byte += 2 * grid.taxels
     return [
         "## The tactile Inspire hand: `inspire`",
-        "Six motors, always in the order " + ", ".join(f"`{name}`" for name in codec_inspire.MOTORS) + ".",
+        "Six motors, always in the order " + ", ".join(f"`{name}`" for name in inspire_codec.MOTORS) + ".",
         *_message("rt/inspire_hand/ctrl/{l,r}", idl.InspireCtrl, INSPIRE_WORDS),
         *_message("rt/inspire_hand/state/{l,r}", idl.InspireState, INSPIRE_WORDS),
         "### `rt/inspire_hand/touch/{l,r}`",
@@ -45,8 +46,8 @@ def dfx() -> list[str]:
     return [
         "## Unitree's DFX topics: `dfx`",
         "Both messages are a sequence of motors: six of the right hand, then six of the left.",
-        *_message(codec_dfx.COMMAND_TOPIC, idl.MotorCmd, DFX_WORDS),
-        *_message(codec_dfx.STATE_TOPIC, idl.MotorState, DFX_WORDS),
+        *_message(dfx_codec.COMMAND_TOPIC, idl.MotorCmd, DFX_WORDS),
+        *_message(dfx_codec.STATE_TOPIC, idl.MotorState, DFX_WORDS),
     ]
 
 
@@ -62,7 +63,7 @@ def modbus() -> list[str]:
             "yes" if register.saved else "",
             MODBUS_WORDS[register.name],
         )
-        for register in codec_modbus.REGISTERS.values()
+        for register in modbus_codec.REGISTERS.values()
     ]
     return [
         "## Modbus TCP: `modbus`",
@@ -74,47 +75,47 @@ def modbus() -> list[str]:
 def tienkung() -> list[str]:
     """ROS 2 topics and services."""
     sides = "{left,right}"
-    fingers = ", ".join(f"`{n}` {m}" for n, m in zip(codec_tienkung.FINGER_IDS, codec_inspire.MOTORS, strict=True))
+    fingers = ", ".join(f"`{n}` {m}" for n, m in zip(tienkung_codec.FINGER_IDS, inspire_codec.MOTORS, strict=True))
     rows = [
         (f"`{s.name}`", f"`{s.type_name}`", _fields(s.request), _fields(s.response), TIENKUNG_WORDS[s.name])
-        for s in codec_tienkung.SERVICES
+        for s in tienkung_codec.SERVICES
     ]
     return [
         "## Tienkung's ROS 2 interface: `tienkung`",
-        f"`{codec_tienkung.state_topic(sides)}` and `{codec_tienkung.control_topic(sides)}` carry "
-        f"`{codec_tienkung.JOINT_STATE}`; fingers are named {fingers}.",
-        f"Services are at `{codec_tienkung.service_path('SERVICE', sides)}`.",
+        f"`{tienkung_codec.state_topic(sides)}` and `{tienkung_codec.control_topic(sides)}` carry "
+        f"`{tienkung_codec.JOINT_STATE}`; fingers are named {fingers}.",
+        f"Services are at `{tienkung_codec.service_path('SERVICE', sides)}`.",
         table(("service", "type", "request", "response", "unit and meaning"), rows),
     ]
 
 
 def reflex() -> list[str]:
     """The driver of the ReFlex hand."""
-    topics = {codec_reflex.STATE_TOPIC: codec_reflex.HAND}
-    topics |= {f"{codec_reflex.NAMESPACE}/{name}": kind for name, kind in codec_reflex.COMMANDS.items()}
+    topics = {reflex_codec.STATE_TOPIC: reflex_codec.HAND}
+    topics |= {f"{reflex_codec.NAMESPACE}/{name}": kind for name, kind in reflex_codec.COMMANDS.items()}
     rows = [(f"`{topic}`", f"`{kind}`", REFLEX_WORDS[topic.rpartition("/")[2]]) for topic, kind in topics.items()]
     services = [
-        (f"`{codec_reflex.NAMESPACE}/{s.name}`", f"`{s.type_name}`", _fields(s.request), REFLEX_WORDS[s.name])
-        for s in codec_reflex.SERVICES
+        (f"`{reflex_codec.NAMESPACE}/{s.name}`", f"`{s.type_name}`", _fields(s.request), REFLEX_WORDS[s.name])
+        for s in reflex_codec.SERVICES
     ]
     return [
         "## The ReFlex hand's driver: `reflex`",
         "The maker's driver is a ROS 1 package; these are its messages in ROS 2 types.",
         table(("topic", "type", "unit and meaning"), rows),
         table(("service", "type", "request", "what it does"), services),
-        table(("type", "fields"), [(f"`{name}`", _fields(fields)) for name, fields in codec_reflex.TYPES.items()]),
+        table(("type", "fields"), [(f"`{name}`", _fields(fields)) for name, fields in reflex_codec.TYPES.items()]),
     ]
 
 
 def aurora() -> list[str]:
     """Fourier's topics."""
-    ways = {"robot to client": codec_aurora.REPORTS, "client to robot": codec_aurora.COMMANDS}
+    ways = {"robot to client": aurora_codec.REPORTS, "client to robot": aurora_codec.COMMANDS}
     topics = [
         (f"`{topic}`", way, f"`{kind}`", AURORA_WORDS[topic])
         for way, named in ways.items()
         for topic, kind in named.items()
     ]
-    types = [(f"`{name}`", _fields(dict(fields))) for name, fields in codec_aurora.TYPES.items()]
+    types = [(f"`{name}`", _fields(dict(fields))) for name, fields in aurora_codec.TYPES.items()]
     return [
         "## Fourier's Aurora",
         table(("topic", "way", "type", "what"), topics),

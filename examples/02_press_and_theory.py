@@ -6,7 +6,7 @@ on a round fingertip, the two can be compared taxel by taxel.
 
 import thenar
 from thenar.sim.press import parse_indenter
-from thenar.twin.press import press_pad
+from thenar.twin.press_report import press_pad
 
 hand = thenar.hands.load("inspire_right")
 print("ball [mm]   felt [N]   peak felt [kPa]   peak by Hertz [kPa]   difference over the pad")

@@ -10,9 +10,9 @@ Counts are the hand's own: angle 1000 is open and 0 closed, force is in grams; s
 import time
 
 import thenar
-from thenar.wire.codec_inspire import Ctrl, Mode
-from thenar.wire.link_dds import DdsNode
-from thenar.wire.link_inspire import InspireClient
+from thenar.wire.codecs.inspire_codec import Ctrl, Mode
+from thenar.wire.links.dds_link import DdsNode
+from thenar.wire.links.inspire_link import InspireClient
 
 DOMAIN = 1  # of thenar serve; robots use 0
 

@@ -9,8 +9,8 @@ Of each motor one number counts, q: 1 is open, 0 is closed. There is no way to l
 
 import time
 
-from thenar.wire.link_dds import DdsNode
-from thenar.wire.link_dfx import DfxClient
+from thenar.wire.links.dds_link import DdsNode
+from thenar.wire.links.dfx_link import DfxClient
 
 DOMAIN = 1  # of thenar serve; robots use 0
 

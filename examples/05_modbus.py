@@ -10,7 +10,7 @@ Any Modbus program does the same with addresses: ANGLE_SET is 1486, ANGLE_ACT 15
 import time
 
 import thenar
-from thenar.wire.client_modbus import ModbusHand
+from thenar.wire.clients.modbus_client import ModbusHand
 
 PORT = 6000  # of the first hand; the next hands count up
 

@@ -10,7 +10,7 @@ import numpy as np
 import thenar
 from thenar.glove.make import make_log
 from thenar.retarget.batch import follow_recording, time_steps
-from thenar.retarget.model import build_model
+from thenar.retarget.model.hand_model import build_model
 from thenar.retarget.retargeter import aligned_nodes
 
 log = make_log(("fist", "pinch_index", "point") * 6)

@@ -5,13 +5,13 @@ A task has init, enter, execute and exit, as in the vendor's tutorial. All tasks
 
 import math
 
-from thenar.humanoid.controller import BodyController, StateTasks
-from thenar.humanoid.fsm import WholeBody
-from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.task import Task
+from thenar.humanoid.control.controller import BodyController, StateTasks
+from thenar.humanoid.control.fsm import WholeBody
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import PdStandTask
-from thenar.twin.body import BodyTwin
-from thenar.twin.body_world import BodyWorld
+from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.live_body import BodyTwin
 
 
 class NodTask(Task):

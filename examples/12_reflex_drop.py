@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from thenar.twin.drop import drop_cubes
+from thenar.twin.drops import drop_cubes
 
 felt: dict[int, tuple[float, str]] = {}
 for reading in drop_cubes("reflex", count=5, seed=4, seconds=0.6):

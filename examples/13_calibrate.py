@@ -7,9 +7,9 @@ quarter of the presses is kept back, and the error on those is the score.
 from pathlib import Path
 
 import thenar
-from thenar.touch.calibrate import calibrate
-from thenar.touch.calibration_file import write_calibration
-from thenar.touch.make_recording import make_recording
+from thenar.touch.calibrate.make_recording import make_recording
+from thenar.touch.calibrate.procedure import calibrate
+from thenar.touch.sensor.calibration_file import write_calibration
 
 PAD = "finger_1_proximal"
 hand = thenar.hands.load("reflex")

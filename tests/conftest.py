@@ -8,7 +8,7 @@ from patience import free_domain
 
 import thenar
 from thenar.signals import HandState
-from thenar.sim.world import Profile
+from thenar.sim.physics import Profile
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import numpy as np
 
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind
-from thenar.touch.influence import reduced_modulus_pa
-from thenar.touch.skin import chart, lay_skin
-from thenar.twin.press import PadPress
+from thenar.touch.solver.influence import reduced_modulus_pa
+from thenar.touch.solver.pads import chart, lay_skin
+from thenar.twin.press_report import PadPress
 
 FAR_M = 0.05
 WIDER = 1.12  # than the window under test, so that nothing is cut off

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.protocol import Step, follow, plan
-from thenar.touch.recording import COUNT_PA, Recording
+from thenar.touch.calibrate.press_recording import COUNT_PA, Recording
+from thenar.touch.calibrate.protocol import Step, follow, plan
 
 FULL_N = {"force": 10.0, "barometer": 3.0}
 PROBE_M = {"force": 1.2e-3, "barometer": 2.0e-3}

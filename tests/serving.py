@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from patience import free_domain, wait_for
 
-from thenar.wire.survey import local_domains
+from thenar.wire.clients.survey import local_domains
 
 
 @contextmanager

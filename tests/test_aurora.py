@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from peer_env import PEERS, peer_python, quiet_environment
 
-from thenar.wire import codec_aurora
-from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_aurora import COMMANDS, REPORTS, TYPES, Names
-from thenar.wire.survey import local_domains
+from thenar.wire.clients.survey import local_domains
+from thenar.wire.codecs import aurora_codec
+from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, TYPES, Names
+from thenar.wire.codecs.cdr import BadMessage
 
 pytest.importorskip("pinocchio")
 
-from thenar.humanoid.fsm import UpperBody, WholeBody
+from thenar.humanoid.control.fsm import UpperBody, WholeBody
 from thenar.humanoid.model.gr2 import GR2
-from thenar.humanoid.robot_data import RobotData
-from thenar.twin.body import BodyTwin
-from thenar.twin.body_watch import follow
-from thenar.twin.body_world import BodyWorld
-from thenar.twin.serve_body import LiveBody, serve_body
-from thenar.wire.client_aurora import AuroraListener
+from thenar.humanoid.state.robot_data import RobotData
+from thenar.twin.body.body_watch import follow
+from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.live_body import BodyTwin
+from thenar.twin.body.serve_body import LiveBody, serve_body
+from thenar.wire.clients.aurora_client import AuroraListener
 from thenar.wire.rtps import Participant
 
 CLIENT = "fourier-aurora-client==0.1.8"
@@ -260,7 +260,7 @@ def test_commands_that_are_off_are_refused_and_the_loop_goes_on(robot: LiveBody,
 
 @pytest.mark.parametrize("options", [{"namespace": "gr2/SN01"}, {"is_ros_compatible": True}])
 def test_namespaces_and_ros_names_connect_too(domain: int, options: dict):
-    from thenar.wire.link_aurora import AuroraNode
+    from thenar.wire.links.aurora_link import AuroraNode
 
     node = AuroraNode(domain=domain, namespace=options.get("namespace", ""), ros="is_ros_compatible" in options)
     twin = BodyTwin(BodyWorld(), link=node)
@@ -325,19 +325,19 @@ def test_every_message_comes_back(kind: str):
     rng = np.random.default_rng(3)
     for _ in range(20):
         message = sample(kind, rng)
-        assert same(message, codec_aurora.decode(kind, codec_aurora.encode(kind, message)))
+        assert same(message, aurora_codec.decode(kind, aurora_codec.encode(kind, message)))
 
 
 def test_bytes_of_the_client_s_commands():
     # Captured from the client: set_fsm_state(2).
     body = bytes.fromhex("0000000000000000010000000002")
-    assert codec_aurora.encode("WholeBodyFsmStateChangeCmd", {"desired_state": 2}) == body
-    got = codec_aurora.request_of("whole_body_fsm_state_change_cmd", body, sender="x", arrived_s=0.0)
+    assert aurora_codec.encode("WholeBodyFsmStateChangeCmd", {"desired_state": 2}) == body
+    got = aurora_codec.request_of("whole_body_fsm_state_change_cmd", body, sender="x", arrived_s=0.0)
     assert got.whole_body_state == 2
 
 
 def test_an_empty_sequence_has_no_padding_behind_its_length():
-    body = codec_aurora.encode("ContactData", {"contact_force": [], "contact_prob": [1.0]})
+    body = aurora_codec.encode("ContactData", {"contact_force": [], "contact_prob": [1.0]})
     assert len(body) == 12 + 1 + 3 + 4 + 4 + 8
 
 
@@ -355,19 +355,19 @@ def test_names_are_plain_or_ros_2_s():
 def test_random_bytes_never_do_more_than_be_refused():
     rng = np.random.default_rng(5)
     for topic, kind in COMMANDS.items():
-        whole = codec_aurora.encode(kind, sample(kind, rng))
+        whole = aurora_codec.encode(kind, sample(kind, rng))
         for _ in range(400):
             bent = bytearray(whole)
             for place in rng.integers(0, len(bent), 3):
                 bent[place] = rng.integers(256)
             try:
-                codec_aurora.request_of(topic, bytes(bent[: rng.integers(len(bent) + 1)]), sender="x", arrived_s=0.0)
+                aurora_codec.request_of(topic, bytes(bent[: rng.integers(len(bent) + 1)]), sender="x", arrived_s=0.0)
             except BadMessage:
                 continue
 
 
 def test_garbage_on_every_command_topic_harms_nobody(domain: int):
-    from thenar.wire.link_aurora import AuroraNode
+    from thenar.wire.links.aurora_link import AuroraNode
 
     node = AuroraNode(domain=domain)
     twin = BodyTwin(BodyWorld(), link=node)

@@ -9,7 +9,7 @@ from thenar import hands
 from thenar.sim.press import parse_indenter
 from thenar.twin.bench import Cost, measure_accuracy
 from thenar.twin.bench_report import METHODS, write_touch_report
-from thenar.twin.press import press_pad
+from thenar.twin.press_report import press_pad
 
 SOFT = (0.02, 1.0)
 

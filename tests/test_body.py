@@ -17,24 +17,24 @@ pytest.importorskip("pinocchio")
 
 from thenar.errors import BadCommand, BadFile, BadValue
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.humanoid.config import load_config, parse_config
-from thenar.humanoid.controller import BodyController, StateTasks, Watchdog
-from thenar.humanoid.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
-from thenar.humanoid.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
-from thenar.humanoid.kindyn import KindynData
+from thenar.humanoid.control.balance import solve_posture
+from thenar.humanoid.control.controller import BodyController, StateTasks, Watchdog
+from thenar.humanoid.control.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
+from thenar.humanoid.control.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
+from thenar.humanoid.control.robot_config import load_config, parse_config
+from thenar.humanoid.control.task import Running, Task
 from thenar.humanoid.model.gr2 import GR2
-from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.stand import solve_posture
-from thenar.humanoid.task import Running, Task
+from thenar.humanoid.state.kindyn import KindynData
+from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
 from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
-from thenar.twin.body import BodyTwin
+from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.body_bench import measure_stand, soak_body
-from thenar.twin.body_world import BodyWorld
 from thenar.twin.world import World
-from thenar.wire.survey import local_domains
+from thenar.wire.clients.survey import local_domains
 
 NOTHING = np.zeros(0)
 
@@ -633,7 +633,7 @@ DomainID: 42
 SerialNumber: SN01
 Hands: [fourier_left]
 FixedTasks:
-  "thenar.humanoid.task:Task": {period: 0.02}
+  "thenar.humanoid.control.task:Task": {period: 0.02}
 Fsm:
   UserController_B:
     allow_upper_body_override: true

@@ -15,20 +15,20 @@ import thenar
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadFile, CannotTell, UnknownName
-from thenar.hands.pads import taxel_grid
-from thenar.touch.calibrate import PadResult, calibrate
-from thenar.touch.calibration import Calibration, PadCalibration, load_calibration
-from thenar.touch.calibration_file import write_calibration
-from thenar.touch.checklist import check
-from thenar.touch.learned import around
-from thenar.touch.make_recording import make_recording
-from thenar.touch.presses import presses_on
-from thenar.touch.protocol import Press, Step, plan, wander
-from thenar.touch.read_through import read_through
-from thenar.touch.receptive import point_shares, taxel_shares
-from thenar.touch.recording import Recording, read_recording, write_recording
-from thenar.touch.score import full_scale, score
-from thenar.touch.sensor import Sensor
+from thenar.hands.charts import taxel_grid
+from thenar.touch.calibrate.checklist import check
+from thenar.touch.calibrate.make_recording import make_recording
+from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
+from thenar.touch.calibrate.presses import presses_on
+from thenar.touch.calibrate.procedure import PadResult, calibrate
+from thenar.touch.calibrate.protocol import Press, Step, plan, wander
+from thenar.touch.calibrate.read_through import read_through
+from thenar.touch.calibrate.score import full_scale, score
+from thenar.touch.sensor.calibration import Calibration, PadCalibration, load_calibration
+from thenar.touch.sensor.calibration_file import write_calibration
+from thenar.touch.sensor.learned import around
+from thenar.touch.sensor.receptive import point_shares, taxel_shares
+from thenar.touch.sensor.taxels import Sensor
 
 INSPIRE, REFLEX = hands.load("inspire_right"), hands.load("reflex")
 TIP, FINGER = ("inspire_right", "index_tip"), ("reflex", "finger_1_proximal")
@@ -504,7 +504,7 @@ def test_a_learned_file_with_a_falling_curve_is_refused(tmp_path):
 
 
 def test_serve_takes_a_file_for_a_hand(capsys):
-    from thenar.twin.serve import serve
+    from thenar.twin.serving import serve
 
     with pytest.raises(UnknownName, match="no hand that is served named 'reflex'; available: inspire_right"):
         serve("inspire_right", skin={"reflex": Path("s.toml")})

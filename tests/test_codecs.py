@@ -12,10 +12,10 @@ from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState
 from thenar.units import GRAM_FORCE_N
-from thenar.wire import cdr, codec_dfx, codec_inspire, codec_modbus, counts
-from thenar.wire import idl as idl_types
-from thenar.wire.codec_inspire import Ctrl, Mode, TouchLayout
-from thenar.wire.counts import Readings, Scale
+from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts, modbus_codec
+from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
+from thenar.wire.codecs.inspire_counts import Readings, Scale
+from thenar.wire.links import idl as idl_types
 
 idl: Any = idl_types  # the library makes the classes; type checkers cannot follow
 RIGHT = hands.load("inspire_right")
@@ -76,8 +76,8 @@ def test_types_have_the_hashes_of_the_vendor(kind: Any, minimal: str, complete: 
 
 def test_ctrl_is_the_golden_bytes_both_ways():
     ctrl = Ctrl(stroke=[1] * 6, angle=[2] * 6, force=[3] * 6, speed=[4] * 6, mode=1)
-    assert codec_inspire.encode_ctrl(ctrl) == CTRL_BYTES
-    back = codec_inspire.decode_ctrl(CTRL_BYTES)
+    assert inspire_codec.encode_ctrl(ctrl) == CTRL_BYTES
+    back = inspire_codec.decode_ctrl(CTRL_BYTES)
     assert [list(np.asarray(g)) for g in (back.stroke, back.angle, back.force, back.speed)] == [
         [n] * 6 for n in (1, 2, 3, 4)
     ]
@@ -89,39 +89,39 @@ def test_state_is_the_golden_bytes_both_ways():
         stroke=six(1), angle=six(2), force=six(3), current_ma=six(4),
         error=six(0, "u1"), status=six(2, "u1"), temperature_c=six(30, "u1"),
     )  # fmt: skip
-    assert codec_inspire.encode_state(readings) == STATE_BYTES
-    back = codec_inspire.decode_state(STATE_BYTES)
+    assert inspire_codec.encode_state(readings) == STATE_BYTES
+    back = inspire_codec.decode_state(STATE_BYTES)
     for name, values in vars(readings).items():
         np.testing.assert_array_equal(getattr(back, name), values)
 
 
 def test_touch_has_2208_bytes_and_equals_the_library_encoder():
     taxels = np.arange(1062) - 300
-    message = codec_inspire.encode_touch(LAYOUT, taxels)
+    message = inspire_codec.encode_touch(LAYOUT, taxels)
     assert len(message) == 2208
-    in_order = codec_inspire.touch_words(LAYOUT, taxels).tolist()
+    in_order = inspire_codec.touch_words(LAYOUT, taxels).tolist()
     fields, first = {}, 0
-    for (name, _), size in zip(codec_inspire.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
+    for (name, _), size in zip(inspire_codec.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
         fields[name] = in_order[first : first + size]
         first += size
     assert idl.InspireTouch(**fields).serialize() == message
-    np.testing.assert_array_equal(codec_inspire.decode_touch(LAYOUT, message), taxels)
+    np.testing.assert_array_equal(inspire_codec.decode_touch(LAYOUT, message), taxels)
 
 
 def test_ctrl_of_every_length_equals_the_library_encoder():
     for length in range(7):
         values = list(range(-1, length - 1))
-        message = codec_inspire.encode_ctrl(Ctrl(angle=values, speed=values[: length // 2], mode=9))
+        message = inspire_codec.encode_ctrl(Ctrl(angle=values, speed=values[: length // 2], mode=9))
         theirs = idl.InspireCtrl(pos_set=[], angle_set=values, force_set=[], speed_set=values[: length // 2], mode=9)
         assert message == theirs.serialize()
-        assert np.asarray(codec_inspire.decode_ctrl(message).angle).tolist() == values
+        assert np.asarray(inspire_codec.decode_ctrl(message).angle).tolist() == values
 
 
 def test_big_endian_and_xcdr2_headers_are_read():
     big = struct.pack(">4sIIhIIb", b"\x00\x00\x00\x00", 0, 1, 500, 0, 0, 1)[:4]
     big += struct.pack(">IIh2xIIb", 0, 1, 500, 0, 0, 1)
-    assert np.asarray(codec_inspire.decode_ctrl(big).angle).tolist() == [500]
-    assert codec_inspire.decode_ctrl(b"\x00\x07\x00\x00" + CTRL_BYTES[4:]).mode == 1
+    assert np.asarray(inspire_codec.decode_ctrl(big).angle).tolist() == [500]
+    assert inspire_codec.decode_ctrl(b"\x00\x07\x00\x00" + CTRL_BYTES[4:]).mode == 1
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_big_endian_and_xcdr2_headers_are_read():
 )
 def test_bytes_that_are_no_ctrl_are_refused(message: bytes, why: str):
     with pytest.raises(cdr.BadMessage, match=why):
-        codec_inspire.decode_ctrl(message)
+        inspire_codec.decode_ctrl(message)
 
 
 def test_random_bytes_never_do_more_than_be_refused():
@@ -148,7 +148,7 @@ def test_random_bytes_never_do_more_than_be_refused():
         for place in rng.integers(0, len(message), 4):
             message[place] = rng.integers(256)
         message = bytes(message[: rng.integers(len(message) + 1)])
-        for decode in (codec_inspire.decode_ctrl, codec_inspire.decode_state, codec_dfx.decode_commands):
+        for decode in (inspire_codec.decode_ctrl, inspire_codec.decode_state, dfx_codec.decode_commands):
             try:
                 decode(message)
             except cdr.BadMessage:
@@ -157,7 +157,7 @@ def test_random_bytes_never_do_more_than_be_refused():
 
 def test_only_flagged_groups_act():
     ctrl = Ctrl(angle=[0] * 6, stroke=[0] * 6, force=[0] * 6, speed=[0] * 6, mode=Mode.ANGLE)
-    command, wrong = codec_inspire.command_of(SCALE, ctrl)
+    command, wrong = inspire_codec.command_of(SCALE, ctrl)
     assert command is not None
     np.testing.assert_allclose(command.target_rad, RIGHT.closed_rad)
     assert np.isnan(command.speed_rad_s).all()
@@ -170,18 +170,18 @@ def test_only_flagged_groups_act():
     [Ctrl(angle=[0] * 6, mode=0), Ctrl(mode=15), Ctrl(angle=[0] * 6, mode=Mode.SPEED), Ctrl(speed=[5] * 6, mode=16)],
 )
 def test_a_message_that_asks_nothing_does_nothing(ctrl: Ctrl):
-    assert codec_inspire.command_of(SCALE, ctrl) == (None, 0)
+    assert inspire_codec.command_of(SCALE, ctrl) == (None, 0)
 
 
 def test_minus_one_and_missing_counts_hold():
-    command, wrong = codec_inspire.command_of(SCALE, Ctrl(angle=[1000, -1, 500], mode=1))
+    command, wrong = inspire_codec.command_of(SCALE, Ctrl(angle=[1000, -1, 500], mode=1))
     assert command is not None
     assert np.isnan(command.target_rad).tolist() == [False, True, False, True, True, True]
     assert wrong == 0
 
 
 def test_counts_out_of_range_are_clamped_or_held_and_counted():
-    command, wrong = codec_inspire.command_of(SCALE, Ctrl(angle=[2000, -2, -32000, 1001, 0, 1000], mode=1))
+    command, wrong = inspire_codec.command_of(SCALE, Ctrl(angle=[2000, -2, -32000, 1001, 0, 1000], mode=1))
     assert command is not None
     assert wrong == 4
     assert np.isnan(command.target_rad).tolist() == [False, True, True, False, False, False]
@@ -189,8 +189,8 @@ def test_counts_out_of_range_are_clamped_or_held_and_counted():
 
 
 def test_stroke_runs_against_angle_and_is_written_last():
-    closing, _ = codec_inspire.command_of(SCALE, Ctrl(stroke=[2000, -1, -1, -1, -1, -1], mode=Mode.STROKE))
-    both, _ = codec_inspire.command_of(
+    closing, _ = inspire_codec.command_of(SCALE, Ctrl(stroke=[2000, -1, -1, -1, -1, -1], mode=Mode.STROKE))
+    both, _ = inspire_codec.command_of(
         SCALE, Ctrl(angle=[1000, 1000, 500, 500, 500, 500], stroke=[2000, -1], mode=Mode.ANGLE | Mode.STROKE)
     )
     assert closing is not None
@@ -200,7 +200,7 @@ def test_stroke_runs_against_angle_and_is_written_last():
 
 
 def test_force_and_speed_are_grams_and_thousandths():
-    command, _ = codec_inspire.command_of(SCALE, Ctrl(force=[500] * 6, speed=[250] * 6, mode=Mode.FORCE | Mode.SPEED))
+    command, _ = inspire_codec.command_of(SCALE, Ctrl(force=[500] * 6, speed=[250] * 6, mode=Mode.FORCE | Mode.SPEED))
     assert command is not None
     np.testing.assert_allclose(command.force_limit_n, 500 * GRAM_FORCE_N)
     np.testing.assert_allclose(command.speed_rad_s, 0.25 * RIGHT.top_speed_rad_s)
@@ -213,16 +213,16 @@ def test_angles_come_back_as_they_were_sent(name: str):
     spec = hands.load(name)
     scale = Scale.of(spec)
     sent = [0, 1, 333, 500, 999, 1000]
-    command, _ = counts.command(scale, angle=sent)
-    readings = counts.readings(scale, state_of(spec, angle_rad=command.target_rad))
+    command, _ = inspire_counts.command(scale, angle=sent)
+    readings = inspire_counts.readings(scale, state_of(spec, angle_rad=command.target_rad))
     assert readings.angle.tolist() == sent
     assert readings.stroke.tolist() == [2000 - 2 * angle for angle in sent]
-    assert counts.angle_counts(scale, command.target_rad) == sent
+    assert inspire_counts.angle_counts(scale, command.target_rad) == sent
 
 
 def test_readings_are_clipped_to_what_the_registers_hold():
     spec = RIGHT
-    readings = counts.readings(
+    readings = inspire_counts.readings(
         SCALE,
         state_of(
             spec,
@@ -251,7 +251,7 @@ def test_the_palm_goes_column_by_column_from_the_bottom_row():
     first = sum(pad.taxels for pad in RIGHT.pads[: [p.name for p in RIGHT.pads].index("palm")])
     palm = frame[first : first + 112].reshape(8, 14)
     palm[:] = np.arange(112).reshape(8, 14)
-    words = codec_inspire.touch_words(LAYOUT, frame)[-112:]
+    words = inspire_codec.touch_words(LAYOUT, frame)[-112:]
     for row in range(8):
         for col in range(14):
             assert words[col * 8 + (7 - row)] == palm[row, col]
@@ -264,7 +264,7 @@ def test_the_thumb_has_a_middle_pad_between_top_and_palm():
         if pad.name == "thumb_middle":
             frame[first : first + 9] = 1000 + np.arange(9)
         first += pad.taxels
-    words = codec_inspire.touch_words(LAYOUT, frame)
+    words = inspire_codec.touch_words(LAYOUT, frame)
     at = 4 * 185 + 9 + 96
     assert words[at : at + 9].tolist() == list(range(1000, 1009))
     assert np.count_nonzero(words) == 9
@@ -275,14 +275,14 @@ def test_dfx_messages_have_the_sizes_and_the_order_of_the_sheet():
         stroke=six(0), angle=six(250), force=six(0), current_ma=six(0),
         error=six(0, "u1"), status=six(2, "u1"), temperature_c=six(25, "u1"),
     )  # fmt: skip
-    states = codec_dfx.encode_states({"right": right}, lost=7)
+    states = dfx_codec.encode_states({"right": right}, lost=7)
     assert len(states) == 584
-    back = codec_dfx.decode_states(states)
+    back = dfx_codec.decode_states(states)
     np.testing.assert_allclose(back["right"]["q"], 0.25)
     np.testing.assert_allclose(back["left"]["q"], 1.0)
     assert set(back["left"]["lost"]) == {7}
     assert set(back["right"]["lost"]) == {0}
-    commands = codec_dfx.encode_commands({"right": [0.1] * 6, "left": [0.2] * 6})
+    commands = dfx_codec.encode_commands({"right": [0.1] * 6, "left": [0.2] * 6})
     assert len(commands) == 440
     theirs = idl.MotorCmds(
         [idl.MotorCmd(0, q, 0, 0, 0, 0, [0, 0, 0]) for q in [np.float32(0.1)] * 6 + [np.float32(0.2)] * 6]
@@ -294,25 +294,25 @@ def test_dfx_messages_have_the_sizes_and_the_order_of_the_sheet():
 
 
 def test_dfx_values_are_clamped_and_what_is_no_number_holds():
-    parts = codec_dfx.decode_commands(codec_dfx.encode_commands({"right": [-1.0, 2.0, np.nan, np.inf, 0.0, 1.0]}))
-    command, wrong = codec_dfx.command_of(SCALE, parts["right"])
+    parts = dfx_codec.decode_commands(dfx_codec.encode_commands({"right": [-1.0, 2.0, np.nan, np.inf, 0.0, 1.0]}))
+    command, wrong = dfx_codec.command_of(SCALE, parts["right"])
     assert command is not None
     np.testing.assert_allclose(command.target_rad[[0, 1]], [RIGHT.closed_rad[0], RIGHT.open_rad[1]])
     assert np.isnan(command.target_rad).tolist() == [False, False, True, True, False, False]
     assert wrong == 4
-    assert codec_dfx.command_of(SCALE, parts["left"]) == (None, 0)
+    assert dfx_codec.command_of(SCALE, parts["left"]) == (None, 0)
 
 
 def test_dfx_cannot_command_the_left_hand_alone():
     with pytest.raises(BadValue, match="right"):
-        codec_dfx.encode_commands({"left": [1.0] * 6})
+        dfx_codec.encode_commands({"left": [1.0] * 6})
 
 
 def test_registers_are_bytes_and_a_word_starts_at_any_of_them():
-    memory = codec_modbus.new_memory()
-    codec_modbus.store(memory, "ERROR", np.array([1, 2, 3, 4, 5, 6]))
-    assert codec_modbus.read_words(memory, 1606, 3) == [0x0201, 0x0403, 0x0605]
-    assert [word & 0xFF for n in range(6) for word in codec_modbus.read_words(memory, 1606 + n, 1) or []] == [
+    memory = modbus_codec.new_memory()
+    modbus_codec.store(memory, "ERROR", np.array([1, 2, 3, 4, 5, 6]))
+    assert modbus_codec.read_words(memory, 1606, 3) == [0x0201, 0x0403, 0x0605]
+    assert [word & 0xFF for n in range(6) for word in modbus_codec.read_words(memory, 1606 + n, 1) or []] == [
         1,
         2,
         3,
@@ -320,22 +320,22 @@ def test_registers_are_bytes_and_a_word_starts_at_any_of_them():
         5,
         6,
     ]
-    codec_modbus.store(memory, "FORCE_ACT", np.array([-1, 0, 1, 2, 3, 4]))
-    assert codec_modbus.read_words(memory, 1582, 2) == [0xFFFF, 0]
-    assert codec_modbus.read_words(memory, codec_modbus.MEMORY_BYTES - 1, 1) is None
+    modbus_codec.store(memory, "FORCE_ACT", np.array([-1, 0, 1, 2, 3, 4]))
+    assert modbus_codec.read_words(memory, 1582, 2) == [0xFFFF, 0]
+    assert modbus_codec.read_words(memory, modbus_codec.MEMORY_BYTES - 1, 1) is None
 
 
 def test_no_two_registers_share_a_byte():
-    taken = np.zeros(codec_modbus.MEMORY_BYTES, dtype=int)
-    for register in codec_modbus.REGISTERS.values():
+    taken = np.zeros(modbus_codec.MEMORY_BYTES, dtype=int)
+    for register in modbus_codec.REGISTERS.values():
         taken[register.bytes] += 1
     assert taken.max() == 1
-    assert codec_modbus.REGISTERS["TOUCH"].bytes == slice(3000, 5124)
+    assert modbus_codec.REGISTERS["TOUCH"].bytes == slice(3000, 5124)
 
 
 def test_touch_registers_stand_where_the_manual_has_them():
     first, places = 3000, {}
-    for (name, _), size in zip(codec_inspire.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
+    for (name, _), size in zip(inspire_codec.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
         places[name] = first
         first += 2 * size
     assert [places[f"finger{n}_tip_touch"] for n in ("one", "two", "three", "four", "five")] == [
@@ -364,43 +364,43 @@ def test_touch_registers_stand_where_the_manual_has_them():
 
 
 def test_a_write_commands_only_the_motors_it_names():
-    memory = codec_modbus.new_memory()
-    write = codec_modbus.write_words(memory, SCALE, 1490, [250])
+    memory = modbus_codec.new_memory()
+    write = modbus_codec.write_words(memory, SCALE, 1490, [250])
     assert write is not None
     assert write.command is not None
     assert np.isnan(write.command.target_rad).tolist() == [True, True, False, True, True, True]
     assert write.command.target_rad[2] == pytest.approx(0.75 * RIGHT.closed_rad[2] + 0.25 * RIGHT.open_rad[2])
-    held = codec_modbus.write_words(memory, SCALE, 1486, [65535] * 6)
+    held = modbus_codec.write_words(memory, SCALE, 1486, [65535] * 6)
     assert held is not None
     assert held.command is not None
     assert np.isnan(held.command.target_rad).all()
 
 
 def test_one_byte_registers_act_only_on_one():
-    memory = codec_modbus.new_memory()
-    clear = codec_modbus.write_words(memory, SCALE, 1004, [1])
+    memory = modbus_codec.new_memory()
+    clear = modbus_codec.write_words(memory, SCALE, 1004, [1])
     assert clear is not None
     assert (clear.clear_errors, clear.save, clear.factory_reset, clear.command) == (True, False, False, None)
-    save = codec_modbus.write_words(memory, SCALE, 1005, [1])
+    save = modbus_codec.write_words(memory, SCALE, 1005, [1])
     assert save is not None
     assert (save.clear_errors, save.save, save.factory_reset) == (False, True, False)
-    zero = codec_modbus.write_words(memory, SCALE, 1009, [1])
+    zero = modbus_codec.write_words(memory, SCALE, 1009, [1])
     assert zero is not None
     assert zero.zero_force
-    nothing = codec_modbus.write_words(memory, SCALE, 1004, [0])
+    nothing = modbus_codec.write_words(memory, SCALE, 1004, [0])
     assert nothing is not None
     assert not nothing.clear_errors
 
 
 def test_readings_cannot_be_written():
-    memory = codec_modbus.new_memory()
-    assert codec_modbus.write_words(memory, SCALE, 1582, [7, 7]) is None
-    assert codec_modbus.write_words(memory, SCALE, 3000, [7]) is None
-    assert codec_modbus.load(memory, "FORCE_ACT").tolist() == [0] * 6
+    memory = modbus_codec.new_memory()
+    assert modbus_codec.write_words(memory, SCALE, 1582, [7, 7]) is None
+    assert modbus_codec.write_words(memory, SCALE, 3000, [7]) is None
+    assert modbus_codec.load(memory, "FORCE_ACT").tolist() == [0] * 6
 
 
 def test_registers_show_what_was_told_over_any_wire():
-    memory = codec_modbus.new_memory()
+    memory = modbus_codec.new_memory()
     told = HandSettings(
         target_rad=RIGHT.closed_rad,
         speed_rad_s=0.5 * RIGHT.top_speed_rad_s,
@@ -408,20 +408,20 @@ def test_registers_show_what_was_told_over_any_wire():
         current_limit_a=np.full(6, 1.5),
         zeroing=True,
     )
-    codec_modbus.store_settings(memory, counts.settings(SCALE, told), zeroing=told.zeroing)
-    assert codec_modbus.load(memory, "ANGLE_SET").tolist() == [0] * 6
-    assert codec_modbus.load(memory, "POS_SET").tolist() == [2000] * 6
-    assert codec_modbus.load(memory, "SPEED_SET").tolist() == [500] * 6
-    assert codec_modbus.load(memory, "FORCE_SET").tolist() == [300] * 6
-    assert codec_modbus.load(memory, "CURRENT_LIMIT").tolist() == [1500] * 6
-    assert codec_modbus.load(memory, "GESTURE_FORCE_CLB").tolist() == [1]
+    modbus_codec.store_settings(memory, inspire_counts.settings(SCALE, told), zeroing=told.zeroing)
+    assert modbus_codec.load(memory, "ANGLE_SET").tolist() == [0] * 6
+    assert modbus_codec.load(memory, "POS_SET").tolist() == [2000] * 6
+    assert modbus_codec.load(memory, "SPEED_SET").tolist() == [500] * 6
+    assert modbus_codec.load(memory, "FORCE_SET").tolist() == [300] * 6
+    assert modbus_codec.load(memory, "CURRENT_LIMIT").tolist() == [1500] * 6
+    assert modbus_codec.load(memory, "GESTURE_FORCE_CLB").tolist() == [1]
 
 
 def test_counts_are_mapped_by_name_not_by_place():
     order = [5, 3, 1, 0, 2, 4]
     shuffled = replace(RIGHT, actuators=tuple(RIGHT.actuators[n] for n in order))
     scale = Scale.of(shuffled)
-    command, _ = counts.command(scale, angle=[0, -1, -1, -1, -1, -1])
+    command, _ = inspire_counts.command(scale, angle=[0, -1, -1, -1, -1, -1])
     assert [
         name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
     ] == ["little"]

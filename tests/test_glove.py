@@ -8,13 +8,13 @@ import pytest
 
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.glove.files import COLUMNS, read_log, write_csv, write_npz
-from thenar.glove.live import GloveReceiver, GloveSender, decode_frame, encode_frame
+from thenar.glove.glove_socket import GloveReceiver, GloveSender, decode_frame, encode_frame
 from thenar.glove.log import repair_clock
 from thenar.glove.make import GESTURES, make_log
 from thenar.glove.palm import detect_side, frame_in_palm_axes
 from thenar.signals import GloveLayout, GloveSide
-from thenar.wire.codec_manus import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
-from thenar.wire.link_manus import ManusListener
+from thenar.wire.clients.manus_client import ManusListener
+from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
 from thenar.wire.rtps import Participant, ros
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

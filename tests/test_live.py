@@ -20,11 +20,11 @@ from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 
 import thenar
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
-from thenar.twin.live import LiveTwin
-from thenar.twin.serve import serve
-from thenar.wire import codec_inspire, counts
-from thenar.wire.codec_inspire import Ctrl
-from thenar.wire.survey import local_domains
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.serving import serve
+from thenar.wire.clients.survey import local_domains
+from thenar.wire.codecs import inspire_codec, inspire_counts
+from thenar.wire.codecs.inspire_codec import Ctrl
 
 BOTH = ("inspire_left", "inspire_right")
 
@@ -70,8 +70,8 @@ def memory_mb() -> float:
 
 
 def angles_of(twin: LiveTwin, hand: str) -> np.ndarray:
-    scale = counts.Scale.of(twin.world.hand(hand))
-    return twin.ask(lambda world: counts.readings(scale, world.state(hand)).angle.astype(int))
+    scale = inspire_counts.Scale.of(twin.world.hand(hand))
+    return twin.ask(lambda world: inspire_counts.readings(scale, world.state(hand)).angle.astype(int))
 
 
 @pytest.fixture
@@ -157,16 +157,16 @@ def test_a_client_of_dfx_is_released_by_a_left_hand_alone(domain: int):
 def test_bad_messages_move_nothing_and_are_counted(
     domain: int, client_node: subprocess.Popen[bytes], ask_about: Callable[..., dict]
 ):
-    good = codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
+    good = inspire_codec.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
     with serve("inspire_right", scene="empty", domain=domain, profile="ideal") as twin:
         assert wait_for(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
         before = angles_of(twin, "inspire_right")
         send_raw(
             client_node,
-            codec_inspire.encode_ctrl(Ctrl(angle=[0] * 6, mode=0)),  # nothing is flagged
-            codec_inspire.encode_ctrl(Ctrl(mode=15)),  # flagged, but empty
-            codec_inspire.encode_ctrl(Ctrl(angle=[-1] * 6, mode=1)),  # hold
-            codec_inspire.encode_ctrl(Ctrl(angle=[-2] * 6, mode=1)),  # no such count
+            inspire_codec.encode_ctrl(Ctrl(angle=[0] * 6, mode=0)),  # nothing is flagged
+            inspire_codec.encode_ctrl(Ctrl(mode=15)),  # flagged, but empty
+            inspire_codec.encode_ctrl(Ctrl(angle=[-1] * 6, mode=1)),  # hold
+            inspire_codec.encode_ctrl(Ctrl(angle=[-2] * 6, mode=1)),  # no such count
         )
         assert wait_for(lambda: sum(twin.health().links[0].refused.values()) >= 8), twin.health().links[0].refused
         time.sleep(0.3)
@@ -258,9 +258,9 @@ def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
 
 
 def test_a_client_stays_awake_when_a_message_is_off(domain: int):
-    from thenar.wire import idl as types
-    from thenar.wire.link_dds import DdsNode
-    from thenar.wire.link_dfx import DfxClient
+    from thenar.wire.links import idl as types
+    from thenar.wire.links.dds_link import DdsNode
+    from thenar.wire.links.dfx_link import DfxClient
 
     with DdsNode(domain=domain) as node:
         client = DfxClient(node)
@@ -409,7 +409,7 @@ def test_another_machine_reaches_the_twin_over_the_chosen_card_only(peers: bool,
 
 
 def test_a_packet_filter_lets_only_its_interfaces_through():
-    from thenar.wire.interface import _only_from
+    from thenar.wire.links.interface import _only_from
 
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear,
@@ -441,7 +441,7 @@ def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
         peer = start_peer("inspire_peer.py", domain, 20.0, 300)
         before_mb = memory_mb()
         hand = thenar.hands.load("inspire_left")
-        from thenar.wire.client_modbus import ModbusHand
+        from thenar.wire.clients.modbus_client import ModbusHand
 
         with ModbusHand(hand, host="127.0.0.1", port=port) as client:
             while peer.poll() is None:
@@ -458,7 +458,7 @@ def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
 
 
 def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
-    from thenar.wire.client_modbus import ModbusHand
+    from thenar.wire.clients.modbus_client import ModbusHand
 
     spec = thenar.hands.load("inspire_right")
     options = {"wires": ("modbus",), "scene": "empty", "modbus_port": port, "flash_dir": tmp_path, "profile": "ideal"}
@@ -576,17 +576,17 @@ def test_the_same_seed_and_commands_give_the_same_bytes():
     def messages() -> list[bytes]:
         world = thenar.World("inspire_right", seed=5)
         scale, layout = (
-            counts.Scale.of(world.hand("inspire_right")),
-            codec_inspire.TouchLayout.of(world.hand("inspire_right")),
+            inspire_counts.Scale.of(world.hand("inspire_right")),
+            inspire_codec.TouchLayout.of(world.hand("inspire_right")),
         )
-        command, _ = codec_inspire.command_of(scale, Ctrl(angle=[200] * 6, mode=1))
+        command, _ = inspire_codec.command_of(scale, Ctrl(angle=[200] * 6, mode=1))
         assert command is not None
         world.command("inspire_right", command)
         out = []
         for _ in range(100):
             world.advance(0.01)
-            out.append(codec_inspire.encode_state(counts.readings(scale, world.state("inspire_right"))))
-            out.append(codec_inspire.encode_touch(layout, world.touch("inspire_right").taxel_counts))
+            out.append(inspire_codec.encode_state(inspire_counts.readings(scale, world.state("inspire_right"))))
+            out.append(inspire_codec.encode_touch(layout, world.touch("inspire_right").taxel_counts))
         return out
 
     assert messages() == messages()

@@ -7,8 +7,8 @@ import thenar
 from thenar import hands
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
-from thenar.sim import actuation
-from thenar.sim.world import Fault
+from thenar.sim import motors as actuation
+from thenar.sim.physics import Fault
 from thenar.units import GRAM_FORCE_N
 
 INSPIRE = ["inspire_right", "inspire_dfx_right"]

@@ -6,7 +6,7 @@ import sheet_kinematics as sheet
 
 from thenar import hands
 from thenar.errors import UnknownName
-from thenar.hands.pads import taxel_points
+from thenar.hands.charts import taxel_points
 from thenar.hands.shapes import Box, Capsule
 
 HANDS = ["inspire_right", "inspire_left"]

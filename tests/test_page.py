@@ -18,26 +18,26 @@ from websockets.typing import Origin
 
 from thenar import colours, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
-from thenar.humanoid.config import BodyConfig
-from thenar.humanoid.fsm import WholeBody
+from thenar.humanoid.control.fsm import WholeBody
+from thenar.humanoid.control.robot_config import BodyConfig
 from thenar.retarget.retargeter import Retargeted, Retargeter
 from thenar.signals import GloveFrame, HandCommand, MotorError, SolidContacts, TouchFrame
 from thenar.sim.props import Sphere
 from thenar.touch.hand_touch import HandTouch
-from thenar.twin import staging
-from thenar.twin.live import LiveTwin
-from thenar.twin.page import Page
-from thenar.twin.page_actions import ACTIONS
+from thenar.twin.body.serve_body import serve_body
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.page import staging
+from thenar.twin.page.actions import ACTIONS
+from thenar.twin.page.page_link import Page
+from thenar.twin.page.playback import Playback, made_recordings
+from thenar.twin.page.tour import Tour
 from thenar.twin.page_bench import measure_page
-from thenar.twin.playback import Playback, made_recordings
-from thenar.twin.serve import PageOptions, serve
-from thenar.twin.serve_body import serve_body
-from thenar.twin.tour import Tour
+from thenar.twin.serving import PageOptions, serve
 from thenar.twin.world import World
 from thenar.view import meshes
 from thenar.view.gate import judge
 from thenar.view.pad_map import PadMap
-from thenar.view.snapshot import Board
+from thenar.view.page_state import Board
 from thenar.view.visitor import PROTOCOL, Visitor
 
 HAND = "inspire_right"
@@ -412,7 +412,7 @@ def test_a_glove_that_was_stopped_says_nothing_more(monkeypatch):
                 assert go_on.wait(60.0)
             return super().__call__(frame)
 
-    monkeypatch.setattr("thenar.twin.playback.Retargeter", Slow)
+    monkeypatch.setattr("thenar.twin.page.playback.Retargeter", Slow)
     playback = Playback(lambda hand, **_: heard.append(hand))
     playback.start("wave", made_recordings()["wave"], [HANDS[1]])
     assert at_work.wait(60.0)

@@ -13,9 +13,9 @@ from patience import free_port, wait_for
 
 from thenar import hands
 from thenar.signals import MotorError
-from thenar.twin.live import LiveTwin
-from thenar.twin.page import Page
-from thenar.twin.serve import PageOptions, serve
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.page.page_link import Page
+from thenar.twin.serving import PageOptions, serve
 from thenar.twin.world import World
 from thenar.view.pad_map import PadMap
 

@@ -13,7 +13,7 @@ import thenar
 from thenar import hands
 from thenar.display import shade
 from thenar.errors import BadFile, BadValue, MissingExtra, UnknownName
-from thenar.sim import picture
+from thenar.sim import render
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,7 +40,7 @@ def read_png(path: Path) -> np.ndarray:
 
 def test_a_written_picture_reads_back_exactly(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (37, 53, 3), dtype=np.uint8)
-    picture.write_png(tmp_path / "a" / "noise.png", image)
+    render.write_png(tmp_path / "a" / "noise.png", image)
     np.testing.assert_array_equal(read_png(tmp_path / "a" / "noise.png"), image)
 
 
@@ -48,9 +48,9 @@ def test_a_written_picture_reads_back_exactly(tmp_path):
 @pytest.mark.parametrize("pose", ["open", "fist"])
 def test_every_hand_fills_its_picture_and_nothing_interpenetrates(hand: str, pose: str, tmp_path):
     spec = hands.load(hand)
-    world = picture.posed_world(spec, pose)
+    world = render.posed_world(spec, pose)
     assert world.contacts(hand).depth_m.max(initial=0.0) < 1e-3
-    image = picture.draw_posed(world, spec, view="palm", size_px=(320, 320)).astype(float)
+    image = render.draw_posed(world, spec, view="palm", size_px=(320, 320)).astype(float)
     background = np.abs(image - image[:, :1]).max(axis=2) < 12.0  # the wall and the floor change only with height
     assert 0.05 < 1.0 - background.mean() < 0.9
     border = np.concatenate([background[:2].ravel(), background[:, -2:].ravel()])
@@ -62,7 +62,7 @@ def test_fist_is_closed_and_open_is_open(hand: str):
     spec = hands.load(hand)
     reach = {}
     for pose in ("open", "fist"):
-        world = picture.posed_world(spec, pose)
+        world = render.posed_world(spec, pose)
         palm, _ = world.wrist(hand)
         tips = [world.data.site(f"{hand}/{tip.finger}_tip").xpos for tip in spec.tips]
         reach[pose] = np.mean([np.linalg.norm(tip - palm) for tip in tips])
@@ -71,7 +71,7 @@ def test_fist_is_closed_and_open_is_open(hand: str):
 
 @pytest.mark.parametrize("hand", hands.names())
 def test_pinch_touches(hand: str):
-    world = picture.posed_world(hands.load(hand), "pinch")
+    world = render.posed_world(hands.load(hand), "pinch")
     assert world.contacts(hand).normal_force_n.sum() > 0.1
 
 
@@ -79,20 +79,20 @@ def test_a_picture_that_cannot_be_written_names_the_file(tmp_path):
     image = np.zeros((2, 2, 3), dtype=np.uint8)
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(BadFile, match=r"folder\.png: cannot be written"):
-        picture.write_png(tmp_path / "folder.png", image)
+        render.write_png(tmp_path / "folder.png", image)
     with pytest.raises(BadFile, match=r"must end in \.png"):
-        picture.write_png(tmp_path / "picture.jpg", image)
+        render.write_png(tmp_path / "picture.jpg", image)
 
 
 def test_an_unknown_pose_lists_the_poses():
     with pytest.raises(UnknownName, match=r"fist.*pinch"):
-        picture.posed_world(hands.load("inspire_right"), "victory")
+        render.posed_world(hands.load("inspire_right"), "victory")
 
 
 @pytest.mark.parametrize("pose", ["0,0,0", "2", "-0.1", "nan"])
 def test_impossible_fractions_are_refused(pose: str):
     with pytest.raises(BadValue, match="pose"):
-        picture.posed_world(hands.load("inspire_right"), pose)
+        render.posed_world(hands.load("inspire_right"), pose)
 
 
 def test_pictures_of_the_docs_are_small_enough_for_a_page():
@@ -122,8 +122,8 @@ def test_skin_glows_where_it_is_pressed_and_nowhere_else(ball_in_hand):
 
 def test_a_pressed_pad_is_brighter_in_the_picture(ball_in_hand):
     seen = ball_in_hand.show(size_px=(320, 240)).image.astype(int)
-    camera = picture.frame_world(ball_in_hand, size_px=(320, 240))
-    with picture.Artist(ball_in_hand, size_px=(320, 240)) as artist:
+    camera = render.frame_world(ball_in_hand, size_px=(320, 240))
+    with render.Artist(ball_in_hand, size_px=(320, 240)) as artist:
         tiles = ball_in_hand.tiles()
         unlit = dataclasses.replace(tiles, colour=np.broadcast_to(shade(0.0), tiles.colour.shape))
         dark = artist.draw(camera, unlit, glass=0.7).astype(int)

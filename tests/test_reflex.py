@@ -13,14 +13,14 @@ import thenar
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
-from thenar.hands.flexure import as_hinges, flexures, with_stiffness
+from thenar.hands.catalog.flexure import as_hinges, flexures, with_stiffness
 from thenar.signals import HandCommand, HandState
 from thenar.sim.press import parse_indenter
 from thenar.sim.scenes import Mount
-from thenar.touch.barometers import Barometers
-from thenar.touch.calibration import BAROMETERS, IDEAL, Calibration, PadCalibration
-from thenar.twin.drop import drop_cubes, measure_drops, random_cube
-from thenar.twin.press import press_pad
+from thenar.touch.sensor.barometers import Barometers
+from thenar.touch.sensor.calibration import BAROMETERS, IDEAL, Calibration, PadCalibration
+from thenar.twin.drops import drop_cubes, measure_drops, random_cube
+from thenar.twin.press_report import press_pad
 
 HAND = hands.load("reflex")
 AMBIENT_PA = 101_325.0

@@ -18,19 +18,20 @@ from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 import thenar
 from thenar import hands
 from thenar.errors import BadValue
-from thenar.twin.live import LiveTwin
-from thenar.twin.serve import serve
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.serving import serve
 from thenar.twin.world import World
-from thenar.wire import codec_reflex, codec_reflex_udp, reflex_driver
-from thenar.wire import idl as idl_types
-from thenar.wire import reflex_counts as counts
-from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_reflex import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
-from thenar.wire.codec_reflex_udp import Mode, Modes, Targets
-from thenar.wire.pace import Pace
-from thenar.wire.reflex_board import Board
-from thenar.wire.reflex_counts import BoardReading
-from thenar.wire.reflex_driver import Driver
+from thenar.wire.codecs import reflex_codec, reflex_udp_codec
+from thenar.wire.codecs import reflex_counts as counts
+from thenar.wire.codecs.cdr import BadMessage
+from thenar.wire.codecs.reflex_board import Board
+from thenar.wire.codecs.reflex_codec import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
+from thenar.wire.codecs.reflex_counts import BoardReading
+from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
+from thenar.wire.links import idl as idl_types
+from thenar.wire.links import reflex_driver
+from thenar.wire.links.pace import Pace
+from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
 
@@ -117,26 +118,26 @@ GOLDEN_STATE = (
 
 
 def test_a_state_packet_is_202_known_bytes():
-    packet = codec_reflex_udp.encode_state(reading())
+    packet = reflex_udp_codec.encode_state(reading())
     assert len(packet) == 202
     assert packet.hex() == GOLDEN_STATE.replace(" ", "")
-    back = codec_reflex_udp.decode_state(packet)
-    assert codec_reflex_udp.encode_state(back) == packet
+    back = reflex_udp_codec.decode_state(packet)
+    assert reflex_udp_codec.encode_state(back) == packet
     for bad in (b"", packet[:-1], packet + b"\x00", b"\x02" + packet[1:]):
         with pytest.raises(BadMessage):
-            codec_reflex_udp.decode_state(bad)
+            reflex_udp_codec.decode_state(bad)
 
 
 def test_command_packets_are_known_bytes():
-    assert codec_reflex_udp.encode_command(Targets(raw=np.array([2048, 2000, 3000, 1]))).hex() == "02080007d00bb80001"
+    assert reflex_udp_codec.encode_command(Targets(raw=np.array([2048, 2000, 3000, 1]))).hex() == "02080007d00bb80001"
     modes = Modes(modes=(Mode.POSITION, Mode.POSITION, Mode.VELOCITY, Mode.IDLE))
-    assert codec_reflex_udp.encode_command(modes).hex() == "0102020100"
-    back = codec_reflex_udp.decode_command(bytes.fromhex("02080007d00bb80001"))
+    assert reflex_udp_codec.encode_command(modes).hex() == "0102020100"
+    back = reflex_udp_codec.decode_command(bytes.fromhex("02080007d00bb80001"))
     assert isinstance(back, Targets)
     assert back.raw.tolist() == [2048, 2000, 3000, 1]
     for bad in ("", "01", "010202020f", "0202020202", "0108000800080008", "03" * 9, "02" * 10):
         with pytest.raises(BadMessage):
-            codec_reflex_udp.decode_command(bytes.fromhex(bad))
+            reflex_udp_codec.decode_command(bytes.fromhex(bad))
 
 
 def test_fingers_2_and_3_are_swapped_in_the_packet():
@@ -173,7 +174,7 @@ def hand_message() -> HandMessage:
 
 def test_a_hand_message_is_what_the_sheet_and_another_encoder_say():
     message = hand_message()
-    body = codec_reflex.encode_hand(message)
+    body = reflex_codec.encode_hand(message)
     first = struct.pack("<ff9?3x9f", 0.5, 0.0, True, *[False] * 8, *(float(n) - 3.0 for n in range(9)))
     assert body[:56] == first
     assert body[168:221] == struct.pack("<5diI5s", 0.1, 2048.0, 1025.0, -1.5, 120.0, 25, 5, b"0x00\x00")
@@ -201,23 +202,23 @@ def test_a_hand_message_is_what_the_sheet_and_another_encoder_say():
         ],
     )
     assert made.serialize()[4:][: len(body)] == body
-    assert codec_reflex.encode_hand(codec_reflex.decode_hand(body)) == body
+    assert reflex_codec.encode_hand(reflex_codec.decode_hand(body)) == body
 
 
 def test_commands_come_back_and_odd_ones_are_refused():
     for topic in COMMANDS:
         values = np.arange(8.0 if topic == "command" else 4.0)
-        body = codec_reflex.encode_numbers(topic, values)
-        np.testing.assert_array_equal(codec_reflex.decode_numbers(topic, body), values)
+        body = reflex_codec.encode_numbers(topic, values)
+        np.testing.assert_array_equal(reflex_codec.decode_numbers(topic, body), values)
         for bad in (b"", body[:-1], body + bytes(8)):
             with pytest.raises(BadMessage):
-                codec_reflex.decode_numbers(topic, bad)
+                reflex_codec.decode_numbers(topic, bad)
     with pytest.raises(BadMessage):
-        codec_reflex.decode_numbers("command_position", codec_reflex.encode_numbers("command_position", np.nan))
-    assert len(codec_reflex.encode_numbers("raw_hand_command", 1)) == 8
-    assert len(codec_reflex.encode_numbers("radian_hand_command", 1.0)) == 16
-    assert codec_reflex.speeds_of(struct.pack("<4d", 1, 2, 3, np.inf)) is None
-    assert codec_reflex.thresholds_of(struct.pack("<27H", *range(27)))[2, 8] == 26
+        reflex_codec.decode_numbers("command_position", reflex_codec.encode_numbers("command_position", np.nan))
+    assert len(reflex_codec.encode_numbers("raw_hand_command", 1)) == 8
+    assert len(reflex_codec.encode_numbers("radian_hand_command", 1.0)) == 16
+    assert reflex_codec.speeds_of(struct.pack("<4d", 1, 2, 3, np.inf)) is None
+    assert reflex_codec.thresholds_of(struct.pack("<27H", *range(27)))[2, 8] == 26
 
 
 def test_type_hashes_are_those_another_program_computes():
@@ -590,10 +591,10 @@ def test_fast_dds_2_commands_and_calls(twin: tuple[LiveTwin, int, int]):
             body = bodies.get(name, b"\x00").hex()
             assert tell(f"call {NAMESPACE}/{name} {kind} {body}")[0] == "reply", name
     pose = ros.message_type(COMMANDS["command_position"])
-    body = codec_reflex.encode_numbers("command_position", [0.7, 0.7, 0.7, 0.2]).hex()
+    body = reflex_codec.encode_numbers("command_position", [0.7, 0.7, 0.7, 0.2]).hex()
     assert tell(f"say rt{NAMESPACE}/command_position {pose} {body} 120") == ["said"]
     answer = tell(f"hear rt{STATE_TOPIC} {ros.message_type(HAND)}")
-    message = codec_reflex.decode_hand(bytes.fromhex(answer[1]))
+    message = reflex_codec.decode_hand(bytes.fromhex(answer[1]))
     np.testing.assert_allclose(message.joint_rad, [0.7, 0.7, 0.7, 0.2], atol=0.04)
     into.close()
     peer.wait(timeout=10)
@@ -613,7 +614,7 @@ def test_requests_that_are_off_move_nothing(domain: int):
             for body in (b"", b"\x01", bytes(200)):
                 writer.write(body)
             if topic not in ("raw_hand_command",):
-                writer.write(codec_reflex.encode_numbers(topic, np.nan))
+                writer.write(reflex_codec.encode_numbers(topic, np.nan))
         for name, body in (("set_speed", bytes(31)), ("set_speed", bytes(48)), ("set_tactile_threshold", bytes(70))):
             kind = {service.name: service.type_name for service in SERVICES}[name]
             names = ros.service_names(f"{NAMESPACE}/{name}", kind)

@@ -21,9 +21,9 @@ from thenar.glove.make import make_log
 from thenar.retarget.batch import follow_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.fit import MAP_KINDS, fit_map, load_map, save_map
-from thenar.retarget.model import HandModel, build_model
-from thenar.retarget.quadratic import SOLVED, solve_quadratic
-from thenar.retarget.records import TARGETS, WORK, as_record
+from thenar.retarget.kernel.quadratic import SOLVED, solve_quadratic
+from thenar.retarget.model.hand_model import HandModel, build_model
+from thenar.retarget.model.records import TARGETS, WORK, as_record
 from thenar.retarget.retargeter import (
     Following,
     Retargeter,
@@ -33,7 +33,7 @@ from thenar.retarget.retargeter import (
     tuning_record,
 )
 from thenar.signals import FloatArray, GloveLayout
-from thenar.sim.judge import Judge
+from thenar.sim.collision_checker import Judge
 from thenar.twin.retarget_measure import Quality, measure
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -380,7 +380,7 @@ def test_the_quadratic_program_finds_the_best_allowed_step():
 
 def test_distances_agree_with_mujoco():
     model, judge = model_of("shadow_right"), judge_of("shadow_right")
-    from thenar.retarget.near import tightest_m
+    from thenar.retarget.model.near import tightest_m
 
     apart = [tightest_m(model.record, posture) for posture in random_postures("shadow_right", 60)]
     assert min(apart) > -0.0008  # edges of boxes and cylinders are rounded by a millimetre

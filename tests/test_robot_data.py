@@ -17,13 +17,13 @@ import pytest
 pytest.importorskip("pinocchio")
 
 from thenar.errors import BadCommand, BadFile, BadValue, UnknownName
-from thenar.humanoid import archive
-from thenar.humanoid.board import HandPort
-from thenar.humanoid.kindyn import KindynData, LinkData, Pair
+from thenar.humanoid.control.board import HandPort
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, build_spec
 from thenar.humanoid.plain import PlainBody
-from thenar.humanoid.robot_data import PARTS, RobotData, RobotSnapshot
+from thenar.humanoid.state import archive
+from thenar.humanoid.state.kindyn import KindynData, LinkData, Pair
+from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "robotdata.md").read_text(encoding="utf-8")
 STATES = 500

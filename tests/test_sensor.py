@@ -6,8 +6,8 @@ import pytest
 import thenar
 from thenar import hands
 from thenar.errors import BadFile
-from thenar.touch.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
-from thenar.touch.sensor import Sensor
+from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
+from thenar.touch.sensor.taxels import Sensor
 
 HAND = hands.load("inspire_right")
 TAXELS = 1062

@@ -18,11 +18,11 @@ from peer_env import PEERS, fast2_program, quiet_environment
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import ThenarError
-from thenar.glove.live import GloveSender
+from thenar.glove.glove_socket import GloveSender
 from thenar.glove.make import make_log
-from thenar.twin.serve import serve
-from thenar.wire.codec_tienkung import decode_joint_state
-from thenar.wire.link_follow import FollowNode
+from thenar.twin.serving import serve
+from thenar.wire.clients.ros2_follower import FollowNode
+from thenar.wire.codecs.tienkung_codec import decode_joint_state
 
 FIST = make_log(("fist",))[70]  # closed
 SHADOW = hands.load("shadow_right")

@@ -18,14 +18,14 @@ from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
-from thenar.twin.live import LiveTwin
-from thenar.twin.serve import serve
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.serving import serve
 from thenar.units import GRAM_FORCE_N
-from thenar.wire import cdr, codec_tienkung
-from thenar.wire import idl as idl_types
-from thenar.wire.cdr import BadMessage
-from thenar.wire.codec_tienkung import FINGER_IDS, JointState
-from thenar.wire.counts import Scale
+from thenar.wire.codecs import cdr, tienkung_codec
+from thenar.wire.codecs.cdr import BadMessage
+from thenar.wire.codecs.inspire_counts import Scale
+from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JointState
+from thenar.wire.links import idl as idl_types
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
 
@@ -77,9 +77,9 @@ def theirs(message: JointState) -> bytes:
     ],
 )
 def test_joint_states_equal_the_library_encoder_and_come_back(message: JointState):
-    body = codec_tienkung.encode_joint_state(message)
+    body = tienkung_codec.encode_joint_state(message)
     assert body == theirs(message)
-    back = codec_tienkung.decode_joint_state(body)
+    back = tienkung_codec.decode_joint_state(body)
     assert (back.stamp_s, back.frame_id, back.name) == (message.stamp_s, message.frame_id, message.name)
     np.testing.assert_array_equal(np.asarray(back.position), np.asarray(message.position, dtype=float))
 
@@ -87,23 +87,23 @@ def test_joint_states_equal_the_library_encoder_and_come_back(message: JointStat
 def test_the_type_hash_is_the_one_ros_2_computes():
     # Ref: the hash that ROS 2 itself gives JointState.
     known = "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
-    assert type_hash(codec_tienkung.JOINT_STATE, codec_tienkung.TYPES) == known
-    renamed = codec_tienkung.TYPES | {
+    assert type_hash(tienkung_codec.JOINT_STATE, tienkung_codec.TYPES) == known
+    renamed = tienkung_codec.TYPES | {
         "std_msgs/msg/Header": {"stamp": "builtin_interfaces/msg/Time", "frame": "string"}
     }
-    assert type_hash(codec_tienkung.JOINT_STATE, renamed) != known
+    assert type_hash(tienkung_codec.JOINT_STATE, renamed) != known
     with pytest.raises(BadValue, match="float32"):
         type_hash("a/msg/B", {"a/msg/B": {"x": "floaty"}})
 
 
 def test_random_bytes_never_do_more_than_be_refused():
     rng = np.random.default_rng(1)
-    whole = codec_tienkung.encode_joint_state(JointState(frame_id="x", name=FINGER_IDS, position=[0.5] * 6))
-    flexible = codec_tienkung.encode_flexible_request(("1", "2"), [0.1, 0.2])
+    whole = tienkung_codec.encode_joint_state(JointState(frame_id="x", name=FINGER_IDS, position=[0.5] * 6))
+    flexible = tienkung_codec.encode_flexible_request(("1", "2"), [0.1, 0.2])
     for _ in range(3000):
         for body, read in (
-            (whole, codec_tienkung.decode_joint_state),
-            (flexible, codec_tienkung.flexible_request),
+            (whole, tienkung_codec.decode_joint_state),
+            (flexible, tienkung_codec.flexible_request),
         ):
             bent = bytearray(body)
             for place in rng.integers(0, len(bent), 3):
@@ -115,7 +115,7 @@ def test_random_bytes_never_do_more_than_be_refused():
 
 
 def test_names_decide_not_places():
-    command, unknown, outside = codec_tienkung.command_by_name(SCALE, ("6", "2"), [0.25, 1.0])
+    command, unknown, outside = tienkung_codec.command_by_name(SCALE, ("6", "2"), [0.25, 1.0])
     assert command is not None
     assert (unknown, outside) == (0, 0)
     given = dict(zip(RIGHT.actuator_names, command.target_rad, strict=True))
@@ -125,39 +125,39 @@ def test_names_decide_not_places():
 
 
 def test_strange_names_and_ratios_are_counted_and_harmless():
-    command, unknown, outside = codec_tienkung.command_by_name(SCALE, ("0", "7", "1", "3"), [0.0, 0.0, 1.5, np.nan])
+    command, unknown, outside = tienkung_codec.command_by_name(SCALE, ("0", "7", "1", "3"), [0.0, 0.0, 1.5, np.nan])
     assert command is not None
     assert (unknown, outside) == (2, 2)
     assert np.isnan(command.target_rad).tolist() == [False, True, True, True, True, True]
-    assert codec_tienkung.command_by_name(SCALE, ("9",), [0.0]) == (None, 1, 0)
+    assert tienkung_codec.command_by_name(SCALE, ("9",), [0.0]) == (None, 1, 0)
     with pytest.raises(BadMessage, match="2 names and 1 positions"):
-        codec_tienkung.command_by_name(SCALE, ("1", "2"), [0.0])
+        tienkung_codec.command_by_name(SCALE, ("1", "2"), [0.0])
 
 
 def test_force_and_speed_have_the_units_of_the_page():
     half = np.full(6, 0.5)
-    np.testing.assert_allclose(codec_tienkung.force_command(SCALE, half).force_limit_n, 500 * GRAM_FORCE_N)
-    speed = codec_tienkung.speed_command(SCALE, half).speed_rad_s
+    np.testing.assert_allclose(tienkung_codec.force_command(SCALE, half).force_limit_n, 500 * GRAM_FORCE_N)
+    speed = tienkung_codec.speed_command(SCALE, half).speed_rad_s
     np.testing.assert_allclose(np.abs(RIGHT.closed_rad - RIGHT.open_rad) / speed, 1.6)
-    assert np.isnan(codec_tienkung.speed_command(SCALE, half).target_rad).all()
+    assert np.isnan(tienkung_codec.speed_command(SCALE, half).target_rad).all()
 
 
 @pytest.mark.parametrize("bad", [-0.01, 1.01, np.nan, np.inf, 25.0])
 def test_six_ratios_outside_their_range_are_no_request(bad: float):
     body = struct.pack("<6f", 0.1, 0.2, 0.3, bad, 0.5, 0.6)
-    assert codec_tienkung.six_ratios(body) is None
-    assert codec_tienkung.six_ratios(struct.pack("<6f", *[0.5] * 6)) is not None
+    assert tienkung_codec.six_ratios(body) is None
+    assert tienkung_codec.six_ratios(struct.pack("<6f", *[0.5] * 6)) is not None
 
 
 def test_flexible_requests_come_back_and_bad_ones_say_why():
-    body = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5])
-    names, ratios = codec_tienkung.flexible_request(body)
+    body = tienkung_codec.encode_flexible_request(("3", "1"), [0.7, 0.5])
+    names, ratios = tienkung_codec.flexible_request(body)
     assert names == ("3", "1")
     np.testing.assert_allclose(ratios, [0.7, 0.5], rtol=1e-6)
-    assert codec_tienkung.flexible_refusal(body) is None
+    assert tienkung_codec.flexible_refusal(body) is None
     # The header of the Cyclone flavour before the body is never taken for names.
-    assert codec_tienkung.flexible_refusal(random.randbytes(8) + struct.pack("<q", 1) + body)
-    assert codec_tienkung.flexible_refusal(body[:-2])
+    assert tienkung_codec.flexible_refusal(random.randbytes(8) + struct.pack("<q", 1) + body)
+    assert tienkung_codec.flexible_refusal(body[:-2])
 
 
 def start(peer: str, domain: int, side: str) -> subprocess.Popen[str]:
@@ -198,14 +198,14 @@ def test_fast_dds_2_uses_every_service_and_both_topics(everyones: tuple[LiveTwin
     twin, domain = everyones
     open_hands(twin)
     program = fast2_program()
-    kinds = {s.name: s.type_name.replace("/srv/", "::srv::dds_::") for s in codec_tienkung.SERVICES}
+    kinds = {s.name: s.type_name.replace("/srv/", "::srv::dds_::") for s in tienkung_codec.SERVICES}
 
     def call(service: str, body: str = "00") -> str:
-        return f"call {codec_tienkung.service_path(service, 'left')} {kinds[service]} {body}"
+        return f"call {tienkung_codec.service_path(service, 'left')} {kinds[service]} {body}"
 
-    joint_state = ros.message_type(codec_tienkung.JOINT_STATE)
-    control = codec_tienkung.encode_joint_state(JointState(name=("6", "2"), position=[0.3, 0.4])).hex()
-    flexible = codec_tienkung.encode_flexible_request(("3", "1"), [0.7, 0.5]).hex()
+    joint_state = ros.message_type(tienkung_codec.JOINT_STATE)
+    control = tienkung_codec.encode_joint_state(JointState(name=("6", "2"), position=[0.3, 0.4])).hex()
+    flexible = tienkung_codec.encode_flexible_request(("3", "1"), [0.7, 0.5]).hex()
     peer = subprocess.Popen(
         [str(program), "script", str(domain), "0", "5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -232,7 +232,7 @@ def test_fast_dds_2_uses_every_service_and_both_topics(everyones: tuple[LiveTwin
     assert tell(call("set_clear_error")) == accepted
     assert tell(call("set_angle", six(*[0.9] * 6))) == accepted
     assert tell(f"say rt/inspire_hand/ctrl/left_hand {joint_state} {control} 120") == ["said"]
-    heard = codec_tienkung.decode_joint_state(
+    heard = tienkung_codec.decode_joint_state(
         bytes.fromhex(tell(f"hear rt/inspire_hand/state/left_hand {joint_state}")[1])
     )
     assert heard.frame_id == "hand_left_link"
@@ -282,8 +282,8 @@ def caller(domain: int) -> Iterator[tuple[LiveTwin, Callable[[str, bytes], None]
 
         def send(service: str, body: bytes) -> None:
             if service not in writers:
-                kind = {s.name: s.type_name for s in codec_tienkung.SERVICES}[service]
-                names = ros.service_names(codec_tienkung.service_path(service, "right"), kind)
+                kind = {s.name: s.type_name for s in tienkung_codec.SERVICES}[service]
+                names = ros.service_names(tienkung_codec.service_path(service, "right"), kind)
                 writers[service] = me.advertise(names.request_topic, names.request_type)
                 assert writers[service].wait_for_readers(10.0)
                 time.sleep(0.3)
@@ -308,7 +308,7 @@ def test_requests_that_are_off_change_no_motor_parameter(caller):
             struct.pack("<6f", 0.3, 0.3, 25.0, 0.3, 0.3, 0.3),
         ):
             send(service, body)
-    for body in (b"", cyclone + codec_tienkung.encode_flexible_request(("1",), [0.0]), random.randbytes(40)):
+    for body in (b"", cyclone + tienkung_codec.encode_flexible_request(("1",), [0.0]), random.randbytes(40)):
         send("set_angle_flexible", body)
     time.sleep(0.5)
     after = twin.ask(lambda world: world.settings("inspire_right"))
@@ -327,9 +327,9 @@ def test_inspect_shows_topics_services_and_who_commands(domain: int):
         serve("inspire_right", wires=("tienkung",), scene="empty", domain=domain),
         Participant(domain, name="my_program") as me,
     ):
-        writer = me.advertise("rt/inspire_hand/ctrl/right_hand", ros.message_type(codec_tienkung.JOINT_STATE))
+        writer = me.advertise("rt/inspire_hand/ctrl/right_hand", ros.message_type(tienkung_codec.JOINT_STATE))
         assert writer.wait_for_readers(10.0)
-        body = codec_tienkung.encode_joint_state(JointState(name=("1",), position=[0.5]))
+        body = tienkung_codec.encode_joint_state(JointState(name=("1",), position=[0.5]))
         for _ in range(30):
             writer.write(body)
             time.sleep(0.02)
@@ -345,7 +345,7 @@ def test_inspect_shows_topics_services_and_who_commands(domain: int):
 
 def test_the_page_lists_every_service():
     page = (Path(__file__).resolve().parents[1] / "docs" / "tienkung.md").read_text(encoding="utf-8")
-    for service in codec_tienkung.SERVICES:
+    for service in tienkung_codec.SERVICES:
         assert f"`{service.name}`" in page
         assert service.type_name.rpartition("/")[2] in page
 

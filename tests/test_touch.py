@@ -11,20 +11,20 @@ from fine_contact import WIDER, fine_map, ray
 import thenar
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.pads import taxel_grid, taxel_points
+from thenar.hands.charts import taxel_grid, taxel_points
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec, Link, Pad
 from thenar.signals import SOLID, HandCommand, SolidKind
 from thenar.sim.press import Indenter, parse_indenter
-from thenar.touch.calibration import IDEAL, Calibration, PadCalibration
 from thenar.touch.hand_touch import HandTouch
-from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
-from thenar.touch.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
-from thenar.touch.skin import chart, lay_skin
-from thenar.touch.solids import MISS, enter
-from thenar.touch.tilt import meet_moments
-from thenar.twin.press import PadPress, press_pad
+from thenar.touch.sensor.calibration import IDEAL, Calibration, PadCalibration
+from thenar.touch.solver.collision import MISS, enter
+from thenar.touch.solver.hertz import elliptic_integrals, hertz_ellipse
+from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
+from thenar.touch.solver.pads import chart, lay_skin
+from thenar.touch.solver.tilt import meet_moments
+from thenar.twin.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
 FINGERS = ("little", "ring", "middle", "index", "thumb")

@@ -10,7 +10,7 @@ import thenar
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
 from thenar.signals import HandCommand, MotorStatus
-from thenar.sim import bench, picture, scenes
+from thenar.sim import bench, render, scenes
 
 GRAVITY = 9.81
 
@@ -185,7 +185,7 @@ def test_many_short_advances_are_as_long_as_one():
 
 
 def test_a_pinch_is_told_from_the_side_of_both_fingers():
-    world = picture.posed_world(hands.load("inspire_right"), "pinch")
+    world = render.posed_world(hands.load("inspire_right"), "pinch")
     touching = world.contacts("inspire_right")
     assert set(touching.body) == set(touching.partner) == {"inspire_right/index_2", "inspire_right/thumb_4"}
     np.testing.assert_allclose(touching.force_n.sum(axis=0), 0.0, atol=1e-12)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def drop_stale(folder: Path) -> None:
-    """Delete compiled functions of a folder that are older than any of its sources."""
-    compiled = [*folder.glob("__pycache__/*.nbi"), *folder.glob("__pycache__/*.nbc")]
+    """Delete compiled functions below a folder that are older than any of its sources."""
+    compiled = [*folder.rglob("__pycache__/*.nbi"), *folder.rglob("__pycache__/*.nbc")]
     if not compiled:
         return
-    newest_source = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    newest_source = max(source.stat().st_mtime for source in folder.rglob("*.py"))
     if min(file.stat().st_mtime for file in compiled) >= newest_source:
         return
     for file in compiled:

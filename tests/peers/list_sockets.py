@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 
-from thenar.twin.serve import serve
+from thenar.twin.serving import serve
 
 with serve(
     "inspire_right",

@@ -38,7 +38,7 @@ class Bench:
         from thenar.twin import bench as touch_bench
         from thenar.twin import live_bench
         from thenar.twin.bench_report import short_rows, write_touch_report
-        from thenar.twin.drop import measure_drops
+        from thenar.twin.drops import measure_drops
 
         if not 0.0 <= self.minutes < 1e4:
             raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")

@@ -24,7 +24,7 @@ from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
 
 if TYPE_CHECKING:
-    from thenar.twin.serve_body import LiveBody
+    from thenar.twin.body.serve_body import LiveBody
 
 ROWS_OF_A_MATRIX = 6  # more are told by their size
 STALE_S = 0.5  # a robot speaks a hundred times a second
@@ -86,8 +86,8 @@ class Body:
             self._print(stop)
 
     def _run(self, stop: threading.Event) -> None:
-        from thenar.humanoid.joystick import Gamepad, Keyboard
-        from thenar.twin.serve_body import serve_body
+        from thenar.humanoid.control.joystick import Gamepad, Keyboard
+        from thenar.twin.body.serve_body import serve_body
 
         makers = {"keyboard": Keyboard, "gamepad": Gamepad}
         operator = makers[self.joystick]() if self.joystick in makers else None
@@ -117,12 +117,12 @@ class Body:
 
     def _print(self, stop: threading.Event) -> None:
         from thenar import hands
-        from thenar.humanoid.config import load_config
+        from thenar.humanoid.control.robot_config import load_config
         from thenar.humanoid.model.gr2 import GR2
         from thenar.humanoid.model.mujoco_model import hand_load
-        from thenar.humanoid.robot_data import PARTS, RobotData
-        from thenar.twin.body_watch import follow
-        from thenar.wire.client_aurora import AuroraListener
+        from thenar.humanoid.state.robot_data import PARTS, RobotData
+        from thenar.twin.body.body_watch import follow
+        from thenar.wire.clients.aurora_client import AuroraListener
 
         parts = {*PARTS, "hand_pvc", "robot_state"}
         if self.part and self.part not in parts:
@@ -150,7 +150,7 @@ class Body:
 
 
 def _values(snapshot, part: str) -> dict[str, np.ndarray]:
-    from thenar.humanoid.archive import to_dict
+    from thenar.humanoid.state.archive import to_dict
 
     return {name: value for name, value in to_dict(snapshot).items() if not part or name.partition(".")[0] == part}
 
@@ -181,7 +181,7 @@ def _short(value: np.ndarray) -> str:
 
 def _status(twin: LiveBody) -> Group:
     """The whole picture, redrawn twice a second."""
-    from thenar.humanoid.fsm import UpperBody, WholeBody
+    from thenar.humanoid.control.fsm import UpperBody, WholeBody
 
     health, robot = twin.health(), twin.body.body.robot.snapshot()
     late = 100.0 * health.late_ticks / max(health.ticks, 1)

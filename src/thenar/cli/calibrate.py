@@ -21,8 +21,8 @@ from thenar.errors import BadFile, BadValue, CannotTell
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec, Pad
-    from thenar.touch.checklist import Progress
-    from thenar.touch.recording import Recording, RecordingRows
+    from thenar.touch.calibrate.checklist import Progress
+    from thenar.touch.calibrate.press_recording import Recording, RecordingRows
 
 LOOK_S = 1.0  # between two looks at a recording that grows
 
@@ -84,7 +84,7 @@ class Calibrate:
         {"protocol": self._protocol, "make": self._make, "fit": self._fit, "score": self._score}[self.action]()
 
     def _protocol(self) -> None:
-        from thenar.touch.protocol import plan
+        from thenar.touch.calibrate.protocol import plan
 
         spec = hands.load(self.name)
         if self.follow and (not self.check or self.json):
@@ -106,7 +106,7 @@ class Calibrate:
             _say_how(spec, pad)
 
     def _check(self, spec: HandSpec, pad: Pad) -> None:
-        from thenar.touch.recording import RecordingRows
+        from thenar.touch.calibrate.press_recording import RecordingRows
 
         rows = RecordingRows(self.check if self.check != "-" else "standard input", hand=spec.name)
         progress: list[Progress] = []
@@ -126,8 +126,8 @@ class Calibrate:
                     break
 
     def _make(self) -> None:
-        from thenar.touch.make_recording import make_recording
-        from thenar.touch.recording import write_recording
+        from thenar.touch.calibrate.make_recording import make_recording
+        from thenar.touch.calibrate.press_recording import write_recording
 
         if not self.hand:
             raise BadValue("--hand", self.hand, f"a hand with pads: {_with_pads()}")
@@ -150,10 +150,10 @@ class Calibrate:
         )
 
     def _fit(self) -> None:
-        from thenar.touch.calibrate import calibrate
-        from thenar.touch.calibration_file import write_calibration
-        from thenar.touch.fit import MAY_BE_LEFT
-        from thenar.touch.recording import read_recording
+        from thenar.touch.calibrate.gain_fit import MAY_BE_LEFT
+        from thenar.touch.calibrate.press_recording import read_recording
+        from thenar.touch.calibrate.procedure import calibrate
+        from thenar.touch.sensor.calibration_file import write_calibration
         from thenar.twin.calibration_report import known_rows, score_rows, write_report
 
         if self.out is not None and self.out.suffix != ".toml":
@@ -218,11 +218,11 @@ class Calibrate:
                 console.print(f"wrote {written}", highlight=False)
 
     def _score(self) -> None:
-        from thenar.touch.calibration import load_calibration
-        from thenar.touch.presses import presses_on
-        from thenar.touch.read_through import read_through
-        from thenar.touch.recording import read_recording
-        from thenar.touch.score import score
+        from thenar.touch.calibrate.press_recording import read_recording
+        from thenar.touch.calibrate.presses import presses_on
+        from thenar.touch.calibrate.read_through import read_through
+        from thenar.touch.calibrate.score import score
+        from thenar.touch.sensor.calibration import load_calibration
 
         if self.calibration is None:
             raise BadValue("--calibration", None, "a file that fit has written")
@@ -274,7 +274,7 @@ def _with_pads() -> str:
 
 
 def _say_how(spec: HandSpec, pad: Pad) -> None:
-    from thenar.touch.recording import FIXED, taxel_columns
+    from thenar.touch.calibrate.press_recording import FIXED, taxel_columns
 
     columns = taxel_columns(spec, pad.name)
     console.print(
@@ -317,9 +317,9 @@ def _growing(name: str, rows: RecordingRows, *, once: bool) -> Iterator[None]:
 
 
 def _progress(rows: RecordingRows, spec: HandSpec, pad: Pad) -> list[Progress]:
-    from thenar.touch.checklist import check
-    from thenar.touch.protocol import plan
-    from thenar.touch.recording import LEAST_ROWS
+    from thenar.touch.calibrate.checklist import check
+    from thenar.touch.calibrate.press_recording import LEAST_ROWS
+    from thenar.touch.calibrate.protocol import plan
 
     if len(rows) < LEAST_ROWS:
         return []

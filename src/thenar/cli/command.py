@@ -16,7 +16,7 @@ from thenar.cli.wires import Reach, Wire, reach_hand
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
-    from thenar.wire.counts import Readings
+    from thenar.wire.codecs.inspire_counts import Readings
 
 SETTLE_S = 4.0
 FULL_STROKE_S = 0.8  # at speed 1000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thenar.cli.serve import Serve
 
 if TYPE_CHECKING:
-    from thenar.twin.page import Page
+    from thenar.twin.page.page_link import Page
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from thenar.cli.show import console, print_json, print_table, shade
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
-    from thenar.twin.drop import Cube, Reading
+    from thenar.twin.drops import Cube, Reading
 
 FINGER_CELLS, PALM_CELLS = 9, 11
 ROWS = {
@@ -157,8 +157,8 @@ class Drop:
 
     def _readings(self) -> Iterator[tuple[Reading, IntArray, NDArray[np.bool_]]]:
         """Readings with counts above rest and contacts; the first one, with nothing touching, is taken for rest."""
-        from thenar.twin.drop import drop_cubes
-        from thenar.wire.reflex_counts import pressure_counts, published_counts
+        from thenar.twin.drops import drop_cubes
+        from thenar.wire.codecs.reflex_counts import pressure_counts, published_counts
 
         rest: IntArray | None = None
         drops = drop_cubes(self.hand, count=self.count, seed=self.seed, seconds=self.seconds, rate_hz=self.rate)

@@ -35,7 +35,7 @@ class Inspect:
 
     def run(self) -> None:
         """Look and print."""
-        from thenar.wire.survey import survey
+        from thenar.wire.clients.survey import survey
 
         if not 0.0 < self.seconds <= 600.0:
             raise BadValue("--seconds", self.seconds, "seconds above 0 and up to 600")

@@ -18,7 +18,7 @@ from thenar.errors import BadFile, BadValue
 if TYPE_CHECKING:
     from thenar.glove.log import GloveLog
     from thenar.retarget.config import RetargetConfig
-    from thenar.retarget.model import HandModel
+    from thenar.retarget.model.hand_model import HandModel
     from thenar.signals import FloatArray
 
 TIMED_FRAMES = 2000
@@ -97,7 +97,7 @@ class Retarget:
             raise BadValue("LOG", " ".join(self.words), "one recording, or fit and one recording")
         self._check_names(fitting)
         from thenar.glove.files import read_log
-        from thenar.retarget.model import build_model
+        from thenar.retarget.model.hand_model import build_model
 
         path = Path(self.words[-1])
         log = read_log(path, side=self.side)

@@ -16,7 +16,7 @@ from thenar.cli.show import console
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
-    from thenar.twin.live import LiveTwin
+    from thenar.twin.live_twin import LiveTwin
 
 REDRAWN_S, PRINTED_S = 0.5, 5.0  # on a terminal, and into a file
 

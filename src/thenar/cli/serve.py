@@ -19,9 +19,9 @@ from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
-    from thenar.twin.live import Health, LiveTwin
-    from thenar.twin.page import Page
-    from thenar.twin.serve import PageOptions
+    from thenar.twin.live_twin import Health, LiveTwin
+    from thenar.twin.page.page_link import Page
+    from thenar.twin.serving import PageOptions
 
 PLAY_BEAT_S = 3.0
 INSPIRE_WIRES = ("inspire", "dfx", "modbus")
@@ -105,7 +105,7 @@ class Serve:
 
     def run(self) -> None:
         """Serve until told to stop."""
-        from thenar.twin.serve import serve
+        from thenar.twin.serving import serve
 
         check_duration(self.duration)
         wires = self._wires()
@@ -183,7 +183,7 @@ class Serve:
 
 def page_options(host: str, port: int, token: str) -> PageOptions:
     """Where the page is; one that others can reach gets a token."""
-    from thenar.twin.serve import PageOptions
+    from thenar.twin.serving import PageOptions
     from thenar.view.gate import OWN_NAMES
 
     if not 0 <= port <= 65535:
@@ -197,7 +197,7 @@ def page_options(host: str, port: int, token: str) -> PageOptions:
 
 def shown_page(twin: LiveTwin) -> Page | None:
     """The page among a twin's links."""
-    from thenar.twin.page import Page
+    from thenar.twin.page.page_link import Page
 
     return next((link for link in twin.links if isinstance(link, Page)), None)
 

@@ -20,7 +20,7 @@ from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
-    from thenar.wire.counts import Readings
+    from thenar.wire.codecs.inspire_counts import Readings
 
 console = Console()
 SHORT = ("status", "error", "hz", "age_s")  # columns of words that are not broken
@@ -105,7 +105,7 @@ def heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
 def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Table:
     """What a hand reports in its own counts; only how far open it is, where the wire tells no more."""
     from thenar.signals import MotorError, MotorStatus
-    from thenar.wire.counts import MOTORS, Readings
+    from thenar.wire.codecs.inspire_counts import MOTORS, Readings
 
     if not isinstance(readings, Readings):
         return make_table(hand, [{"motor": name, "open": float(q)} for name, q in zip(MOTORS, readings, strict=True)])

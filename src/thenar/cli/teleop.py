@@ -126,7 +126,7 @@ class Teleop:
     def _glove(self, spec: HandSpec) -> Iterator[_Frames]:
         """The source: frames at their own time, None where the glove is silent."""
         if self.source == "live":
-            from thenar.glove.live import GloveReceiver
+            from thenar.glove.glove_socket import GloveReceiver
 
             with GloveReceiver(port=self.port) as receiver:
 
@@ -140,7 +140,7 @@ class Teleop:
             return
         if self.source == "manus":
             from thenar.glove.palm import frame_in_palm_axes
-            from thenar.wire.link_manus import ManusListener
+            from thenar.wire.clients.manus_client import ManusListener
 
             side = None if self.following.mirror or spec.side == "none" else spec.side
             peers = listed(self.reach.peers) or ("127.0.0.1",)
@@ -183,7 +183,7 @@ class Teleop:
         if not self.ros2:
             yield lambda joint_rad, finger_m: None
             return
-        from thenar.wire.link_follow import FollowNode
+        from thenar.wire.clients.ros2_follower import FollowNode
 
         peers = listed(self.reach.peers) or ("127.0.0.1",)
         with FollowNode(spec, domain=self.reach.domain, interface=self.reach.interface, peers=peers) as node:
@@ -236,17 +236,17 @@ class _Remote:
     """A hand at the other end of a wire."""
 
     def __init__(self, spec: HandSpec, line: HandLine):
-        from thenar.wire.counts import Scale
+        from thenar.wire.codecs.inspire_counts import Scale
 
         self._line, self._scale = line, Scale.of(spec)
 
     def go(self, target_rad: FloatArray) -> None:
-        from thenar.wire.counts import angle_counts
+        from thenar.wire.codecs.inspire_counts import angle_counts
 
         self._line.send(angle_counts(self._scale, target_rad), [], [])
 
     def where(self) -> FloatArray:
-        from thenar.wire.counts import Readings, command
+        from thenar.wire.codecs.inspire_counts import Readings, command
 
         told = self._line.readings()
         assert isinstance(told, Readings)

@@ -49,10 +49,10 @@ class Touch:
 
     def run(self) -> None:
         """Press and print."""
-        from thenar.sim import picture
+        from thenar.sim import render
         from thenar.sim.press import parse_indenter
-        from thenar.touch.calibration import IDEAL, load_calibration
-        from thenar.twin.press import press_pad
+        from thenar.touch.sensor.calibration import IDEAL, load_calibration
+        from thenar.twin.press_report import press_pad
 
         spec = hands.load(self.hand)
         if not spec.pads:
@@ -84,7 +84,7 @@ class Touch:
         if result.theory_pa is not None:
             maps.append(("theory, kPa", result.theory_pa))
         if self.plot is not None:
-            picture.write_png(self.plot, heat_picture([values for _, values in maps]))
+            render.write_png(self.plot, heat_picture([values for _, values in maps]))
         if self.json:
             print_json(answer)
             return

@@ -15,7 +15,7 @@ from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
-    from thenar.wire.counts import Readings
+    from thenar.wire.codecs.inspire_counts import Readings
 
 Wire = Literal["inspire", "dfx", "modbus"]
 CONNECT_S = 3.0
@@ -55,7 +55,7 @@ class HandLine(Protocol):
 def reach_hand(spec: HandSpec, wire: Wire, reach: Reach) -> Iterator[HandLine]:
     """Connect to a hand over a wire."""
     if wire == "modbus":
-        from thenar.wire.client_modbus import ModbusHand
+        from thenar.wire.clients.modbus_client import ModbusHand
 
         host, _, port = reach.modbus.partition(":")
         if not port.isdigit():
@@ -63,7 +63,7 @@ def reach_hand(spec: HandSpec, wire: Wire, reach: Reach) -> Iterator[HandLine]:
         with ModbusHand(spec, host=host, port=int(port)) as hand:
             yield _ModbusLine(hand)
         return
-    from thenar.wire.link_dds import DdsNode
+    from thenar.wire.links.dds_link import DdsNode
 
     with DdsNode(
         domain=reach.domain, interface=reach.interface, peers=listed(reach.peers), name="thenar client"
@@ -80,12 +80,12 @@ def _nobody(what: str, reach: Reach) -> ThenarError:
 
 class _InspireLine:
     def __init__(self, node: Any, spec: HandSpec, reach: Reach):
-        from thenar.wire.link_inspire import InspireClient
+        from thenar.wire.links.inspire_link import InspireClient
 
         self._client, self._reach = InspireClient(node, spec), reach
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        from thenar.wire.codec_inspire import Ctrl, Mode
+        from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 
         if not self._client.wait_until_heard(CONNECT_S):
             raise _nobody("listens to inspire ctrl", self._reach)
@@ -108,7 +108,7 @@ class _InspireLine:
 
 class _DfxLine:
     def __init__(self, node: Any, spec: HandSpec, reach: Reach):
-        from thenar.wire.link_dfx import DfxClient
+        from thenar.wire.links.dfx_link import DfxClient
 
         self._client, self._reach, self._side = DfxClient(node), reach, spec.side
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thenar.errors import UnknownName
-from thenar.hands.flexure import as_hinges
+from thenar.hands.catalog.flexure import as_hinges
 from thenar.hands.own_model import read_own_model
 from thenar.hands.spec import Coupling, HandSpec, Joint
 
@@ -47,7 +47,7 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
     if name not in _CATALOGUE:
         raise UnknownName("hand", name, _CATALOGUE)
     module, attribute = _CATALOGUE[name]
-    spec: HandSpec = getattr(importlib.import_module(f"thenar.hands.{module}"), attribute)
+    spec: HandSpec = getattr(importlib.import_module(f"thenar.hands.catalog.{module}"), attribute)
     return spec if variant is None else with_variant(spec, variant)
 
 

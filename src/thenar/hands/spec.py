@@ -82,7 +82,7 @@ class Joint:
     spring_rest_rad: float = 0.0
     """Angle at which that spring is slack [rad]."""
     continues: bool = False
-    """True: the next hinge of a flexure that the joint before it began, see `thenar.hands.flexure`."""
+    """True: the next hinge of a flexure that the joint before it began, see `thenar.hands.catalog.flexure`."""
 
 
 @dataclass(frozen=True, kw_only=True)

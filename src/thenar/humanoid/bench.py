@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.humanoid.kindyn import ALIGNED, KindynData, LinkData, Pair
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.pinocchio_model import pin
 from thenar.humanoid.plain import PlainBody
-from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.state.kindyn import ALIGNED, KindynData, LinkData, Pair
+from thenar.humanoid.state.robot_data import RobotData
 
 SUBSET_LINKS = (*GR2.roles.feet, GR2.roles.torso)
 ROUNDS = 150

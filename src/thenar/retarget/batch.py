@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.model import HandModel
-from thenar.retarget.records import WORK
+from thenar.retarget.kernel.solve import solve_frames
+from thenar.retarget.model.hand_model import HandModel
+from thenar.retarget.model.records import WORK
 from thenar.retarget.retargeter import LONGEST_STEP_S, direction_targets, settled_state, tuning_record
-from thenar.retarget.solve import solve_frames
 from thenar.signals import FloatArray
 
 SHORTEST_PIECE = 4000

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from thenar.errors import BadFile
 from thenar.retarget.batch import follow_recording
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.model import HandModel
-from thenar.retarget.records import TARGETS, as_record
+from thenar.retarget.model.hand_model import HandModel
+from thenar.retarget.model.records import TARGETS, as_record
 from thenar.signals import FloatArray
 
 MapKind = Literal["scalar", "diagonal", "full", "finger"]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.retarget.aim import find_targets
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.model import HandModel, build_model
-from thenar.retarget.near import tightest_m
-from thenar.retarget.records import STATE, TARGETS, TUNING, WORK, Tuning, as_record
-from thenar.retarget.solve import solve_frames
+from thenar.retarget.kernel.solve import solve_frames
+from thenar.retarget.kernel.targets import find_targets
+from thenar.retarget.model.hand_model import HandModel, build_model
+from thenar.retarget.model.near import tightest_m
+from thenar.retarget.model.records import STATE, TARGETS, TUNING, WORK, Tuning, as_record
 from thenar.signals import FloatArray, GloveFrame, GloveSide, HandCommand
 
 USUAL_STEP_S = 1.0 / 60.0

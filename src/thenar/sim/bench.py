@@ -12,8 +12,8 @@ from thenar.errors import SimulationDiverged
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
+from thenar.sim.physics import World
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
-from thenar.sim.world import World
 
 ROUNDS = 5
 LOOK_EVERY_S = 0.05

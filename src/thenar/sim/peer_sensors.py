@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.pads import pad_axes, points_on_skin, taxel_grid
+from thenar.hands.charts import pad_axes, points_on_skin, taxel_grid
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec, Pad
 

@@ -13,16 +13,22 @@ from numpy.typing import NDArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
-from thenar.touch.barometers import Barometers
-from thenar.touch.buried import lay_dies
-from thenar.touch.calibration import Calibration
-from thenar.touch.feel import feel
-from thenar.touch.groups import GROUP, MOST_GROUPS
-from thenar.touch.influence import LAYER_POINTS, TABLE_SIZE, half_space_tables, layer_correction, reduced_modulus_pa
-from thenar.touch.pressure import WORK
-from thenar.touch.sensor import Sensor
-from thenar.touch.skin import lay_skin
-from thenar.touch.window import SMOOTH_GRID, WINDOW
+from thenar.touch.sensor.barometers import Barometers
+from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.sensor.taxels import Sensor
+from thenar.touch.solver.dies import lay_dies
+from thenar.touch.solver.frame import feel
+from thenar.touch.solver.groups import GROUP, MOST_GROUPS
+from thenar.touch.solver.influence import (
+    LAYER_POINTS,
+    TABLE_SIZE,
+    half_space_tables,
+    layer_correction,
+    reduced_modulus_pa,
+)
+from thenar.touch.solver.pads import lay_skin
+from thenar.touch.solver.pressure import WORK
+from thenar.touch.solver.window import SMOOTH_GRID, WINDOW
 
 FloatArray = NDArray[np.float64]
 

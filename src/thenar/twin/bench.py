@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar import hands
-from thenar.hands.pads import points_on_skin, taxel_grid
+from thenar.hands.charts import points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
 from thenar.sim.bench import four_objects
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.sim.props import Box, Sphere
-from thenar.twin.press import PadPress, press_pad
+from thenar.twin.press_report import PadPress, press_pad
 from thenar.twin.world import World
 
 FloatArray = NDArray[np.float64]

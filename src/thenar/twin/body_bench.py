@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from thenar.humanoid.bench import UpdateCost
-from thenar.humanoid.controller import BodyController
-from thenar.humanoid.fsm import WholeBody
-from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.task import Task
-from thenar.twin.body import BodyTwin
-from thenar.twin.body_world import BodyWorld
-from thenar.twin.serve_body import LiveBody
-from thenar.wire.link_aurora import AuroraNode
+from thenar.humanoid.control.controller import BodyController
+from thenar.humanoid.control.fsm import WholeBody
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.state.robot_data import RobotData
+from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.live_body import BodyTwin
+from thenar.twin.body.serve_body import LiveBody
+from thenar.wire.links.aurora_link import AuroraNode
 
 PUSHES_N = {10.0: (-50.0, 0.0, 0.0), 20.0: (50.0, 0.0, 0.0), 30.0: (0.0, -50.0, 0.0), 40.0: (0.0, 50.0, 0.0)}
 """From the front, the back, the left and the right, by the time they begin [s]."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue
-from thenar.touch.calibrate import PadResult
-from thenar.touch.identify import TOLERANCE, USUAL_TOLERANCE
-from thenar.touch.score import one_scale
+from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
+from thenar.touch.calibrate.procedure import PadResult
+from thenar.touch.calibrate.score import one_scale
 
 FloatArray = NDArray[np.float64]
 

@@ -18,14 +18,15 @@ import numpy as np
 
 from thenar import hands
 from thenar.errors import ThenarError
-from thenar.twin.serve import serve
-from thenar.wire import codec_inspire, codec_tienkung, idl
-from thenar.wire.client_modbus import ModbusHand
-from thenar.wire.codec_inspire import Ctrl, Mode, TouchLayout
-from thenar.wire.link_dds import DdsNode
-from thenar.wire.link_inspire import InspireClient
+from thenar.twin.serving import serve
+from thenar.wire.clients.modbus_client import ModbusHand
+from thenar.wire.clients.survey import local_domains
+from thenar.wire.codecs import inspire_codec, tienkung_codec
+from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
+from thenar.wire.links import idl
+from thenar.wire.links.dds_link import DdsNode
+from thenar.wire.links.inspire_link import InspireClient
 from thenar.wire.rtps import Participant, ros
-from thenar.wire.survey import local_domains
 
 BOTH = ("inspire_left", "inspire_right")
 COMMAND_HZ = 100.0
@@ -70,18 +71,18 @@ def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
     taxels = np.arange(1062) % 4096
     domain = _free_domain()
     with DdsNode(domain=domain) as node, in_a_process(_read_touch, domain):
-        out = node.writer(codec_inspire.topic("touch", "right"), idl.InspireTouch)
+        out = node.writer(inspire_codec.topic("touch", "right"), idl.InspireTouch)
         if not out.wait_for_readers(20.0):
             raise ThenarError("no reader came; is loopback up?")
-        words = codec_inspire.touch_words(layout, taxels).tolist()
+        words = inspire_codec.touch_words(layout, taxels).tolist()
         firsts = np.cumsum((0, *layout.sizes))
         fields = {
             name: words[first : first + size]
-            for (name, _), first, size in zip(codec_inspire.TOUCH_FIELDS, firsts, layout.sizes, strict=False)
+            for (name, _), first, size in zip(inspire_codec.TOUCH_FIELDS, firsts, layout.sizes, strict=False)
         }
 
         def ours() -> None:
-            out.write(codec_inspire.encode_touch(layout, taxels))
+            out.write(inspire_codec.encode_touch(layout, taxels))
 
         def library() -> None:
             out.writer.write(idl.InspireTouch(**fields))
@@ -161,8 +162,8 @@ def soak_calls(seconds: float) -> CallSoak:
 def _call(domain: int, stop: Event, answer: Any) -> None:
     """A program that calls ``set_force`` 500 times a second and counts the replies."""
     answered: list[bytes] = []
-    service = next(s for s in codec_tienkung.SERVICES if s.name == "set_force")
-    names = ros.service_names(codec_tienkung.service_path(service.name, "right"), service.type_name)
+    service = next(s for s in tienkung_codec.SERVICES if s.name == "set_force")
+    names = ros.service_names(tienkung_codec.service_path(service.name, "right"), service.type_name)
     with Participant(domain, name="bench caller") as me:
         writer = me.advertise(names.request_topic, names.request_type)
         me.subscribe(names.reply_topic, names.reply_type, lambda sample: answered.append(sample.body))
@@ -213,7 +214,7 @@ def _poll(port: int, stop: Event, answer: Any) -> None:
 
 def _read_touch(domain: int, stop: Event, answer: Any) -> None:
     with DdsNode(domain=domain, name="bench reader") as node:
-        node.reader(codec_inspire.topic("touch", "right"), idl.InspireTouch, lambda *_: None)
+        node.reader(inspire_codec.topic("touch", "right"), idl.InspireTouch, lambda *_: None)
         stop.wait()
     answer.send(None)
 

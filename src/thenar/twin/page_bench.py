@@ -12,8 +12,8 @@ from typing import Any
 
 from thenar.signals import HandCommand
 from thenar.twin.live_bench import BOTH, in_a_process
-from thenar.twin.page import Page
-from thenar.twin.serve import PageOptions, serve
+from thenar.twin.page.page_link import Page
+from thenar.twin.serving import PageOptions, serve
 
 TURN_S = 3.0  # both hands close on what lies in them, and open again
 

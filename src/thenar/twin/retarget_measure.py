@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.retarget.model import HandModel
+from thenar.retarget.model.hand_model import HandModel
 from thenar.retarget.retargeter import frame_targets_m
 from thenar.signals import FloatArray
-from thenar.sim.judge import Judge
+from thenar.sim.collision_checker import Judge
 
 PINCH_MM = 20.0  # a person whose fingertips are this near pinches
 PINCH_OK_MM = (-2.0, 3.0)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import NoRenderer
-from thenar.retarget.model import HandModel
+from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
-from thenar.sim import picture
+from thenar.sim import render
 from thenar.twin.retarget_measure import Quality
 
 STYLE = (
@@ -94,10 +94,10 @@ def _worst_frames(error_mm: FloatArray) -> list[int]:
 
 def _picture(model: HandModel, variable_rad: FloatArray) -> str:
     """One posture as a PNG in base64."""
-    image = picture.draw_posture(model.hand, model.joint_rad(variable_rad), size_px=(480, 480))
+    image = render.draw_posture(model.hand, model.joint_rad(variable_rad), size_px=(480, 480))
     with TemporaryDirectory() as folder:
         file = Path(folder) / "posture.png"
-        picture.write_png(file, image)
+        render.write_png(file, image)
         return base64.b64encode(file.read_bytes()).decode()
 
 

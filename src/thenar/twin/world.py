@@ -13,18 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts, TouchFrame
-from thenar.sim import world as physics
+from thenar.sim import physics as physics
 from thenar.sim.building import Carrier
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.solids import SolidReader
-from thenar.touch.calibration import Calibration, load_calibration, profile_of
 from thenar.touch.hand_touch import HandTouch
-from thenar.twin.skin import Skin
+from thenar.touch.sampled_skin import Skin
+from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
 
 if TYPE_CHECKING:
-    from thenar.sim.picture import Camera, Tiles
-    from thenar.twin.looks import Film, Picture, SkinTiles
+    from thenar.sim.render import Camera, Tiles
+    from thenar.twin.pictures import Film, Picture, SkinTiles
 
 
 class World(physics.World):
@@ -131,8 +131,8 @@ class World(physics.World):
             size_px: Width and height.
             glass: How far objects let the skin behind them through, 0 to 1.
         """
-        from thenar.sim.picture import Artist, frame_world
-        from thenar.twin.looks import Picture
+        from thenar.sim.render import Artist, frame_world
+        from thenar.twin.pictures import Picture
 
         with Artist(self, size_px=size_px) as artist:
             camera = camera or frame_world(self, size_px=size_px)
@@ -148,8 +148,8 @@ class World(physics.World):
         glass: float = 0.7,
     ) -> Film:
         """Let simulated time pass and take pictures of it; a notebook plays them, `Film.save` writes them."""
-        from thenar.sim.picture import Artist, frame_world
-        from thenar.twin.looks import Film
+        from thenar.sim.render import Artist, frame_world
+        from thenar.twin.pictures import Film
 
         with Artist(self, size_px=size_px) as artist:
             camera = camera or frame_world(self, size_px=size_px)
@@ -161,7 +161,7 @@ class World(physics.World):
 
     def tiles(self) -> Tiles | None:
         """The taxels of every skin as plates to draw, coloured by pressure; None where no hand has skin."""
-        from thenar.twin.looks import SkinTiles, join_tiles
+        from thenar.twin.pictures import SkinTiles, join_tiles
 
         for hand in self.hand_names:
             if hand not in self._tiles and self.hand(hand).pads:

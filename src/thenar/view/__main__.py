@@ -2,6 +2,6 @@
 
 import sys
 
-from thenar.view.page import run
+from thenar.view.app import run
 
 run(sys.argv[1:])

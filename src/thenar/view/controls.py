@@ -11,7 +11,7 @@ import viser
 from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
-from thenar.view import words
+from thenar.view import status_text
 from thenar.view.stage import HandOnStage, Message, Stage
 
 Send = Callable[[Message], None]
@@ -185,8 +185,10 @@ class Controls:
         self._caption = gui.add_html("")
         self._skip = gui.add_button("Take over", icon=viser.Icon.HAND_GRAB, visible=False)
         self._skip.on_click(lambda _: send({"do": "end_tour"}))
-        self._labels = {"": words.ANYBODY, **stage.wires}
-        self._commander = gui.add_dropdown("In command", tuple(self._labels.values()), initial_value=words.ANYBODY)
+        self._labels = {"": status_text.ANYBODY, **stage.wires}
+        self._commander = gui.add_dropdown(
+            "In command", tuple(self._labels.values()), initial_value=status_text.ANYBODY
+        )
         self._commander.on_update(self._take_command)
         self._tempo = gui.add_button_group("Time", ("Play", "Pause", "Step", "Slow", "Reset"))
         self._tempo.on_click(self._set_tempo)
@@ -226,13 +228,13 @@ class Controls:
     def tell(self, status: Message, updates_hz: float) -> None:
         """Bring the words up to date."""
         health = status["health"]
-        _put(self._strip, words.strip(status, self._labels, updates_hz))
-        _put(self._caption, words.caption(status["caption"]))
-        _put(self._wires, words.wires(health, self._labels))
-        _put(self._faults, words.faults(status["faults"]))
+        _put(self._strip, status_text.strip(status, self._labels, updates_hz))
+        _put(self._caption, status_text.caption(status["caption"]))
+        _put(self._wires, status_text.wires(health, self._labels))
+        _put(self._faults, status_text.faults(status["faults"]))
         if self._skip.visible != bool(status["caption"]):
             self._skip.visible = bool(status["caption"])
-        commander = self._labels.get(health["commander"], words.ANYBODY)
+        commander = self._labels.get(health["commander"], status_text.ANYBODY)
         if self._commander.value != commander:
             self._commander.value = commander
 
@@ -242,7 +244,7 @@ class Controls:
         for name, controls in self.hands.items():
             if tables:
                 controls.follow(motion[name])
-                _put(controls.table, words.motors(controls._spec.actuator_names, motion[name]))
+                _put(controls.table, status_text.motors(controls._spec.actuator_names, motion[name]))
 
     def _take_command(self, event: viser.GuiEvent) -> None:
         if event.client is not None:

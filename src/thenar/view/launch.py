@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 
 from thenar.errors import MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
-from thenar.view.snapshot import Board, motion_dtype, skin_dtype
+from thenar.view.page_state import Board, motion_dtype, skin_dtype
 from thenar.view.stage import Message
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from thenar import colours
-from thenar.hands.pads import pad_axes
+from thenar.hands.charts import pad_axes
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.spec import HandSpec, Pad
 

@@ -1,1 +1,1 @@
-"""Signals into the messages of hand makers, and back: `codec_*` are pure, `link_*` move bytes."""
+"""Signals into the messages of hand makers, and back: `codecs` are pure, `links` serve, `clients` call."""

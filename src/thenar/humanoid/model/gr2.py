@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Link
+from thenar.humanoid.model.body_spec import BodySpec, Fixed, Gains, Hinge, Roles
 from thenar.humanoid.model.gr2_shapes import LOOKS, PALETTE, SOLE_M, SOLIDS
-from thenar.humanoid.model.spec import BodySpec, Fixed, Gains, Hinge, Roles
 
 URDF = "maker's URDF gr2v3_8_7"
 DAMPING_NMS_RAD = FRICTION_NM = 0.01  # of every joint

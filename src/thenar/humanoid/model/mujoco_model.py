@@ -11,7 +11,7 @@ from thenar.hands.build import add_link
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix, quat_wxyz_from_rpy
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.model.spec import BodySpec, FloatArray, Hinge
+from thenar.humanoid.model.body_spec import BodySpec, FloatArray, Hinge
 
 FLOATING_BASE = "floating_base"
 GANTRY = "gantry"

@@ -9,8 +9,8 @@ import numpy as np
 
 from thenar.errors import MissingExtra
 from thenar.hands.rotations import matrix_from_rpy
+from thenar.humanoid.model.body_spec import BodySpec, Hinge
 from thenar.humanoid.model.mujoco_model import Load
-from thenar.humanoid.model.spec import BodySpec, Hinge
 
 try:
     import pinocchio as pin

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from thenar.humanoid.fsm import UPPER_BODY_GROUPS
-from thenar.humanoid.model.spec import FloatArray
-from thenar.humanoid.motion import Glide
-from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER
-from thenar.humanoid.task import Task
+from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER
+from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
+from thenar.humanoid.control.motion import Glide
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.model.body_spec import FloatArray
+from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, within_limits
 
 WAVE_HZ, WAVE_RAD = 0.8, 0.35

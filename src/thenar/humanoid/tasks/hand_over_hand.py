@@ -12,10 +12,10 @@ import numpy as np
 
 from thenar.errors import BadCommand
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix
-from thenar.humanoid.arm import solve_arm
-from thenar.humanoid.model.spec import FloatArray
-from thenar.humanoid.motion import Glide
-from thenar.humanoid.robot_data import RobotData
+from thenar.humanoid.control.arm import solve_arm
+from thenar.humanoid.control.motion import Glide
+from thenar.humanoid.model.body_spec import FloatArray
+from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import UpperBodyTask
 
 STAFF_AHEAD_M = 0.34

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from thenar.humanoid.model.spec import FloatArray
-from thenar.humanoid.motion import Glide
-from thenar.humanoid.robot_data import RobotData
-from thenar.humanoid.stand import POSE_LOWER, POSE_UPPER, Balance, solve_posture, stand_torques
-from thenar.humanoid.task import Task
+from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, Balance, solve_posture, stand_torques
+from thenar.humanoid.control.motion import Glide
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.model.body_spec import FloatArray
+from thenar.humanoid.state.robot_data import RobotData
 
 RISE_S = 2.0
 POSE_PER_S = (0.1, 0.3, 0.3)  # how fast a stand pose is taken: m/s, rad/s, rad/s

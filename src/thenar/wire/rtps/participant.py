@@ -17,12 +17,12 @@ from typing import Any
 from thenar.errors import BadValue
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo, SampleIdentity
-from thenar.wire.rtps.health import Counts, Health, endpoint_health, peer_health, remote_topics, service_health
 from thenar.wire.rtps.messages import UNKNOWN_ENTITY, UNKNOWN_PREFIX, Data, Message, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network
 from thenar.wire.rtps.peer import Peer, probe_addresses
 from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
 from thenar.wire.rtps.reader import MatchedWriter, Reader, Sample
+from thenar.wire.rtps.rtps_health import Counts, Health, endpoint_health, peer_health, remote_topics, service_health
 from thenar.wire.rtps.services import Service, ServiceNames
 from thenar.wire.rtps.writer import Writer
 

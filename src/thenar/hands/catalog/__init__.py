@@ -1,0 +1,1 @@
+"""The hands: one file each, plain data with sources."""

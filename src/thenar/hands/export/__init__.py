@@ -1,0 +1,1 @@
+"""Hands as URDF, SDF and MJCF files."""

@@ -1,0 +1,223 @@
+"""What every exported model needs beyond a spec: inertias, sensor boxes, effort and speed of joints, simple shapes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.errors import BadValue
+from thenar.hands.build import build_spec
+from thenar.hands.charts import taxel_points
+from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Painted, Shape, Sphere, Vec3
+from thenar.hands.spec import HandSpec, LeadScrew, Link, Pad
+
+FloatArray = NDArray[np.float64]
+SensorKind = Literal["contact", "pressure"]
+
+CELL_M = (0.006, 0.006, 0.0003)
+"""Size of the box that stands for one barometer, as in the models of this hand for Gazebo."""
+SENSOR_KG = 1e-5
+"""Mass of a sensor's box; it is taken off the link that carries it."""
+SENSOR_HZ = {"force": 50.0, "barometer": 40.0}
+"""How often the sensors of real hands are read."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inertial:
+    """Mass of a link, and how it is spread, in the link's axes."""
+
+    mass_kg: float
+    com_m: FloatArray
+    about_com_kgm2: FloatArray
+    """Shape (3, 3)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SensorBox:
+    """A thin box on the skin that stands for a sensor: one barometer, or a whole pad of taxels."""
+
+    name: str
+    link: str
+    pos_m: FloatArray
+    R: FloatArray
+    """Columns are the directions of rows, of columns and out of the skin, in the link's axes."""
+    size_m: FloatArray
+    rate_hz: float
+
+    @property
+    def inertial(self) -> Inertial:
+        """Of the box, in its own axes."""
+        squares = np.square(self.size_m)
+        return Inertial(
+            mass_kg=SENSOR_KG,
+            com_m=np.zeros(3),
+            about_com_kgm2=np.diag(SENSOR_KG / 12.0 * (squares.sum() - squares)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drive:
+    """What moves a joint."""
+
+    effort_nm: float
+    speed_rad_s: float
+
+
+def inertials(hand: HandSpec) -> dict[str, Inertial]:
+    """Mass, centre and inertia of every link, as the twin has them."""
+    model = build_spec(hand).compile()
+    found = {}
+    for link in hand.links:
+        body = model.body(link.name).id
+        R = matrix_from_quat_wxyz(model.body_iquat[body])
+        found[link.name] = Inertial(
+            mass_kg=float(model.body_mass[body]),
+            com_m=model.body_ipos[body].copy(),
+            about_com_kgm2=R @ np.diag(model.body_inertia[body]) @ R.T,
+        )
+    return found
+
+
+def without(whole: Inertial, boxes: Iterable[SensorBox]) -> Inertial:
+    """What is left of a link when boxes fixed to it have a mass of their own: together they are the whole again."""
+    mass, moment = whole.mass_kg, whole.mass_kg * whole.com_m
+    about_origin = whole.about_com_kgm2 + whole.mass_kg * _steiner(whole.com_m)
+    for box in boxes:
+        own = box.inertial
+        mass -= own.mass_kg
+        moment = moment - own.mass_kg * box.pos_m
+        about_origin = about_origin - (box.R @ own.about_com_kgm2 @ box.R.T + own.mass_kg * _steiner(box.pos_m))
+    com = moment / mass
+    return Inertial(mass_kg=mass, com_m=com, about_com_kgm2=about_origin - mass * _steiner(com))
+
+
+def sensor_boxes(hand: HandSpec) -> list[SensorBox]:
+    """A box for every barometer, and one for every pad of other taxels."""
+    return [box for pad in hand.pads for box in _boxes_of(hand, pad)]
+
+
+def drives(hand: HandSpec) -> dict[str, Drive]:
+    """Largest torque and speed of every joint; a coupled joint has those of its driver, a free one none."""
+    found: dict[str, Drive] = {}
+    tendons = {tendon.name: tendon for tendon in hand.tendons}
+    for actuator in hand.actuators:
+        motor, speed = actuator.motor, actuator.top_speed_rad_s
+        if isinstance(motor, LeadScrew):
+            effort = motor.force_max_n * motor.lever_m * motor.newton_per_reported
+        else:
+            effort = motor.effort_nm
+        tendon = tendons.get(actuator.drives)
+        for name, weight in tendon.joints if tendon else ((actuator.drives, 1.0),):
+            found[name] = Drive(effort_nm=effort * abs(weight), speed_rad_s=speed / abs(weight))
+    for coupling in hand.couplings:  # drivers come before what they drive
+        driver = found[coupling.driver]
+        found[coupling.joint] = Drive(effort_nm=driver.effort_nm, speed_rad_s=driver.speed_rad_s * abs(coupling.ratio))
+    return {joint.name: found.get(joint.name, Drive(effort_nm=0.0, speed_rad_s=0.0)) for joint in hand.joints}
+
+
+def refuse_own_model(hand: HandSpec) -> None:
+    """A hand with a body of the user's own has a file already."""
+    if hand.own_model is not None:
+        raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
+
+
+def link_name(link: str) -> str:
+    """Name of a link in URDF and SDF, where links and joints may not share names."""
+    return f"{link}_link"
+
+
+def colliding(link: Link) -> tuple[Shape, ...]:
+    """Shapes of a link that touch things."""
+    return (*link.skins, *link.solids)
+
+
+def seen(link: Link) -> tuple[tuple[Shape, str], ...]:
+    """Shapes of a link that are drawn, with their colour in the palette; lofted looks are left out."""
+    painted = ((look.shape, look.tone) for look in link.looks if isinstance(look, Painted))
+    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.solids), *painted)
+
+
+def placed(shape: Shape) -> tuple[FloatArray, Vec3]:
+    """Centre [m] and roll, pitch, yaw [rad] of a shape in its link; round ones lie along their own z."""
+    match shape:
+        case Sphere():
+            return np.asarray(shape.centre_m), (0.0, 0.0, 0.0)
+        case Box() | Ellipsoid():
+            return np.asarray(shape.centre_m), shape.rpy_rad
+        case Capsule() | Cylinder():
+            start, end = np.asarray(shape.start_m), np.asarray(shape.end_m)
+            return (start + end) / 2, rpy_from_matrix(_z_along(end - start))
+
+
+def length_m(shape: Capsule | Cylinder) -> float:
+    """Distance of the two ends' centres [m]."""
+    return float(np.linalg.norm(np.subtract(shape.end_m, shape.start_m)))
+
+
+def comments(hand: HandSpec) -> list[str]:
+    """What a file of bodies and hinges cannot say about this hand, in words."""
+    said = [f"{hand.maker} {hand.model}, from thenar's hand {hand.name}. Lengths in m, angles in rad."]
+    for tendon in hand.tendons:
+        ends = f", from {tendon.lower_rad} to {tendon.upper_rad} rad"
+        bounded = (tendon.lower_rad, tendon.upper_rad) != (None, None)
+        path = " + ".join(f"{weight:g} * {joint}" for joint, weight in tendon.joints)
+        said.append(f"Tendon {tendon.name}, which this format cannot say: {path}{ends if bounded else ''}.")
+    return said
+
+
+def text(values: ArrayLike) -> str:
+    """Numbers as a model file has them: short, and the same when read back."""
+    return " ".join(repr(float(value) + 0.0) for value in np.atleast_1d(np.asarray(values, dtype=np.float64)))
+
+
+def add(parent: ElementTree.Element, tag: str, content: str = "", **attributes: str) -> ElementTree.Element:
+    """A new element at the end of another."""
+    made = ElementTree.SubElement(parent, tag, attributes)
+    made.text = content or None
+    return made
+
+
+def write_xml(root: ElementTree.Element, said: Iterable[str]) -> str:
+    """A whole file, with comments before everything else."""
+    for number, line in enumerate(said):
+        root.insert(number, ElementTree.Comment(f" {line.replace('--', '-')} "))
+    ElementTree.indent(root)
+    return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _boxes_of(hand: HandSpec, pad: Pad) -> list[SensorBox]:
+    points, normals = (values.reshape(-1, 3) for values in taxel_points(hand, pad))
+    rate_hz, thin = SENSOR_HZ[pad.sensor], CELL_M[2]
+    if pad.sensor != "barometer":
+        size = np.array([pad.rows * pad.row_pitch_m, pad.cols * pad.col_pitch_m, thin])
+        points, normals, names = np.array([pad.centre_m]), np.array([pad.normal]), [pad.name]
+    else:
+        size = np.array(CELL_M)
+        names = [pad.name] if pad.taxels == 1 else [f"{pad.name}_{n + 1}" for n in range(pad.taxels)]
+    boxes = []
+    for name, point, normal in zip(names, points, normals, strict=True):
+        along = np.asarray(pad.row_axis) - np.dot(pad.row_axis, normal) * normal
+        along /= np.linalg.norm(along)
+        R = np.asarray(np.column_stack([along, np.cross(normal, along), normal]), dtype=np.float64)
+        # Half of it stands out of the skin, so that it is what is touched.
+        boxes.append(SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=rate_hz))
+    return boxes
+
+
+def _steiner(offset_m: FloatArray) -> FloatArray:
+    """Inertia of a unit mass at an offset."""
+    return np.dot(offset_m, offset_m) * np.eye(3) - np.outer(offset_m, offset_m)
+
+
+def _z_along(direction: FloatArray) -> FloatArray:
+    z = direction / np.linalg.norm(direction)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])

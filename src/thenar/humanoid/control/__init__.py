@@ -1,0 +1,1 @@
+"""The robot's control loop: state machine, command board, contact estimate, balance, joystick."""

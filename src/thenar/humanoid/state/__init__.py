@@ -1,0 +1,1 @@
+"""RobotData: the state of a robot in one struct, computed by Pinocchio."""

@@ -1,0 +1,120 @@
+"""Moves asked for from outside: joints to a posture, a hand to a pose, a hand along a line."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from thenar.errors import BadCommand
+from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.humanoid.control.arm import solve_arm
+from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
+from thenar.humanoid.control.motion import LEAST_S, PEAK, Course, Glide
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.model.body_spec import FloatArray
+from thenar.humanoid.state.robot_data import RobotData
+from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
+from thenar.signals import MoveRequest
+
+LINE_STEP_M = 0.02
+HAND_SPEED_M_S = 0.5  # of a line at full speed; assumed
+
+
+class MoveTask(Task):
+    """Carries moves out, the newest of a group first; owned by the upper-body state MoveCmd."""
+
+    def __init__(self) -> None:
+        self._asked: deque[MoveRequest] = deque(maxlen=16)
+        self._ways: dict[str, Glide | Course] = {}
+
+    def ask(self, data: RobotData, move: MoveRequest) -> None:
+        """Check a move and leave it for the next execution."""
+        for group, share in move.speed.items():
+            if not 0.0 < share <= 1.0:
+                raise BadCommand(f"speed of {group} is {share:g} of the full speed; wanted above 0, up to 1")
+        for group in (*move.joints_rad, *move.pose):
+            if group not in UPPER_BODY_GROUPS:
+                raise BadCommand(f"{group} does not take moves; {', '.join(UPPER_BODY_GROUPS)} do")
+        limit = data.kindyn_data.joint_limit
+        for group, goal in move.joints_rad.items():
+            place = data.body.group_slice(group)
+            if goal.shape != (place.stop - place.start,) or not np.all(np.isfinite(goal)):
+                raise BadCommand(f"goal of {group} has {goal.size} values; {group} has {place.stop - place.start}")
+            if np.any((goal < limit.lower[place]) | (goal > limit.upper[place])):
+                raise BadCommand(f"goal of {group} is beyond its limits: {goal.tolist()}")
+        for group, pose in move.pose.items():
+            if group not in ("left_manipulator", "right_manipulator") or pose.shape != (7,):
+                raise BadCommand(f"a pose of {group} has {pose.size} values; wanted 7 for an arm")
+            if not np.all(np.isfinite(pose)) or not 0.9 < np.linalg.norm(pose[3:]) < 1.1:
+                raise BadCommand(f"a pose of {group} is none: {pose.tolist()}")
+        self._asked.append(move)
+
+    def moving(self, group: str) -> bool:
+        """Whether a group is on its way."""
+        return group in self._ways or any(group in (*m.joints_rad, *m.pose) for m in list(self._asked))
+
+    def enter(self, data: RobotData) -> bool:
+        """Hold where the joints are."""
+        self._ways = {}
+        self._asked.clear()
+        gains = data.body.gains["user_cmd"]
+        held, weight = within_limits(data, data.hardware_data.state.q), own_weight_nm(data)
+        for group in UPPER_BODY_GROUPS:
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pd_mode_pd(group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
+            data.hardware_data.set_control_group_pos_cmd(group, held[place], None, weight[place])
+        return True
+
+    def execute(self, data: RobotData) -> None:
+        """Begin what was asked for, go on with what is under way."""
+        while self._asked:
+            move = self._asked.popleft()
+            try:
+                self._ways.update(self._plan(data, move))
+            except BadCommand as error:
+                data.board.refuse(str(error))
+        weight = own_weight_nm(data)
+        for group, way in list(self._ways.items()):
+            position, velocity = way.at(data.stamp_s)
+            place = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position, velocity, weight[place])
+            if way.over(data.stamp_s):
+                del self._ways[group]
+
+    def exit(self, data: RobotData) -> bool:
+        """Forget what was under way."""
+        self._ways = {}
+        return True
+
+    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, Glide | Course]:
+        q = data.board.read().position_rad
+        speed = data.body.per_joint("speed_rad_s")
+        plans: dict[str, Glide | Course] = {}
+        for group, goal in move.joints_rad.items():
+            place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
+            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
+        for group, pose in move.pose.items():
+            place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
+            if move.kind == "line":
+                plans[group] = self._line(data, group, q, pose, share)
+                continue
+            goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
+            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
+        return plans
+
+    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> Course:
+        """Through points of the line, near enough to each other that the hand stays on it."""
+        place = data.body.group_slice(group)
+        hand = data.kindyn_data.hands_B[0 if group.startswith("left") else 1]
+        start = np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])
+        if start[3:] @ pose[3:] < 0.0:
+            start[3:] *= -1.0
+        length = float(np.linalg.norm(pose[:3] - start[:3]))
+        here, points = q.copy(), [q[place].copy()]
+        for done in np.linspace(0.0, 1.0, max(2, int(np.ceil(length / LINE_STEP_M))) + 1)[1:]:
+            point = start + done * (pose - start)
+            here[place] = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
+            points.append(here[place].copy())
+        duration_s = max(PEAK * length / (HAND_SPEED_M_S * share), LEAST_S)
+        return Course(points_rad=np.array(points), start_s=data.stamp_s, duration_s=duration_s)

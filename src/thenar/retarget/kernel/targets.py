@@ -1,0 +1,121 @@
+"""What a person's hand asks of a robot hand, compiled: targets of its key points, and pinches.
+
+Nodes are smoothed first, before any constraint, so that smoothing can break none.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from thenar.retarget.kernel.kinematics import FAST, forward, place
+
+NODE_SPEED_S = 0.02  # a glove's noise is faster than this
+BEHIND_M = 0.005
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy", nogil=True)
+def find_targets(hands, targets, node_m, out_m):
+    """Targets of the key points of many frames in the root frame. Shapes (n, 21, 3) and (n, p, 3)."""
+    for n in range(node_m.shape[0]):
+        aim(hands[0], targets[0], node_m[n], out_m[n])
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def aim(hand, targets, node, target):
+    """Targets of one frame: segment by segment from the knuckle of the open hand, or by the linear map."""
+    for f in range(hand.fingers):
+        for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
+            start, end = hand.point_node[i, 0], hand.point_node[i, 1]
+            if targets.linear == 1:
+                for a in range(3):
+                    target[i, a] = targets.shift_m[f, a]
+                    for b in range(3):
+                        target[i, a] += targets.matrix[f, a, b] * node[end, b]
+                continue
+            dx, dy, dz = node[end, 0] - node[start, 0], node[end, 1] - node[start, 1], node[end, 2] - node[start, 2]
+            scale = hand.point_length_m[i] / math.sqrt(dx * dx + dy * dy + dz * dz + 1e-18)
+            for a in range(3):
+                base = hand.knuckle_open_m[f, a] if i == hand.finger_first[f] else target[i - 1, a]
+                turn = hand.finger_R[f]
+                target[i, a] = base + scale * (turn[a, 0] * dx + turn[a, 1] * dy + turn[a, 2] * dz)
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def smooth(tuning, state, node_m, step_s):
+    """Take in a frame: a first-order low pass of the nodes, and how fast they move."""
+    first = math.isnan(state.node_m[0, 0])
+    share = 1.0 if first or tuning.smooth_s == 0.0 else 1.0 - math.exp(-step_s / tuning.smooth_s)
+    speed_share = 0.0 if first else 1.0 - math.exp(-step_s / NODE_SPEED_S)
+    for i in range(21):
+        for a in range(3):
+            old = state.node_m[i, a]
+            new = node_m[i, a] if share == 1.0 else old + share * (node_m[i, a] - old)
+            state.node_m[i, a] = new
+            if not first:
+                state.node_m_s[i, a] += speed_share * ((new - old) / step_s - state.node_m_s[i, a])
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def foresee(hand, tuning, targets, state, w):
+    """Meet targets that are coming back: fill the targets of this frame.
+
+    A finger whose motors are too slow for the person is behind. Where its target is already on its way back, running
+    after it is lost time: the finger goes to where the two can meet. A finger that keeps up is not touched by this.
+    """
+    aim(hand, targets, state.node_m, w.target)
+    if tuning.foresee_s == 0.0:
+        return
+    for i in range(21):
+        for a in range(3):
+            w.node[i, a] = state.node_m[i, a] + tuning.foresee_s * state.node_m_s[i, a]
+    aim(hand, targets, w.node, w.soon)
+    forward(hand, state.angle_rad, w.pos, w.R, w.axis)
+    for f in range(hand.fingers):
+        tip = hand.finger_first[f + 1] - 1
+        place(hand.point_joint[tip], hand.point_m[tip], w.pos, w.R, w.point)
+        place(hand.knuckle_joint[f], hand.knuckle_m[f], w.pos, w.R, w.knuckle)
+        square = coming = 0.0
+        for a in range(3):
+            error = w.point[a] - w.target[tip, a]
+            if hand.knuckle_moves[f] == 1 and targets.linear == 0:
+                error -= w.knuckle[a] - hand.knuckle_open_m[f, a]
+            square += error * error
+            coming += error * (w.soon[tip, a] - w.target[tip, a])
+        behind_m = math.sqrt(square) - BEHIND_M
+        if coming <= 0.0 or behind_m <= 0.0:
+            continue
+        share = min(1.0, behind_m / (hand.tip_speed_m_s[f] * tuning.speed_scale * tuning.foresee_s))
+        for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
+            for a in range(3):
+                w.target[i, a] += share * (w.soon[i, a] - w.target[i, a])
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def find_pinches(hand, tuning, node, w):
+    """How much each finger pinches (0 to 1), how hard it is drawn, how far apart pads should be, and who takes part."""
+    thumb = hand.tip_node[0]
+    for i in range(hand.variables):
+        w.calm[i] = 0.0
+    w.blend[0] = w.pull[0] = 0.0
+    for f in range(1, hand.fingers):
+        w.blend[f] = w.pull[f] = 0.0
+        if hand.firmness[f] == 0.0:
+            continue
+        tip = hand.tip_node[f]
+        dx, dy, dz = node[thumb, 0] - node[tip, 0], node[thumb, 1] - node[tip, 1], node[thumb, 2] - node[tip, 2]
+        gap = math.sqrt(dx * dx + dy * dy + dz * dz)
+        start = tuning.pinch_from_m if tuning.pinch_from_m > 0.0 else hand.pinch_from_m[f]
+        share = min(1.0, max(0.0, (start - gap) / (start - tuning.pinch_full_m)))
+        blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
+        w.blend[f] = blend
+        # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
+        w.pull[f] = hand.firmness[f] * min(tuning.pinch_weight, tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend))
+        w.apart[f] = max(0.0, gap - tuning.touch_m)
+        if blend > 0.0:
+            for end in (0, f):
+                joint = hand.pad_joint[end]
+                for m in range(hand.chain_length[joint]):
+                    i = hand.variable[hand.chain[joint, m]]
+                    w.calm[i] = max(w.calm[i], blend)

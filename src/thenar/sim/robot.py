@@ -1,0 +1,132 @@
+"""A machine with a floating base: read its joints by name, drive its servos, feel what touches its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.sim.physics import World
+
+FloatArray = NDArray[np.float64]
+
+
+class Motion(NamedTuple):
+    """Coordinates, velocities and accelerations of a machine: the base, then its joints in the order asked for.
+
+    Base position in the world and quaternion x y z w; base velocity and angular velocity in base axes, and their rates.
+    The engine itself tells the linear velocity in world axes and the quaternion w first.
+    """
+
+    q: FloatArray
+    qd: FloatArray
+    qdd: FloatArray
+
+
+class Machine:
+    """The carrier of a world, as its own computer sees it."""
+
+    def __init__(self, world: World, *, base_joint: str, joints: Sequence[str], weld: str):
+        """Look everything up by name.
+
+        Args:
+            world: Where it is.
+            base_joint: Its free joint.
+            joints: Its hinges, in the order of every array; each has an actuator of the same name.
+            weld: The equality that can hold the base.
+        """
+        model = world.model
+        self._world = world
+        found = [model.joint(name) for name in joints]
+        self._qpos = np.array([joint.qposadr[0] for joint in found])
+        self._dof = np.array([joint.dofadr[0] for joint in found])
+        self._motor = np.array([model.actuator(name).id for name in joints])
+        base = model.joint(base_joint)
+        self._base_qpos, self._base_dof = int(base.qposadr[0]), int(base.dofadr[0])
+        self._weld = model.equality(weld).id
+
+    def motion(self) -> Motion:
+        """Where it is and how it moves."""
+        data = self._world.data
+        pose = data.qpos[self._base_qpos : self._base_qpos + 7]
+        twist, rate = (array[self._base_dof : self._base_dof + 6] for array in (data.qvel, data.qacc))
+        R = np.empty(9)
+        mujoco.mju_quat2Mat(R, pose[3:])
+        R_bw = R.reshape(3, 3).T
+        v_local = R_bw @ twist[:3]
+        # In axes that turn with the base a velocity changes by the turning too: minus w x v.
+        (x, y, z), (vx, vy, vz) = twist[3:], v_local
+        v_rate = R_bw @ rate[:3] - [y * vz - z * vy, z * vx - x * vz, x * vy - y * vx]
+        return Motion(
+            np.concatenate([pose[:3], pose[4:], pose[3:4], data.qpos[self._qpos]]),
+            np.concatenate([v_local, twist[3:], data.qvel[self._dof]]),
+            np.concatenate([v_rate, rate[3:], data.qacc[self._dof]]),
+        )
+
+    def torques(self) -> FloatArray:
+        """What the motors give [N m]."""
+        return self._world.data.actuator_force[self._motor]
+
+    def drive(
+        self,
+        *,
+        position_rad: FloatArray,
+        velocity_rad_s: FloatArray,
+        effort_nm: FloatArray,
+        kp_nm_rad: FloatArray,
+        kd_nms_rad: FloatArray,
+    ) -> None:
+        """Tell the servos; they act on it at every step from now on, within the motors' strength."""
+        model = self._world.model
+        model.actuator_gainprm[self._motor, 0] = kp_nm_rad
+        model.actuator_biasprm[self._motor, 0] = kd_nms_rad * velocity_rad_s + effort_nm
+        model.actuator_biasprm[self._motor, 1] = -kp_nm_rad
+        model.actuator_biasprm[self._motor, 2] = -kd_nms_rad
+        self._world.data.ctrl[self._motor] = position_rad
+
+    def hold(self, held: bool) -> None:
+        """Hold the base where it is, or let go of it."""
+        model, data = self._world.model, self._world.data
+        if held and not data.eq_active[self._weld]:
+            pose = data.qpos[self._base_qpos : self._base_qpos + 7]
+            inverse, place = np.empty(4), np.empty(3)
+            mujoco.mju_negQuat(inverse, pose[3:])
+            mujoco.mju_rotVecQuat(place, -pose[:3], inverse)
+            # Anchor, then the world as the base sees it.
+            model.eq_data[self._weld, :10] = [0.0, 0.0, 0.0, *place, *inverse]
+        data.eq_active[self._weld] = held
+
+    @property
+    def held(self) -> bool:
+        """Whether the base is held."""
+        return bool(self._world.data.eq_active[self._weld])
+
+    def push(self, body: str, force_n: ArrayLike) -> None:
+        """Push a body at its centre with a force in world axes [N], until pushed anew."""
+        self._world.data.xfrc_applied[self._world.model.body(body).id, :3] = force_n
+
+    def forces_on(self, bodies: Sequence[str]) -> FloatArray:
+        """Force [N] and torque about each body's origin [N m] of everything that touches it, in world axes.
+
+        Shape (n, 6).
+        """
+        model, data = self._world.model, self._world.data
+        wanted = np.array([model.body(name).id for name in bodies])
+        forces = np.zeros((len(wanted), 6))
+        contacts = data.contact
+        touching = model.geom_bodyid[contacts.geom]
+        one = np.zeros(6)
+        for index, place in zip(*np.nonzero((touching[:, :, None] == wanted).any(axis=1)), strict=True):
+            mujoco.mj_contactForce(model, data, index, one)
+            # The engine's force acts on the second body, in the axes of the contact.
+            sign = 1.0 if touching[index, 1] == wanted[place] else -1.0
+            force, torque = sign * (one.reshape(2, 3) @ contacts.frame[index].reshape(3, 3))
+            x, y, z = contacts.pos[index] - data.xpos[wanted[place]]
+            fx, fy, fz = force
+            forces[place, :3] += force
+            forces[place, 3:] += torque
+            forces[place, 3:] += y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+        return forces

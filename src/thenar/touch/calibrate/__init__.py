@@ -1,0 +1,1 @@
+"""Calibration of real skins: press recordings in, sensor parameters with intervals out."""

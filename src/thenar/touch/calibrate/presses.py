@@ -1,0 +1,81 @@
+"""A recording as the fits see it: one pad, where and how hard it is pressed, and which rows belong to which press."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.hands.spec import Pad
+from thenar.touch.calibrate.press_recording import Recording
+from thenar.touch.sensor.receptive import neighbours, point_shares
+
+FloatArray = NDArray[np.float64]
+
+PRESSED = 0.02  # of the largest force: less is no press
+SAME_PLACE_M = 5e-5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Presses:
+    """One pad of a recording. Shapes use t = rows, n = taxels, p = places."""
+
+    pad: Pad
+    probe_m: float
+    time_s: FloatArray
+    step_s: FloatArray
+    load_n: FloatArray
+    """Force on this pad [N]. Shape (t,)."""
+    counts: FloatArray
+    """Shape (t, n)."""
+    places_m: FloatArray
+    """Every place that is pressed. Shape (p, 2)."""
+    place: NDArray[np.int64]
+    """Number of each row's place. Shape (t,)."""
+    usable: NDArray[np.bool_]
+    """False while another pad is pressed. Shape (t,)."""
+    press: NDArray[np.int64]
+    """Number of the press each row belongs to, with half of the rest before and after it. Shape (t,)."""
+
+    @property
+    def count(self) -> int:
+        """Number of presses."""
+        return int(self.press[-1]) + 1
+
+    def taxel_load_n(self, depth_m: float) -> FloatArray:
+        """Load that arrives at every taxel [N, of barometers Pa]. Shape (t, n)."""
+        shares = point_shares(self.pad, self.places_m, depth_m, probe_m=self.probe_m)
+        return self.load_n[:, None] * shares[self.place]
+
+    def neighbour_load_n(self, taxel_load_n: FloatArray) -> FloatArray:
+        """Load of the taxels that share an edge with each [N]. Shape (t, n)."""
+        return taxel_load_n @ neighbours(self.pad)
+
+
+def presses_on(recording: Recording, pad: Pad) -> Presses:
+    """The part of a recording that concerns one pad."""
+    load_n = recording.load_n(pad.name)
+    pressed = load_n > PRESSED * load_n.max(initial=0.0)
+    cells = np.round(recording.at_m / SAME_PLACE_M).astype(np.int64)
+    cells[load_n <= 0.0] = 0
+    places, place = np.unique(cells, axis=0, return_inverse=True)
+    place = place.ravel().astype(np.int64)
+    moved = np.abs(np.diff(cells, axis=0, prepend=cells[:1])).sum(axis=1) > 1.0e-3 / SAME_PLACE_M  # lifted and set anew
+    start = np.flatnonzero(pressed & (np.concatenate([[True], ~pressed[:-1]]) | moved))
+    end = np.array([np.flatnonzero(pressed[: stop + 1])[-1] if pressed[: stop + 1].any() else 0 for stop in start - 1])
+    press = np.zeros(len(load_n), dtype=np.int64)
+    for before, after in zip(end[1:], start[1:], strict=True):
+        press[(before + after + 1) // 2 :] += 1
+    return Presses(
+        pad=pad,
+        probe_m=recording.probe_m,
+        time_s=recording.time_s,
+        step_s=recording.step_s,
+        load_n=load_n,
+        counts=recording.counts[pad.name],
+        places_m=places.astype(np.float64) * SAME_PLACE_M,
+        place=place,
+        usable=(recording.force_n <= 0.0) | (recording.pad == pad.name),
+        press=press,
+    )

@@ -1,0 +1,196 @@
+"""From a recording to a calibration: fit, hold against presses kept back, and refuse what cannot be known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec, Pad
+from thenar.touch.calibrate.gain_fit import Fitted, fit_pad
+from thenar.touch.calibrate.identify import Known, identify
+from thenar.touch.calibrate.learn import learn
+from thenar.touch.calibrate.press_recording import Recording
+from thenar.touch.calibrate.presses import Presses, presses_on
+from thenar.touch.calibrate.score import Score, full_scale, held_out, one_scale, score
+from thenar.touch.sensor.calibration import PadCalibration
+from thenar.touch.sensor.learned import LearnedPad, around
+from thenar.touch.sensor.receptive import neighbours
+
+FloatArray = NDArray[np.float64]
+Model = Literal["parametric", "learned"]
+
+LEAST_PRESSES = 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PadResult:
+    """What came of one pad."""
+
+    pad: Pad
+    presses: Presses
+    calibration: PadCalibration
+    fitted: Fitted
+    learned: LearnedPad | None
+    known: list[Known]
+    score: Score
+    """Of presses kept back, before they were fitted to as well."""
+    scale_score: Score
+    """Of one scale factor for all taxels, on the same presses."""
+    held_out: NDArray[np.bool_]
+    predicted: FloatArray
+    """By the fit that had not seen the presses kept back. Shape (t, n)."""
+
+    @property
+    def refusals(self) -> list[str]:
+        """What the recording cannot tell; empty when all is known."""
+        refused = [known.refusal for known in self.known if known.refusal]
+        if self.presses.count < LEAST_PRESSES:
+            few = f"error of {self.pad.name}: {self.presses.count} presses leave none to hold back"
+            refused.append(f"{few}; record at least {LEAST_PRESSES}, with rests between them")
+        return refused
+
+
+def calibrate(
+    recording: Recording,
+    hand: HandSpec,
+    pad_name: str,
+    *,
+    model: Model = "parametric",
+    without: Collection[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> PadResult:
+    """Calibrate one pad from a recording.
+
+    Args:
+        recording: The recording.
+        hand: Its hand.
+        pad_name: The pad; it must be in the recording.
+        model: What to fit.
+        without: Groups of numbers to leave at their defaults, see `fit.MAY_BE_LEFT`.
+        progress: Told what is being done.
+    """
+    pad = hand.pad(pad_name)
+    presses = presses_on(recording, pad)
+    if not presses.load_n.any():
+        raise BadValue(
+            f"recording of {pad_name}", "without a press", f"presses on it: thenar calibrate protocol {hand.name}"
+        )
+    if not neighbours(pad).any():
+        without = {*without, "crosstalk"}
+    top = top_counts(presses)
+
+    def say(what: str) -> Callable[[int, float], None]:
+        def told(step: int, error: float) -> None:
+            if progress is not None:
+                progress(f"{pad_name}: {what}, step {step}, off by {error:.1f}")
+
+        return told
+
+    def fit(rows: NDArray[np.bool_], what: str) -> tuple[Fitted, LearnedPad | None]:
+        fitted = fit_pad(presses, rows=rows, without=without, top_counts=top, progress=say(what))
+        if model == "parametric":
+            return fitted, None
+
+        def told(taxel: int) -> None:
+            if progress is not None:
+                progress(f"{pad_name}: {what}, learning taxel {taxel + 1} of {pad.taxels}")
+
+        drifts = "drift" not in without
+        return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=told)
+
+    enough = presses.count >= LEAST_PRESSES
+    back = held_out(presses) if enough else np.ones(len(presses.time_s), dtype=bool)
+    fitted, learned = fit(~back if enough else back, "held-out fit")
+    predicted = predict(presses, fitted, learned, top)
+    load = presses.taxel_load_n(fitted.depth_m)
+    rest = fitted.offset
+    result = score(presses, predicted, load, rows=back)
+    scale = score(presses, one_scale(presses, load, rest, ~back if enough else back), load, rows=back)
+    fitted, learned = fit(np.ones(len(back), dtype=bool), "final fit")
+    wrong = predict(presses, fitted, learned, top) - presses.counts
+    if progress:
+        progress(f"{pad_name}: what can be known")
+    known = identify(presses, fitted, wrong, full_scale(presses), without=without)
+    return PadResult(
+        pad=pad,
+        presses=presses,
+        calibration=pad_calibration(presses, fitted, learned),
+        fitted=fitted,
+        learned=learned,
+        known=known,
+        score=result,
+        scale_score=scale,
+        held_out=back,
+        predicted=predicted,
+    )
+
+
+def predict(presses: Presses, fitted: Fitted, learned: LearnedPad | None, top: float) -> FloatArray:
+    """Counts in every row. Shape (t, n)."""
+    if learned is None:
+        return fitted.predict(presses, top_counts=top)
+    load = presses.taxel_load_n(fitted.depth_m)
+    states = learned.through(load, presses.step_s)
+    return np.minimum(learned.read(states, around(presses.pad, load), presses.time_s), top)
+
+
+def top_counts(presses: Presses) -> float:
+    """Where readings end: the largest one, if they crowd there; infinite if they do not."""
+    most = float(presses.counts.max())
+    return most if np.sum(presses.counts >= most) > 3 * presses.pad.taxels else np.inf
+
+
+def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None) -> PadCalibration:
+    """The same as the twin takes it."""
+    pad = presses.pad
+
+    def rows(values: FloatArray) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(float(f"{x:.6g}") for x in row) for row in values.reshape(pad.rows, pad.cols))
+
+    def short(value: float) -> float:
+        return float(f"{value:.6g}")
+
+    resting = presses.usable & (presses.load_n <= 0.0)
+    change = np.diff(presses.counts[resting], axis=0)
+    noise = np.sqrt(np.mean(np.minimum(change**2, 9.0 * np.median(change**2, axis=0) + 1.0), axis=0) / 2.0)
+    with np.errstate(divide="ignore"):
+        ceiling = np.where(fitted.bend > 0.0, 1.0 / np.maximum(fitted.bend, 1e-12), np.inf)
+    common = PadCalibration(
+        gain_spread=0.0,
+        hysteresis=rows(fitted.hysteresis),
+        hysteresis_s=short(fitted.fade_s),
+        crosstalk=rows(fitted.crosstalk),
+        play=rows(fitted.play),
+        play_width=short(fitted.width_n),
+        ceiling=rows(ceiling),
+        knee=short(fitted.knee),
+        drift=rows(fitted.drift),
+        drift_s=short(fitted.drift_s),
+        learned=learned,
+    )
+    if pad.sensor == "barometer":
+        return replace(
+            common,
+            depth_m=short(fitted.depth_m),
+            die_gain=rows(fitted.gain),
+            die_offset_pa=rows(fitted.offset),
+            die_offset_spread_pa=0.0,
+            die_noise_pa=rows(noise),
+        )
+    top = top_counts(presses)
+    return replace(
+        common,
+        taxel_depth_m=short(fitted.depth_m),
+        gain_counts_per_n=rows(fitted.gain),
+        offset_counts=rows(fitted.offset),
+        offset_spread_counts=0.0,
+        noise_counts=rows(noise),
+        lowest_counts=min(0.0, float(presses.counts.min())),
+        saturation_counts=top if np.isfinite(top) else max(4095.0, float(presses.counts.max())),
+        remove_offset=False,
+    )

@@ -1,0 +1,122 @@
+"""How good a calibration is: its error in presses it has not seen, with a confidence interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.touch.calibrate.presses import Presses
+
+FloatArray = NDArray[np.float64]
+
+HELD_OUT = 0.25  # of the presses
+FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
+REST_AROUND_S = 5.0
+TAKES_PART = 0.1  # of a taxel's largest load: a press with more counts for it
+DRAWS = 1000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Score:
+    """Error in percent of each taxel's full scale, over presses in which it takes part, their rests included."""
+
+    rms: float
+    low: float
+    high: float
+    """95 % of what other presses of the same kind would give lies between these."""
+    p95: float
+    """95 % of single readings are off by less."""
+    presses: int
+    taxel_rms: FloatArray
+    """NaN for taxels that took no part. Shape (n,)."""
+
+
+def held_out(presses: Presses, *, seed: int = 0) -> NDArray[np.bool_]:
+    """Rows of a quarter of the presses, picked at random, with a while of rest around each. Shape (t,).
+
+    Presses without which every taxel still has a firm one are picked first. Where there are many taxels, most are
+    pressed firmly just once: without that press nothing would be known of its ceiling, and the error would be that of
+    another, worse recording.
+    """
+    load = presses.taxel_load_n(0.5 * min(presses.pad.row_pitch_m, presses.pad.col_pitch_m))
+    firm = _peaks(presses, load) >= FIRM * load.max(axis=0)
+    left = firm.sum(axis=0)
+    spare, needed = [], []
+    for press in np.random.default_rng(seed).permutation(presses.count):
+        if np.all(left > firm[press]):
+            left = left - firm[press]
+            spare.append(press)
+        else:
+            needed.append(press)
+    picked = [*spare, *needed][: max(1, round(HELD_OUT * presses.count))]
+    pressed = presses.time_s[presses.load_n > 0.0]
+    after = np.searchsorted(pressed, presses.time_s)
+    away_s = np.minimum(
+        np.abs(presses.time_s - pressed[np.clip(after - 1, 0, None)]),
+        np.abs(presses.time_s - pressed[np.clip(after, None, len(pressed) - 1)]),
+    )
+    return np.isin(presses.press, picked) & (away_s < REST_AROUND_S)
+
+
+def full_scale(presses: Presses) -> FloatArray:
+    """Range of each taxel's readings. Shape (n,)."""
+    return np.ptp(presses.counts[presses.usable], axis=0)
+
+
+def score(
+    presses: Presses,
+    predicted: FloatArray,
+    load: FloatArray,
+    *,
+    rows: NDArray[np.bool_] | None = None,
+    full_counts: FloatArray | None = None,
+) -> Score:
+    """Hold a prediction against what was read.
+
+    Args:
+        presses: The recording.
+        predicted: Counts. Shape (t, n).
+        load: What presses on each taxel. Shape (t, n).
+        rows: Rows that count; all if not given.
+        full_counts: Full scale of each taxel; that of the recording if not given.
+    """
+    full = full_scale(presses) if full_counts is None else full_counts
+    rows = presses.usable & (np.ones(len(load), dtype=bool) if rows is None else rows)
+    first = _firsts(presses)
+    part = (_peaks(presses, load) > TAKES_PART * np.maximum(load.max(axis=0), 1e-12))[presses.press] & rows[:, None]
+    off = np.where(part, 100.0 * (predicted - presses.counts) / np.maximum(full, 1.0), 0.0)
+    squares, count = np.add.reduceat(off**2, first, axis=0), np.add.reduceat(part.astype(float), first, axis=0)
+    used = np.flatnonzero(count.sum(axis=1))
+    if not len(used):
+        return Score(rms=np.nan, low=np.nan, high=np.nan, p95=np.nan, presses=0, taxel_rms=np.full(len(full), np.nan))
+    drawn = np.random.default_rng(0).choice(used, (DRAWS, len(used)))
+    spread = np.sqrt(squares.sum(axis=1)[drawn].sum(axis=1) / count.sum(axis=1)[drawn].sum(axis=1))
+    with np.errstate(invalid="ignore"):
+        taxel_rms = np.sqrt(squares.sum(axis=0) / count.sum(axis=0))
+    return Score(
+        rms=float(np.sqrt(squares.sum() / count.sum())),
+        low=float(np.percentile(spread, 2.5)),
+        high=float(np.percentile(spread, 97.5)),
+        p95=float(np.percentile(np.abs(off[part]), 95.0)),
+        presses=len(used),
+        taxel_rms=taxel_rms,
+    )
+
+
+def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: NDArray[np.bool_]) -> FloatArray:
+    """The usual calibration, to compare with: resting readings removed, and one scale factor for all taxels."""
+    rows = rows & presses.usable
+    factor = np.sum((load * (presses.counts - offset))[rows]) / max(float(np.sum(load[rows] ** 2)), 1e-12)
+    return offset + factor * load
+
+
+def _firsts(presses: Presses) -> NDArray[np.int64]:
+    """First row of every press."""
+    return np.flatnonzero(np.diff(presses.press, prepend=-1))
+
+
+def _peaks(presses: Presses, load: FloatArray) -> FloatArray:
+    """Largest load of each taxel in each press. Shape (presses, n)."""
+    return np.maximum.reduceat(load, _firsts(presses), axis=0)

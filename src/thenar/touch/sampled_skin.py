@@ -1,0 +1,75 @@
+"""A hand's skin as it is read: at its own rate, and delivered a little later."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.signals import SolidContacts, TouchFrame
+from thenar.touch.hand_touch import HandTouch
+from thenar.touch.sensor.calibration import Calibration
+
+
+class Skin:
+    """Readings of one hand's skin, those that are on their way included. Any thread may use it."""
+
+    def __init__(self, touch: HandTouch, calibration: Calibration):
+        """Nothing has been read yet."""
+        self.period_s = 1.0 / calibration.rate_hz  # 0 for a skin that is read whenever asked
+        self.next_s = 0.0
+        self._touch = touch
+        self._latency_s = calibration.latency_s
+        on_the_way = 2 + math.ceil(self._latency_s / self.period_s) if self.period_s else 1
+        self._frames: deque[TouchFrame] = deque(maxlen=on_the_way)
+        self._lock = threading.RLock()
+
+    @property
+    def read_before(self) -> bool:
+        """False until the first reading."""
+        return bool(self._frames)
+
+    def feel(self, contacts: SolidContacts) -> TouchFrame:
+        """Take a reading."""
+        with self._lock:
+            frame = self._touch.feel(contacts)
+            self._frames.append(frame)
+            self.next_s = contacts.stamp_s + self.period_s
+            return frame
+
+    def feel_and_deliver(self, contacts: SolidContacts) -> TouchFrame:
+        """Take a reading, and return the newest one that has been delivered by then."""
+        with self._lock:
+            self.feel(contacts)
+            return self.arrived(contacts.stamp_s)
+
+    def arrived(self, now_s: float) -> TouchFrame:
+        """The newest reading that has been delivered by now; the first one before there is any."""
+        with self._lock:
+            due = [frame for frame in self._frames if frame.stamp_s <= now_s - self._latency_s + 1e-9]
+            return due[-1] if due else self._frames[0]
+
+    def windows(self) -> list[dict[str, Any]]:
+        """How the last reading was solved, see `HandTouch.windows`."""
+        with self._lock:
+            return self._touch.windows()
+
+    def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
+        """Break or mend one taxel."""
+        with self._lock:
+            self._touch.kill(pad, row, col, dead=dead)
+
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """Which taxels are broken. Shape (taxels,)."""
+        return self._touch.dead
+
+    def forget(self) -> None:
+        """Without a past."""
+        with self._lock:
+            self._touch.forget()
+            self._frames.clear()

@@ -1,0 +1,264 @@
+"""Calibration files: what a hand's skin is made of and how its sensor reads, in TOML.
+
+::
+
+    gain_counts_per_n = 1000.0     # for every pad ...
+
+    [pads.index_top]               # ... and other values for one pad
+    gain_counts_per_n = 850.0
+    dead = [[0, 3], [11, 7]]       # taxels that always read their offset
+
+    [pads.index_tip]               # some values may be given for each taxel, row by row
+    gain_counts_per_n = [[900, 950, 910], [880, 930, 905], [910, 900, 915]]
+
+Everything has a default (the ``ideal`` or the ``measured`` profile), so a file holds only what was calibrated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.hands.spec import HandSpec
+from thenar.touch.sensor.learned import LearnedPad, learned_from_table
+
+Profile = Literal["ideal", "measured"]
+PerTaxel = float | tuple[tuple[float, ...], ...]
+"""One number for all taxels of a pad, or rows of one number each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PadCalibration:
+    """One pad's skin and sensor."""
+
+    young_pa: float = 1.0e6
+    """Young's modulus of the skin [Pa]. Assumed: soft silicone rubber."""
+    thickness_m: float = math.inf
+    """Thickness of the skin on the bone [m]; infinite: a half-space."""
+    gain_counts_per_n: PerTaxel = 1000.0
+    """Counts per newton on one taxel, as public simulators of this hand assume."""
+    gain_spread: float = 0.0
+    """Standard deviation of the gain from taxel to taxel, as a share of it."""
+    offset_counts: PerTaxel = 0.0
+    """Reading with nothing touching."""
+    offset_spread_counts: float = 0.0
+    """Standard deviation of that from taxel to taxel."""
+    noise_counts: PerTaxel = 0.0
+    """Standard deviation of every reading."""
+    hysteresis: PerTaxel = 0.0
+    """Share of a past load that is still read after it is gone."""
+    hysteresis_s: float = 1.0
+    """Time constant with which that fades [s]."""
+    saturation_counts: float = 4095.0
+    """Largest reading: 12 bits."""
+    lowest_counts: float = 0.0
+    """Smallest reading."""
+    taxel_depth_m: float = 0.0
+    """How deep force taxels lie under the skin's surface [m]; 0: each feels what presses on it and nothing else."""
+    crosstalk: PerTaxel = 0.0
+    """Share of the load of each taxel beside this one that it reads as well."""
+    play: PerTaxel = 0.0
+    """Share of the load that sticks: it follows only after a change of `play_width`."""
+    play_width: float = 1.0
+    """That change, in newtons on a taxel or pascals at a die."""
+    ceiling: PerTaxel = math.inf
+    """Where the signal ends (counts above the offset, or pascals of a die), if not where readings end."""
+    knee: float = 6.0
+    """How suddenly it ends there: 2 is gradual, 60 is at once."""
+    drift: PerTaxel = 0.0
+    """How far the resting reading moves after switching on (counts, or pascals of a die)."""
+    drift_s: float = 300.0
+    """Time constant with which it does [s]."""
+    learned: LearnedPad | None = None
+    """A learned model in place of gain, offset, cross-talk, hysteresis, play, ceiling and drift."""
+    remove_offset: bool = True
+    """True: the offset is subtracted, so that noise can read below zero."""
+    dead: tuple[tuple[int, int], ...] = ()
+    """Row and column of taxels that do not respond."""
+    depth_m: float = 0.005
+    """How deep a barometer's die lies under the rubber's surface [m]; not public, 5 to 6 mm by makers of such skins."""
+    die_gain: PerTaxel = 1.0
+    """Pressure at a die per stress of the rubber around it; not public, 1 is a die that moves with the rubber."""
+    die_offset_pa: PerTaxel = 0.0
+    """Pressure the rubber puts on a die with nothing touching [Pa]."""
+    die_offset_spread_pa: float = 0.0
+    """Standard deviation of that from die to die [Pa]."""
+    die_noise_pa: PerTaxel = 0.0
+    """Standard deviation of every reading of a die [Pa]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A hand's whole skin."""
+
+    rate_hz: float = math.inf
+    """Readings per second; infinite: whenever somebody asks."""
+    latency_s: float = 0.0
+    """Age of a reading when it is delivered [s]."""
+    ambient_pa: float = 101_325.0
+    """Pressure of the air, for barometers [Pa]."""
+    ambient_c: float = 25.0
+    """Temperature of barometers at time 0 [degrees Celsius]."""
+    warm_up_c: float = 0.0
+    """How much warmer they get in the end [degrees Celsius]."""
+    warm_up_s: float = 300.0
+    """Time constant with which they warm up [s]."""
+    bare: PadCalibration = field(default_factory=PadCalibration)
+    """Skin beside the pads, and values of every pad that has none of its own."""
+    pads: Mapping[str, PadCalibration] = field(default_factory=dict)
+    """Pads with values of their own."""
+
+    def pad(self, name: str) -> PadCalibration:
+        """Calibration of one pad."""
+        return self.pads.get(name, self.bare)
+
+
+IDEAL = Calibration()
+# Ref: recordings of a real RH56DFTP show idle offsets, dead channels and a noise floor below about 80 counts; the
+# figures themselves are not published, so these are assumed.
+MEASURED = Calibration(
+    rate_hz=50.0,
+    latency_s=0.01,
+    bare=PadCalibration(
+        gain_spread=0.08, offset_counts=40.0, offset_spread_counts=20.0, noise_counts=4.0, hysteresis=0.03
+    ),
+)
+PROFILES: dict[Profile, Calibration] = {"ideal": IDEAL, "measured": MEASURED}
+
+# Ref: the ReFlex firmware polls every 25 ms and waits 3 ms for the conversion. Offsets shipped with the driver lie
+# within about 28 kPa of each other; noise is below 0.01 N (Tenzer 2014), 190 Pa at 5 mm. A count falls by 0.41 a
+# degree, so the shipped threshold of 20 suggests no more than some 10 degrees of warming. Gain spread, creep and
+# warming themselves are not published: assumed.
+BAROMETERS = Calibration(
+    rate_hz=40.0,
+    latency_s=0.003,
+    warm_up_c=8.0,
+    bare=PadCalibration(
+        gain_spread=0.05, hysteresis=0.04, hysteresis_s=2.0, die_offset_spread_pa=5_000.0, die_noise_pa=60.0
+    ),
+)
+
+
+def profile_of(hand: HandSpec, profile: Profile) -> Calibration:
+    """The skin that a hand has in a profile, before anybody calibrated it."""
+    if profile == "measured" and any(pad.sensor == "barometer" for pad in hand.pads):
+        return BAROMETERS
+    return PROFILES[profile]
+
+
+_PAD_FIELDS = {f.name: f for f in fields(PadCalibration)}
+_HAND_FIELDS = {f.name for f in fields(Calibration)} - {"bare", "pads"}
+_MAY_BE_ZERO = {
+    *("gain_spread", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
+    *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m", "crosstalk", "play"),
+}
+_PER_TAXEL = {
+    *("gain_counts_per_n", "offset_counts", "noise_counts", "hysteresis", "crosstalk", "play", "ceiling", "drift"),
+    *("die_gain", "die_offset_pa", "die_noise_pa"),
+}
+_MAY_BE_INFINITE = {"thickness_m", "rate_hz", "ceiling"}
+_MAY_BE_NEGATIVE = {"offset_counts", "lowest_counts", "drift", "die_offset_pa", "ambient_c", "warm_up_c"}
+
+
+def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -> Calibration:
+    """Read and check a calibration file; a wrong entry is named with its line.
+
+    Args:
+        path: The TOML file.
+        hand: The hand it is for; its pads are the names it may use.
+        base: Values for everything the file does not say.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        entries = tomllib.loads(text)
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadFile(path, f"not a TOML file: {error}") from error
+    tables = entries.pop("pads", {})
+    if not isinstance(tables, dict):
+        raise BadFile(path, f"line {_line(text, 'pads')}: 'pads' must hold one table a pad")
+    known = {*_PAD_FIELDS, *_HAND_FIELDS}
+    common: dict[str, Any] = {}
+    whole: dict[str, float] = {}
+    for key, value in entries.items():
+        if key not in known:
+            raise BadFile(path, f"line {_line(text, key)}: unknown entry {key!r}; it takes: {', '.join(sorted(known))}")
+        checked = _checked(path, text, key, value, hand, None)
+        (whole if key in _HAND_FIELDS else common)[key] = checked
+    bare = replace(base.bare, **common)
+    pads = {name: replace(own, **common) for name, own in base.pads.items()}
+    names = [pad.name for pad in hand.pads]
+    for name, table in tables.items():
+        if name not in names:
+            error = UnknownName("pad", name, names)
+            raise BadFile(path, f"line {_line(text, 'pads.' + name)}: {error}")
+        own: dict[str, Any] = {}
+        for key, value in table.items():
+            if key not in _PAD_FIELDS:
+                where = _line(text, key, after=f"pads.{name}")
+                raise BadFile(
+                    path, f"line {where}: unknown entry {key!r} of {name}; it takes: {', '.join(sorted(_PAD_FIELDS))}"
+                )
+            own[key] = _checked(path, text, key, value, hand, name)
+        pads[name] = replace(pads.get(name, bare), **own)
+    return replace(base, bare=bare, pads=pads, **whole)
+
+
+def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
+    where = f"line {_line(text, key, after=f'pads.{pad}' if pad else None)}: {key!r}" + (f" of {pad}" if pad else "")
+    if key == "remove_offset":
+        if not isinstance(value, bool):
+            raise BadFile(path, f"{where} is {value!r}; wanted true or false")
+        return value
+    if key == "dead":
+        if pad is None:
+            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME]")
+        spec = hand.pad(pad)
+        cells = [tuple(cell) for cell in value] if isinstance(value, list) else None
+        inside = cells is not None and all(
+            len(c) == 2 and all(isinstance(x, int) for x in c) and 0 <= c[0] < spec.rows and 0 <= c[1] < spec.cols
+            for c in cells
+        )
+        if cells is None or not inside:
+            raise BadFile(path, f"{where} is {value!r}; wanted [[row, column], ...] within {spec.rows} x {spec.cols}")
+        return tuple(cells)
+    if key == "learned":
+        if pad is None:
+            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME.learned]")
+        try:
+            return learned_from_table(value, hand.pad(pad).taxels)
+        except BadValue as error:
+            raise BadFile(path, f"{where}: {error}") from error
+    if isinstance(value, list) and key in _PER_TAXEL and pad is not None:
+        spec = hand.pad(pad)
+        rows = [row if isinstance(row, list) else [row] for row in value]
+        if [len(row) for row in rows] != [spec.cols] * spec.rows:
+            raise BadFile(path, f"{where} is {value!r}; wanted a number or {spec.rows} rows of {spec.cols}")
+        return tuple(tuple(_number(path, where, key, one) for one in row) for row in rows)
+    return _number(path, where, key, value)
+
+
+def _number(path: Path, where: str, key: str, value: Any) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    least = -math.inf if key in _MAY_BE_NEGATIVE else 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
+    if not number or value < least or (math.isinf(value) and key not in _MAY_BE_INFINITE):
+        bound = {-math.inf: "finite", 0.0: "not below 0"}.get(least, "above 0")
+        raise BadFile(path, f"{where} is {value!r}; wanted a number {bound}")
+    return float(value)
+
+
+def _line(text: str, key: str, *, after: str | None = None) -> int:
+    """Number of the line on which an entry stands."""
+    lines = text.splitlines()
+    start = 0
+    if after is not None:
+        start = next((n for n, line in enumerate(lines) if f"[{after}]" in line.replace(" ", "")), 0)
+    pattern = re.compile(rf"^\s*\[?([\w.]+\.)?\"?{re.escape(key)}\"?\s*(=|\])")
+    return next((n for n in range(start, len(lines)) if pattern.match(lines[n])), 0) + 1

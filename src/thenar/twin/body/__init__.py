@@ -1,0 +1,1 @@
+"""A humanoid with hands that runs in real time."""

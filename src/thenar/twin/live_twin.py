@@ -1,0 +1,480 @@
+"""The running twin: physics on a thread of its own, in step with the clock, fed by links and publishing to them."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import queue
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName
+from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
+from thenar.twin.world import World, warm_up_touch
+from thenar.wire.links.inbox import LinkHealth, count_reason
+
+LATE_S = 0.005  # a tick that starts later than this counts as late
+GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
+NICE = -10  # of the whole process, where the system allows it
+SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
+TELL_EVERY_S = 0.5
+MOST_SENDERS = 64
+LATENCIES = 4096  # of the newest commands, for the statistics
+
+T = TypeVar("T")
+
+
+class Link(Protocol):
+    """What moves requests in and readings out."""
+
+    @property
+    def wire(self) -> str:
+        """Name of the protocol."""
+        ...
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        ...
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Send the state of each hand."""
+        ...
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Send the skin of each hand that has one; on a thread of its own."""
+        ...
+
+    def health(self) -> LinkHealth:
+        """How it is doing; called from any thread."""
+        ...
+
+    def close(self) -> None:
+        """Leave."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandHealth:
+    """Who commands a hand."""
+
+    requests: int
+    sender: str
+    """Of the newest request: the last writer wins."""
+    age_s: float
+    """Since then; infinite before the first."""
+    recent_senders: tuple[str, ...]
+    """Everybody who commanded it within the last second: more than one are at odds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """How a running twin is doing."""
+
+    time_s: float
+    """Of the twin's clock."""
+    wall_s: float
+    """Since the start."""
+    real_time_factor: float
+    """Of the pace that was asked for."""
+    pace: float
+    """1 is real time, less is slow motion, 0 is a pause."""
+    ticks: int
+    late_ticks: int
+    """That began more than 5 ms late."""
+    worst_late_s: float
+    skipped_s: float
+    """Time that was let go because the loop was too far behind."""
+    state_hz: tuple[float, float]
+    """Asked and achieved."""
+    touch_hz: tuple[float, float]
+    """Asked and achieved."""
+    command_latency_s: tuple[float, float]
+    """From a command's arrival to the motors seeing it: median and 99 %."""
+    hands: dict[str, HandHealth]
+    links: tuple[LinkHealth, ...]
+    commander: str
+    """The wire whose requests act; empty: everybody's do, and the last one wins."""
+    not_in_command: dict[str, int]
+    """Requests that were heard and did nothing, by the wire they came from."""
+    cut: tuple[str, ...]
+    """Wires that are cut off, as a fault."""
+    refused: dict[str, int]
+    """Requests the world did not accept, by reason."""
+    diverged: tuple[str, ...]
+    """What was said each time the simulation had to be put back, or a reading of the skin left out."""
+
+
+@dataclass(kw_only=True)
+class _Commanded:
+    """Who commanded one hand."""
+
+    requests: int = 0
+    sender: str = ""
+    at_s: float = -np.inf
+    senders: dict[str, float] = field(default_factory=dict)
+
+
+class LiveTwin:
+    """A world that runs in real time. Start it, or use it in a ``with``."""
+
+    def __init__(
+        self,
+        world: World,
+        links: Sequence[Link] = (),
+        *,
+        state_hz: float = 100.0,
+        touch_hz: float = 50.0,
+        tell: Callable[[Health], None] | None = None,
+        each_tick: Callable[[World], None] | None = None,
+        commander: str = "",
+    ):
+        """Prepare; nothing runs yet.
+
+        Args:
+            world: What runs. While it does, reach it through `ask` only.
+            links: Where requests come from and readings go to.
+            state_hz: How often states are published.
+            touch_hz: How often the skin is read and published; 0 for never.
+            tell: Is told how the twin is doing, twice a second, on a thread of its own.
+            each_tick: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
+            commander: The one wire whose requests act, see `command_by`; empty: all of them.
+        """
+        top_hz = 1.0 / world.timestep_s
+        for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
+            if not 0.0 <= rate <= top_hz:
+                raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
+        self.world, self.links = world, tuple(links)
+        self.state_hz, self.touch_hz = state_hz, touch_hz
+        self._commander = ""
+        self._not_in_command: Counter[str] = Counter()
+        self._cut: frozenset[str] = frozenset()
+        self._pace, self._owed_ticks = 1.0, 0.0
+        self.command_by(commander)
+        self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
+        world.reads_skins = False  # this loop does
+        self._to_feel: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
+        self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
+        self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
+        self._commanded = {name: _Commanded() for name in world.hand_names}
+        self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
+        self._refused: Counter[str] = Counter()
+        self._diverged: deque[str] = deque(maxlen=16)
+        self._ticks = self._late_ticks = self._states = self._touches = 0
+        self._worst_late_s = self._skipped_s = self._ran_s = 0.0
+        self._began_s = self._measured_s = 0.0
+        self._stopping = threading.Event()
+        self._nice: int | None = None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+        self._each_tick = each_tick
+        self._tell = tell
+        self._teller = threading.Thread(target=self._keep_telling, name="health", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
+    def start(self) -> None:
+        """Let it run."""
+        warm_up(self.world)
+        self._take_requests(switching_on=True)
+        self._latencies_s.clear()
+        if self._each_tick is not None:
+            self._each_tick(self.world)
+        self._publish_state()
+        if self._skins:
+            self._publish_touch(self.world, self.world.solid_contacts())
+        self._nice = _set_nice(NICE)
+        # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
+        gc.collect()
+        gc.freeze()
+        self._began_s = self._measured_s = time.perf_counter()
+        self._thread.start()
+        self._toucher.start()
+        if self._tell is not None:
+            self._teller.start()
+
+    def stop(self) -> None:
+        """Stop the loop, then close the links. What went wrong in the loop is raised here."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+            self._toucher.join()
+        if self._teller.ident is not None:
+            self._teller.join()
+        gc.unfreeze()
+        if self._nice is not None:
+            _set_nice(self._nice)
+        for link in self.links:
+            link.close()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    @property
+    def running(self) -> bool:
+        """True until it is stopped or fails."""
+        return self._thread.is_alive()
+
+    def ask(self, question: Callable[[World], T]) -> T:
+        """Call a function with the world between two ticks, and return its answer."""
+        if threading.current_thread() is self._thread or not self.running:
+            return question(self.world)
+        answer: Future[T] = Future()
+        self._questions.append((question, answer))
+        while True:
+            try:
+                return answer.result(timeout=0.5)
+            except TimeoutError:
+                if answer.done():
+                    raise
+                if not self.running:
+                    raise ThenarError("the twin has stopped") from None
+
+    def command_by(self, wire: str) -> None:
+        """Put one wire in command: what the others ask is heard and counted and does nothing. Empty: all of them."""
+        names = sorted({link.wire for link in self.links})
+        if wire and wire not in names:
+            raise UnknownName("wire", wire, names)
+        self._commander = wire
+
+    def cut(self, wires: Iterable[str]) -> None:
+        """Cut these wires, as if their cables were pulled, and mend all others."""
+        self._cut = frozenset(wires)
+
+    def set_pace(self, pace: float) -> None:
+        """Let simulated time pass slower than ours: 1 is real time, 0 is a pause."""
+        if not 0.0 <= pace <= 1.0:
+            raise BadValue("pace", pace, "a number from 0 (paused) to 1 (real time)")
+        self._pace = pace
+
+    def step(self) -> None:
+        """One step of the physics, for a twin that is paused."""
+        self.ask(lambda _: self._tick_world())
+
+    def reset(self) -> None:
+        """Back to time 0, see `World.reset`."""
+        self.ask(lambda world: world.reset())
+
+    def go_on_with(self, world: World) -> None:
+        """Go on with another world that has the same hands; clients notice nothing but that things have moved."""
+        if world.hand_names != self.world.hand_names or world.timestep_s != self.world.timestep_s:
+            raise BadValue("world", world.hand_names, f"a world with {', '.join(self.world.hand_names)} and its step")
+        world.reads_skins = False
+        for hand in self._skins:
+            world.skin(hand)  # made here, not on the loop's time
+
+        def swap(_: World) -> None:
+            self.world = world
+
+        self.ask(swap)
+
+    def health(self) -> Health:
+        """How it is doing, from any thread."""
+        now_s = time.perf_counter()
+        wall_s = max(self._measured_s - self._began_s, 1e-9)
+        latencies_s = list(self._latencies_s.copy()) or [0.0]  # a copy: the loop goes on adding to it
+        median_s, p99_s = np.percentile(latencies_s, (50, 99))
+        return Health(
+            time_s=self.world.time_s,
+            wall_s=wall_s,
+            real_time_factor=self._ran_s / wall_s,
+            pace=self._pace,
+            ticks=self._ticks,
+            late_ticks=self._late_ticks,
+            worst_late_s=self._worst_late_s,
+            skipped_s=self._skipped_s,
+            state_hz=(self.state_hz, self._states / wall_s),
+            touch_hz=(self.touch_hz if self._skins else 0.0, self._touches / wall_s),
+            command_latency_s=(float(median_s), float(p99_s)),
+            hands={
+                name: HandHealth(
+                    requests=hand.requests,
+                    sender=hand.sender,
+                    age_s=now_s - hand.at_s,
+                    recent_senders=tuple(who for who, at_s in list(hand.senders.items()) if now_s - at_s < 1.0),
+                )
+                for name, hand in self._commanded.items()
+            },
+            links=tuple(link.health() for link in self.links),
+            commander=self._commander,
+            not_in_command=dict(self._not_in_command),
+            cut=tuple(sorted(self._cut)),
+            refused=dict(self._refused),
+            diverged=tuple(self._diverged),
+        )
+
+    def _keep_telling(self) -> None:
+        while not self._stopping.wait(TELL_EVERY_S):
+            assert self._tell is not None
+            self._tell(self.health())
+
+    def _run(self) -> None:
+        switch_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
+        try:
+            self._loop()
+        except BaseException as error:
+            self._failure = error
+        finally:
+            sys.setswitchinterval(switch_s)
+            while self._questions:
+                self._questions.popleft()[1].set_exception(ThenarError("the twin has stopped"))
+
+    def _loop(self) -> None:
+        tick_s = self.world.timestep_s
+        due_s = self._began_s
+        next_state_s = next_touch_s = self._began_s
+        while not self._stopping.is_set():
+            wait_s = due_s - time.perf_counter()
+            if wait_s > 0.0:
+                time.sleep(wait_s)
+            late_s = time.perf_counter() - due_s
+            if late_s > LATE_S:
+                self._late_ticks += 1
+                self._worst_late_s = max(self._worst_late_s, late_s)
+            if late_s > GIVE_UP_S:
+                self._skipped_s += late_s
+                due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
+            self._take_requests()
+            self._answer_questions()
+            self._owed_ticks += self._pace
+            if self._owed_ticks > 1.0 - 1e-9:
+                self._owed_ticks -= 1.0
+                self._tick_world()
+            due_s += tick_s
+            self._ticks += 1
+            self._ran_s += tick_s
+            # A reading belongs to a moment of the plan, not to when the machine got round to it.
+            if self.state_hz and due_s >= next_state_s + 1.0 / self.state_hz:
+                next_state_s += 1.0 / self.state_hz
+                self._publish_state()
+                self._states += 1
+            if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
+                next_touch_s += 1.0 / self.touch_hz
+                with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
+                    self._to_feel.put_nowait((self.world, self.world.solid_contacts()))
+            self._measured_s = max(time.perf_counter(), due_s)
+
+    def _tick_world(self) -> None:
+        if self._each_tick is not None:
+            self._each_tick(self.world)
+        try:
+            self.world.advance(self.world.timestep_s)
+        except SimulationDiverged as error:
+            self._diverged.append(str(error))
+
+    def _take_requests(self, *, switching_on: bool = False) -> None:
+        """Do what was asked; what hands do by themselves when they are switched on needs no command."""
+        for link in self.links:
+            for request in link.receive():
+                if link.wire in self._cut:
+                    continue
+                if self._commander not in ("", link.wire) and not switching_on:
+                    self._not_in_command[link.wire] += 1
+                    continue
+                try:
+                    self._apply(request)
+                except ThenarError as error:
+                    count_reason(self._refused, str(error))
+
+    def _apply(self, request: Request) -> None:
+        world, hand = self.world, request.hand
+        if request.clear_errors:
+            world.clear_errors(hand)
+        if request.zero_force:
+            world.zero_force(hand)
+        if request.current_limit_a is not None:
+            world.set_current_limit(hand, request.current_limit_a.tolist())
+        if request.command is not None:
+            world.command(hand, request.command)
+        now_s = time.perf_counter()
+        self._latencies_s.append(now_s - request.arrived_s)
+        who = self._commanded[hand]
+        who.requests += 1
+        who.sender, who.at_s = request.sender, now_s
+        who.senders[request.sender] = now_s
+        if len(who.senders) > MOST_SENDERS:
+            who.senders = {name: at_s for name, at_s in who.senders.items() if now_s - at_s < 1.0}
+
+    def _answer_questions(self) -> None:
+        while self._questions:
+            question, answer = self._questions.popleft()
+            try:
+                answer.set_result(question(self.world))
+            except Exception as error:
+                answer.set_exception(error)
+
+    def _publish_state(self) -> None:
+        hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
+        for link in self.links:
+            if link.wire not in self._cut:
+                link.publish_state(hands)
+
+    def _keep_feeling(self) -> None:
+        """Work out what skins feel beside the physics, which goes on meanwhile."""
+        try:
+            while not self._stopping.is_set():
+                with contextlib.suppress(queue.Empty):
+                    self._publish_touch(*self._to_feel.get(timeout=0.2))
+                    self._touches += 1
+        except BaseException as error:
+            self._failure = error
+            self._stopping.set()
+
+    def _publish_touch(self, world: World, contacts: SolidContacts) -> None:
+        try:
+            frames = {name: world.skin(name).feel_and_deliver(contacts) for name in self._skins}
+        except ArithmeticError as error:  # one reading is lost, not the twin
+            self._diverged.append(f"a reading of the skin at {contacts.stamp_s:.3f} s was left out: {error}")
+            for name in self._skins:
+                world.skin(name).forget()
+            return
+        for link in self.links:
+            if link.wire not in self._cut:
+                link.publish_touch(frames)
+
+
+def warm_up(world: World) -> None:
+    """Load the compiled code of everything a running twin does, so that nothing is late the first time it happens."""
+    for hand in world.hand_names:
+        world.command(hand, HandCommand.closing(np.nan))  # asks nothing
+    world.advance(world.timestep_s)
+    skins = [hand for hand in world.hand_names if world.hand(hand).pads]
+    if skins:
+        warm_up_touch()
+    for hand in skins:
+        world.skin(hand)
+
+
+def _set_nice(nice: int) -> int | None:
+    """Ask the system to run this process before others, or as before; what it was, None without the right to.
+
+    All its threads: one that holds the interpreter while others keep it waiting would hold up the physics.
+    """
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+    except PermissionError:  # then the twin is late a little more often
+        return None
+    return before

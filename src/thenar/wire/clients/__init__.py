@@ -1,0 +1,1 @@
+"""Clients: what talks to a twin or to a real hand."""

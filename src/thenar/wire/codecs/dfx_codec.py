@@ -1,0 +1,109 @@
+"""Unitree's messages for Inspire hands (``rt/inspire/cmd`` and ``rt/inspire/state``) as bytes, both ways.
+
+One message carries both hands: six motors of the RIGHT hand, then six of the LEFT, each in the order of `MOTORS`.
+``q`` runs from 0 (closed) to 1 (open). As in the robot's own service only ``q`` means anything.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadValue
+from thenar.signals import HandCommand
+from thenar.wire.codecs import cdr, inspire_counts
+from thenar.wire.codecs.inspire_counts import ANGLE_TOP, MOTORS, Readings, Scale
+
+COMMAND_TOPIC = "rt/inspire/cmd"
+STATE_TOPIC = "rt/inspire/state"
+
+SIDES = ("right", "left")
+"""Order of the hands in a message."""
+
+MOST_MOTORS = 64  # a message with more is not meant for hands
+
+MOTOR_CMD = np.dtype(
+    {
+        "names": ["mode", "q", "dq", "tau", "kp", "kd", "reserve"],
+        "formats": ["u1", "f4", "f4", "f4", "f4", "f4", ("u4", 3)],
+        "offsets": [0, 4, 8, 12, 16, 20, 24],
+        "itemsize": 36,
+    }
+)
+MOTOR_STATE = np.dtype(
+    {
+        "names": ["mode", "q", "dq", "ddq", "tau_est", "q_raw", "dq_raw", "ddq_raw", "temperature", "lost", "reserve"],
+        "formats": ["u1", "f4", "f4", "f4", "f4", "f4", "f4", "f4", "u1", "u4", ("u4", 2)],
+        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40],
+        "itemsize": 48,
+    }
+)
+
+
+def encode_states(readings: Mapping[str, Readings], *, lost: int = 0) -> bytes:
+    """A state message. A hand that is not there reads open and lost, so that clients waiting for it go on.
+
+    Args:
+        readings: By side.
+        lost: Readings that an absent hand has missed so far.
+    """
+    states = np.zeros(len(SIDES) * len(MOTORS), dtype=MOTOR_STATE)
+    states["q"] = 1.0
+    states["lost"] = lost
+    for n, side in enumerate(SIDES):
+        if side in readings:
+            six = states[6 * n : 6 * n + 6]
+            six["q"] = readings[side].angle / np.float32(ANGLE_TOP)
+            six["lost"] = 0
+    return cdr.HEADER + struct.pack("<I", states.size) + states.tobytes()
+
+
+def decode_states(message: bytes) -> dict[str, NDArray[np.void]]:
+    """Records of `MOTOR_STATE` by side."""
+    return _by_side(_records(message, MOTOR_STATE))
+
+
+def encode_commands(q: Mapping[str, Sequence[float]]) -> bytes:
+    """A command message from fractions by side (1 is open).
+
+    The right hand alone makes a message of six motors. The left hand needs the right one's values before its own: the
+    format cannot leave a motor out.
+    """
+    if "left" in q and "right" not in q:
+        raise BadValue("q", sorted(q), "values for the right hand too: the message has no way to leave it as it is")
+    commands = np.zeros(len(q) * len(MOTORS), dtype=MOTOR_CMD)
+    commands["q"] = np.concatenate([np.asarray(q[side], dtype=np.float32) for side in SIDES if side in q])
+    return cdr.HEADER + struct.pack("<I", commands.size) + commands.tobytes()
+
+
+def decode_commands(message: bytes) -> dict[str, NDArray[np.void]]:
+    """Records of `MOTOR_CMD` by side, fewer than six where the message ends early."""
+    return _by_side(_records(message, MOTOR_CMD))
+
+
+def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | None, int]:
+    """What a hand's part of a command message asks, and how many of its values were out of range.
+
+    Values outside 0..1 are clamped, as the robot's service does; what is not a number leaves the motor as it is.
+    """
+    q = commands["q"].astype(np.float64)
+    if not q.size:
+        return None, 0
+    known = np.isfinite(q)
+    wrong = int((~known).sum() + ((q[known] < 0.0) | (q[known] > 1.0)).sum())
+    angle = np.where(known, np.rint(ANGLE_TOP * np.clip(np.where(known, q, 0.0), 0.0, 1.0)), inspire_counts.HOLD)
+    return inspire_counts.command(scale, angle=angle.astype(np.int64))[0], wrong
+
+
+def _records(message: bytes, dtype: np.dtype) -> NDArray[np.void]:
+    reader = cdr.Reader(message)
+    records = reader.records(dtype, reader.length(MOST_MOTORS, "motors"), "motors")
+    reader.end()
+    return records
+
+
+def _by_side(records: NDArray[np.void]) -> dict[str, NDArray[np.void]]:
+    return {side: records[6 * n : 6 * n + 6] for n, side in enumerate(SIDES)}

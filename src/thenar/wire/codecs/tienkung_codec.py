@@ -1,0 +1,271 @@
+"""The ROS 2 messages of Tienkung's Inspire hands as bytes, both ways: ``sensor_msgs/JointState`` and ``bodyctrl_msgs``.
+
+Fingers are called '1' (little) to '6' (thumb rotation). Every number is a ratio: position 1 is open and 0 closed, force
+1 is 1000 g, speed 1 is the full stroke in 0.8 s, current 1 is 1000 mA. Bodies are plain CDR without a header.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.errors import BadValue
+from thenar.signals import HandCommand, HandState
+from thenar.units import GRAM_FORCE_N
+from thenar.wire.codecs import cdr
+from thenar.wire.codecs.cdr import BadMessage, put_string
+from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale
+
+FINGER_IDS = ("1", "2", "3", "4", "5", "6")
+"""In the order of `MOTORS`."""
+
+FULL_FORCE_N = 1000 * GRAM_FORCE_N
+FULL_STROKE_S = 0.8
+FULL_CURRENT_MA = 1000.0
+MOST_NAMES = 64
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+TYPES = {
+    "builtin_interfaces/msg/Time": {"sec": "int32", "nanosec": "uint32"},
+    "std_msgs/msg/Header": {"stamp": "builtin_interfaces/msg/Time", "frame_id": "string"},
+    JOINT_STATE: {
+        "header": "std_msgs/msg/Header",
+        "name": "string[]",
+        "position": "float64[]",
+        "velocity": "float64[]",
+        "effort": "float64[]",
+    },
+}
+"""Fields of the message types."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceType:
+    """A service of ``bodyctrl_msgs``."""
+
+    name: str
+    """In the path, such as ``set_force``."""
+    type_name: str
+    request: dict[str, str]
+    """Fields of the request."""
+    response: dict[str, str]
+    """Fields of the response."""
+    request_bytes: int | None
+    """Length of a request's body; None: as long as its names."""
+
+
+def _service(name: str, request: dict[str, str], response: dict[str, str], request_bytes: int | None) -> ServiceType:
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    return ServiceType(
+        name=name,
+        type_name=f"bodyctrl_msgs/srv/{camel}",
+        request=request,
+        response=response,
+        request_bytes=request_bytes,
+    )
+
+
+def _six(stem: str) -> dict[str, str]:
+    return {f"{stem}{n}_ratio": "float32" for n in range(len(MOTORS))}
+
+
+_NOTHING = {"structure_needs_at_least_one_member": "uint8"}  # an empty request of ROS 2 is one byte long
+
+SERVICES = (
+    _service("set_angle_flexible", {"name": "string[]", "angle_ratio": "float32[]"}, {"angle_accepted": "bool"}, None),
+    _service("set_angle", _six("angle"), {"angle_accepted": "bool"}, 24),
+    _service("set_force", _six("force"), {"force_accepted": "bool"}, 24),
+    _service("set_speed", _six("speed"), {"speed_accepted": "bool"}, 24),
+    _service("set_clear_error", _NOTHING, {"setclear_error_accepted": "bool"}, 1),
+    _service("get_angle_act", _NOTHING, {"curangle_ratio": "float32[6]"}, 1),
+    _service("get_force_act", _NOTHING, {"curforce_ratio": "float32[6]"}, 1),
+    _service("get_error", _NOTHING, {"errorvalue": "uint32[6]"}, 1),
+    _service("get_status", _NOTHING, {"statusvalue": "uint32[6]"}, 1),
+)
+
+
+def state_topic(side: str) -> str:
+    """ROS 2 topic of a hand's state."""
+    return f"/inspire_hand/state/{side}_hand"
+
+
+def control_topic(side: str) -> str:
+    """ROS 2 topic that moves a hand."""
+    return f"/inspire_hand/ctrl/{side}_hand"
+
+
+def service_path(service: str, side: str) -> str:
+    """ROS 2 name of a hand's service."""
+    return f"/inspire_hand/{service}/{side}_hand"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointState:
+    """A JointState message."""
+
+    stamp_s: float = 0.0
+    frame_id: str = ""
+    name: tuple[str, ...] = ()
+    position: ArrayLike = ()
+    velocity: ArrayLike = ()
+    effort: ArrayLike = ()
+
+
+def joint_state_of(scale: Scale, state: HandState, readings: Readings, *, stamp_s: float) -> JointState:
+    """What the robot publishes about a hand. Positions are single precision made double, as on the robot."""
+    stroke = scale.closed_rad - scale.open_rad
+    velocity = -state.velocity_rad_s[scale.actuators] / stroke * FULL_STROKE_S
+    return JointState(
+        stamp_s=stamp_s,
+        frame_id=f"hand_{scale.side}_link",
+        name=FINGER_IDS,
+        position=(readings.angle / np.float32(1000)).astype(np.float32),
+        velocity=np.round(velocity, 3) + 0.0,
+        effort=readings.current_ma / FULL_CURRENT_MA,
+    )
+
+
+def encode_joint_state(message: JointState) -> bytes:
+    """A JointState as a body."""
+    seconds = int(message.stamp_s)
+    out = bytearray(struct.pack("<iI", seconds, round((message.stamp_s - seconds) * 1e9) % 1_000_000_000))
+    put_string(out, message.frame_id)
+    _put_strings(out, message.name)
+    for values in (message.position, message.velocity, message.effort):
+        doubles = np.asarray(values, dtype="<f8")
+        out += bytes(-len(out) % 4) + struct.pack("<I", doubles.size)
+        if doubles.size:
+            out += bytes(-len(out) % 8) + doubles.tobytes()
+    return bytes(out)
+
+
+def decode_joint_state(body: bytes) -> JointState:
+    """A JointState from a body; anything else raises `BadMessage`."""
+    reader = cdr.Reader(cdr.HEADER + body)
+    seconds, nanoseconds = reader.numbers("u4", 2, "stamp").tolist()
+    frame_id = reader.string("frame_id")
+    names = tuple(reader.string("name") for _ in range(reader.length(MOST_NAMES, "name")))
+    position, velocity, effort = (
+        reader.sequence("f8", MOST_NAMES, field) for field in ("position", "velocity", "effort")
+    )
+    reader.end()
+    return JointState(
+        stamp_s=seconds + 1e-9 * nanoseconds,
+        frame_id=frame_id,
+        name=names,
+        position=position,
+        velocity=velocity,
+        effort=effort,
+    )
+
+
+def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tuple[HandCommand | None, int, int]:
+    """A command from finger ids and opening ratios, matched by name, in any order, not necessarily all.
+
+    Returns:
+        The command (None if it asks nothing), how many names are not of a finger, and how many ratios are not within 0
+        and 1: those are clamped, and what is not a number leaves its finger alone.
+    """
+    values = np.asarray(ratios, dtype=np.float64)
+    if len(names) != values.size:
+        raise BadMessage(f"{len(names)} names and {values.size} positions; wanted one for each")
+    opened = np.full(len(MOTORS), np.nan)
+    unknown = outside = 0
+    for name, value in zip(names, values.tolist(), strict=True):
+        if name not in FINGER_IDS:
+            unknown += 1
+            continue
+        outside += not 0.0 <= value <= 1.0
+        if np.isfinite(value):
+            opened[FINGER_IDS.index(name)] = min(max(value, 0.0), 1.0)
+    if np.isnan(opened).all():
+        return None, unknown, outside
+    return _command(scale, target_rad=_opened_rad(scale, opened)), unknown, outside
+
+
+def six_ratios(body: bytes) -> NDArray[np.float64] | None:
+    """The six ratios of a fixed request; None where one of them is not within 0 and 1."""
+    ratios = np.frombuffer(body[:24], "<f4").astype(np.float64)
+    return ratios if np.all((ratios >= 0.0) & (ratios <= 1.0)) else None
+
+
+def flexible_request(body: bytes) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Names and ratios of a ``SetAngleFlexible`` request; anything else raises `BadMessage`."""
+    reader = cdr.Reader(cdr.HEADER + body)
+    names = tuple(reader.string("name") for _ in range(reader.length(MOST_NAMES, "name")))
+    ratios = reader.sequence("f4", MOST_NAMES, "angle_ratio").astype(np.float64)
+    reader.end()
+    return names, ratios
+
+
+def flexible_refusal(body: bytes) -> str | None:
+    """Why a body cannot be a ``SetAngleFlexible`` request; None if it can."""
+    try:
+        names, ratios = flexible_request(body)
+    except BadMessage as error:
+        return str(error)
+    return None if len(names) == ratios.size else f"has {len(names)} names and {ratios.size} ratios"
+
+
+def encode_flexible_request(names: Sequence[str], ratios: ArrayLike) -> bytes:
+    """A ``SetAngleFlexible`` request as a body."""
+    values = np.asarray(ratios, dtype="<f4")
+    if len(names) != values.size:
+        raise BadValue("names", list(names), f"{values.size} of them, one for each ratio")
+    out = bytearray()
+    _put_strings(out, names)
+    out += bytes(-len(out) % 4) + struct.pack("<I", values.size) + values.tobytes()
+    return bytes(out)
+
+
+def angle_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+    """Opening ratios as a command."""
+    return _command(scale, target_rad=_opened_rad(scale, ratios))
+
+
+def force_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+    """Force limits as a command: 1 is 1000 g."""
+    return _command(scale, force_limit_n=ratios * FULL_FORCE_N)
+
+
+def speed_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+    """Speeds as a command: 1 is the full stroke in 0.8 s, also for hands that could go faster."""
+    stroke_rad = np.abs(scale.closed_rad - scale.open_rad)
+    return _command(scale, speed_rad_s=ratios * stroke_rad / FULL_STROKE_S)
+
+
+def encode_accepted(accepted: bool) -> bytes:
+    """The reply of every service that sets something."""
+    return bytes([accepted])
+
+
+def encode_ratios(values: ArrayLike) -> bytes:
+    """The reply of ``GetAngleAct`` and ``GetForceAct``: six floats."""
+    return np.asarray(values, dtype="<f4").tobytes()
+
+
+def encode_codes(values: ArrayLike) -> bytes:
+    """The reply of ``GetError`` and ``GetStatus``: six unsigned integers."""
+    return np.asarray(values, dtype="<u4").tobytes()
+
+
+def _opened_rad(scale: Scale, opened: NDArray[np.float64]) -> NDArray[np.float64]:
+    return scale.closed_rad + opened * (scale.open_rad - scale.closed_rad)
+
+
+def _command(scale: Scale, **asked: NDArray[np.float64]) -> HandCommand:
+    """A command in the hand's own order; what is not asked for is left alone."""
+    fields = {name: np.full(len(MOTORS), np.nan) for name in ("target_rad", "speed_rad_s", "force_limit_n")}
+    for name, values in asked.items():
+        fields[name][scale.actuators] = values
+    return HandCommand(**fields)
+
+
+def _put_strings(out: bytearray, texts: Sequence[str]) -> None:
+    out += bytes(-len(out) % 4) + struct.pack("<I", len(texts))
+    for text in texts:
+        put_string(out, text)

@@ -1,0 +1,1 @@
+"""Links: a codec, a transport and an inbox each, one per protocol that a twin serves."""

@@ -1,0 +1,128 @@
+"""A humanoid on Fourier's Aurora interface: `fourier-aurora-client` connects to it as to the robot."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Collection
+from functools import partial
+
+from thenar.signals import BodyReport, BodyRequest
+from thenar.wire.codecs import aurora_codec
+from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, Names
+from thenar.wire.codecs.cdr import BadMessage
+from thenar.wire.links.inbox import LONGEST, TWIN_NAME, LinkHealth, PeerHealth, count_reason
+from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
+
+DOMAIN = 123
+"""Of the robot."""
+
+
+class AuroraNode:
+    """The robot's side: reports go out, requests come in, one service answers."""
+
+    wire = "aurora"
+
+    def __init__(
+        self,
+        *,
+        domain: int = DOMAIN,
+        namespace: str = "",
+        ros: bool = False,
+        interface: str = "lo",
+        peers: tuple[str, ...] = (),
+        policies: Collection[int] = (0,),
+    ):
+        """Join a domain.
+
+        Args:
+            domain: DDS domain.
+            namespace: Before every topic, such as ``gr2/SN01``.
+            ros: Whether names are spelled as ROS 2 does.
+            interface: Network interface.
+            peers: Addresses to look for clients at where multicast does not reach.
+            policies: Whole-body policies that there are.
+        """
+        self.names = Names(namespace=namespace, ros=ros)
+        self.refused: Counter[str] = Counter()
+        self._policies = frozenset(policies)
+        self.policy = min(self._policies, default=0)
+        """The policy that was last chosen."""
+        self._waiting: deque[BodyRequest] = deque(maxlen=LONGEST)
+        self._who: dict[bytes, str] = {}
+        self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME)
+        # Best effort and without a past: an old command must not be played again to a robot that has just started.
+        self._writers = {
+            topic: self._participant.advertise(self.names.topic(topic), self.names.type_name(kind), qos=SENSOR_DATA)
+            for topic, kind in REPORTS.items()
+        }
+        for topic, kind in COMMANDS.items():
+            self._participant.subscribe(
+                self.names.topic(topic), self.names.type_name(kind), partial(self._hear, topic), qos=SENSOR_DATA
+            )
+        self._participant.serve(self.names.policy_service(), self._choose_policy, check=aurora_codec.policy_refusal)
+
+    def receive(self) -> list[BodyRequest]:
+        """Requests since the last call."""
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+
+    def publish(self, report: BodyReport) -> None:
+        """Send what the robot reports."""
+        for topic, body in aurora_codec.reports_of(report, wall_s=time.time()).items():
+            self._writers[topic].write(body)
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        health = self._participant.health()
+        return LinkHealth(
+            wire=self.wire,
+            where=f"domain {health.domain}, {len(REPORTS)} reports, {len(COMMANDS)} commands, 1 service",
+            listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
+            written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
+            not_written=0,
+            peers=tuple(
+                PeerHealth(
+                    who=f"{peer.name or 'a program'} ({peer.vendor})",
+                    where=peer.host,
+                    messages=0,
+                    rate_hz=0.0,
+                    age_s=peer.silent_s,
+                )
+                for peer in health.peers
+            ),
+            refused=dict(self.refused) | health.refusals,
+        )
+
+    def close(self) -> None:
+        """Leave the domain."""
+        self._participant.close()
+
+    def _hear(self, topic: str, sample: Sample) -> None:
+        try:
+            request = aurora_codec.request_of(
+                topic, sample.body, sender=self._name_of(sample.identity.guid[:12]), arrived_s=time.perf_counter()
+            )
+        except BadMessage as error:
+            count_reason(self.refused, f"{topic}: {error}")
+            return
+        if len(self._waiting) == LONGEST:
+            count_reason(self.refused, "more requests than can be looked at")
+        self._waiting.append(request)
+
+    def _name_of(self, prefix: bytes) -> str:
+        """Who a participant is, in words."""
+        if prefix not in self._who:
+            self._who = {
+                bytes.fromhex(peer.guid_prefix): f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}"
+                for peer in self._participant.health().peers
+            }
+        return self._who.get(prefix, "an Aurora client")
+
+    def _choose_policy(self, body: bytes) -> bytes:
+        whole, _ = aurora_codec.policy_request(body)
+        if whole not in self._policies:
+            there = ", ".join(map(str, sorted(self._policies))) or "none"
+            count_reason(self.refused, f"policy {whole} does not exist")
+            return aurora_codec.policy_reply(False, f"no policy {whole}; there are: {there}")
+        self.policy = whole
+        return aurora_codec.policy_reply(True)

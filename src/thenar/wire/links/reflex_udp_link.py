@@ -1,0 +1,200 @@
+"""The ReFlex hand's own UDP protocol: state packets to a multicast group, and packets that command the motors.
+
+The maker's driver finds a hand by listening to the group, so a twin must be alone there: on loopback unless another
+interface is named.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
+from thenar.wire.codecs import reflex_counts as counts
+from thenar.wire.codecs import reflex_udp_codec as codec
+from thenar.wire.codecs.cdr import BadMessage
+from thenar.wire.codecs.reflex_board import STATE_HZ, Board
+from thenar.wire.codecs.reflex_udp_codec import GROUP, PORT, STATE_BYTES, Mode, Modes, Targets
+from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
+from thenar.wire.links.interface import ip_address
+from thenar.wire.links.pace import Pace
+from thenar.wire.links.status import StatusTeller
+from thenar.wire.rtps import Participant
+
+MOST_PEERS = 16
+_LONGEST = 2048
+_IP_MULTICAST_ALL = 49  # Linux; the socket module has no name for it
+
+
+class ReflexUdp:
+    """The twin's side: what the hand's board does on its network."""
+
+    wire = "reflex_udp"
+
+    def __init__(
+        self,
+        hands: Sequence[HandSpec],
+        *,
+        domain: int = 0,
+        interface: str = "lo",
+        peers: tuple[str, ...] = (),
+        port: int = PORT,
+        state_hz: float = STATE_HZ,
+    ):
+        """Join the group and start to listen.
+
+        Args:
+            hands: Hands of the twin, a ReFlex among them.
+            domain: DDS domain on which `thenar inspect` is told how the hand is doing.
+            interface: Network interface; nothing goes out on or comes in from any other.
+            peers: Addresses to look for `thenar inspect` at where multicast does not reach.
+            port: UDP port of the group; a driver knows only 11333.
+            state_hz: How often states are sent.
+        """
+        self._board = Board(hands)
+        self._pace = Pace(state_hz)
+        self._inbox = Inbox()
+        self._talks: dict[str, Talk] = {}
+        self._modes = np.full(4, Mode.POSITION)
+        self._written = self._not_written = 0
+        self._group = (GROUP, port)
+        self._where = f"udp {GROUP}:{port} on {interface}"
+        self._out, self._in = _sockets(interface, port)
+        self._own = self._out.getsockname()
+        self._domain, self._interface, self._peers = domain, interface, peers
+        self._participant: Participant | None = None
+        self._teller: StatusTeller | None = None
+        self._closing = threading.Event()
+        self._listener = threading.Thread(target=self._listen, name="reflex udp", daemon=True)
+        self._listener.start()
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        return self._inbox.drain()
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Send the newest state when it is time."""
+        state = hands[self._board.hand.name][0]
+        if not self._pace.is_due(state.stamp_s):
+            return
+        packet = codec.encode_state(self._board.read(state))
+        try:
+            self._out.sendto(packet, self._group)
+            self._written += 1
+        except OSError:  # a full queue or an interface that went down: the next state is on its way
+            self._not_written += 1
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Keep what the barometers feel for the next state."""
+        self._board.feel(frames)
+
+    def health(self) -> LinkHealth:
+        """How it is doing. Who listens to a multicast group nobody knows: those that spoke are counted."""
+        peers = tuple(talk.health("commands") for talk in list(self._talks.values()))
+        return LinkHealth(
+            wire=self.wire,
+            where=self._where,
+            listeners=len(peers),
+            written=self._written,
+            not_written=self._not_written,
+            peers=peers,
+            refused=dict(self._inbox.refused),
+        )
+
+    def tell_status(self, health: Any) -> None:
+        """Publish how a twin is doing, for `thenar inspect`: packets have no place for it."""
+        if self._teller is None:
+            self._participant = Participant(
+                self._domain, interface=self._interface, peers=self._peers or ("127.0.0.1",), name=TWIN_NAME
+            )
+            self._teller = StatusTeller(self._participant)
+        self._teller.tell(health)
+
+    def close(self) -> None:
+        """Leave the group."""
+        if self._participant is not None:
+            self._participant.close()
+        self._closing.set()
+        self._listener.join()
+        self._in.close()
+        self._out.close()
+
+    def _listen(self) -> None:
+        while not self._closing.is_set():
+            try:
+                packet, sender = self._in.recvfrom(_LONGEST)
+            except TimeoutError:
+                continue
+            except OSError as error:  # such as an interface that went down: it may come back
+                self._inbox.refuse(f"nothing can be heard: {error.strerror}")
+                self._closing.wait(0.2)
+                continue
+            if sender != self._own:  # what we send to the group comes back to us too
+                self._hear(packet, f"{sender[0]}:{sender[1]}")
+
+    def _hear(self, packet: bytes, who: str) -> None:
+        if len(packet) == STATE_BYTES:
+            self._inbox.refuse(f"states of another hand in the group, from {who.partition(':')[0]}")
+            return
+        if who not in self._talks:
+            self._talks = dict(list(self._talks.items())[1 - MOST_PEERS :]) | {who: Talk(f"udp {who}")}
+        self._talks[who].hear(time.perf_counter())
+        try:
+            command = self._command(codec.decode_command(packet))
+        except BadMessage as error:
+            self._inbox.refuse(f"packet refused: {error}")
+            return
+        if command is not None:
+            self._inbox.put(
+                Request(hand=self._board.hand.name, sender=f"udp {who}", arrived_s=time.perf_counter(), command=command)
+            )
+
+    def _command(self, asked: Modes | Targets) -> HandCommand | None:
+        """What a packet means for the motors; None: nothing yet."""
+        unasked = np.full(4, np.nan)
+        if isinstance(asked, Modes):
+            self._modes = np.array(asked.modes)
+            return self._board.command(unasked, unasked, self._modes != Mode.IDLE)
+        idle = self._modes == Mode.IDLE
+        if idle.any():
+            self._inbox.refuse("targets for idle motors: send modes first", int(idle.sum()))
+        if idle.all():
+            return None
+        # In velocity mode a target is the speed of the moves that follow, as the driver uses it.
+        return self._board.command(
+            np.where(self._modes == Mode.POSITION, asked.raw, np.nan),
+            np.where(self._modes == Mode.VELOCITY, counts.speed_rad_s(asked.raw), np.nan),
+            ~idle,
+        )
+
+
+def _sockets(interface: str, port: int) -> tuple[socket.socket, socket.socket]:
+    """One to send with and one that hears the group, both on this interface only."""
+    address = socket.inet_aton(ip_address(interface))
+    outward, inward = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    try:
+        outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address)
+        outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
+        outward.bind((ip_address(interface), 0))
+        outward.setblocking(False)
+        inward.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        inward.bind((GROUP, port))
+        inward.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + address)
+        if sys.platform == "linux":  # elsewhere a socket hears only the groups it joined anyway
+            inward.setsockopt(socket.IPPROTO_IP, _IP_MULTICAST_ALL, 0)
+        inward.settimeout(0.2)
+    except OSError as error:
+        outward.close()
+        inward.close()
+        raise BadValue(
+            "interface", interface, f"one on which {GROUP}:{port} can be joined: {error.strerror}"
+        ) from error
+    return outward, inward
