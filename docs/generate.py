@@ -14,7 +14,7 @@ from tables import table
 from wire_page import wire_page
 
 from thenar import cli, hands
-from thenar.cli.hands import describe
+from thenar.cli.about.hands import describe
 from thenar.hands.spec import HandSpec
 
 DOCS = Path(__file__).resolve().parent

@@ -14,23 +14,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thenar.cli.bench import Bench
-from thenar.cli.body import Body
-from thenar.cli.calibrate import Calibrate
-from thenar.cli.command import Command
-from thenar.cli.demo import Demo
-from thenar.cli.drop import Drop
-from thenar.cli.export import Export
-from thenar.cli.glove import Glove
-from thenar.cli.hands import Hands, Scenes
-from thenar.cli.info import Info
-from thenar.cli.inspect import Inspect
-from thenar.cli.retarget import Retarget
-from thenar.cli.serve import Serve
-from thenar.cli.snapshot import Snapshot
-from thenar.cli.teleop import Teleop
-from thenar.cli.touch import Touch
-from thenar.cli.watch import Watch
+from thenar.cli.about.bench import Bench
+from thenar.cli.about.hands import Hands, Scenes
+from thenar.cli.about.info import Info
+from thenar.cli.data.calibrate import Calibrate
+from thenar.cli.data.export import Export
+from thenar.cli.data.glove import Glove
+from thenar.cli.data.retarget import Retarget
+from thenar.cli.run.body import Body
+from thenar.cli.run.demo import Demo
+from thenar.cli.run.serve import Serve
+from thenar.cli.run.teleop import Teleop
+from thenar.cli.sim.drop import Drop
+from thenar.cli.sim.snapshot import Snapshot
+from thenar.cli.sim.touch import Touch
+from thenar.cli.wire.command import Command
+from thenar.cli.wire.inspect import Inspect
+from thenar.cli.wire.watch import Watch
 from thenar.errors import ThenarError
 
 VERBS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thenar.cli.serve import Serve
+from thenar.cli.run.serve import Serve
 
 if TYPE_CHECKING:
     from thenar.twin.page.page_link import Page

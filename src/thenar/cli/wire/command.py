@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table
-from thenar.cli.wires import Reach, Wire, reach_hand
+from thenar.cli.wire.wires import Reach, Wire, reach_hand
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:

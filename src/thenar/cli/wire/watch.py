@@ -12,7 +12,7 @@ from rich.live import Live
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table, skin_picture
-from thenar.cli.wires import HandLine, Reach, Wire, reach_hand
+from thenar.cli.wire.wires import HandLine, Reach, Wire, reach_hand
 from thenar.errors import BadValue
 
 

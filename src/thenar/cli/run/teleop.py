@@ -17,10 +17,10 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar import hands
-from thenar.cli.retarget import Following
-from thenar.cli.running import stop_on_signals
+from thenar.cli.data.retarget import Following
+from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
-from thenar.cli.wires import HandLine, Reach, reach_hand
+from thenar.cli.wire.wires import HandLine, Reach, reach_hand
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from thenar.cli.running import check_duration, show_until_stopped, stop_on_signals
+from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadValue
 

@@ -18,8 +18,8 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from thenar.cli.running import check_duration, end_of, show_until_stopped, stop_on_signals
-from thenar.cli.serve import page_options, shown_page, tell_of_page
+from thenar.cli.run.running import check_duration, end_of, show_until_stopped, stop_on_signals
+from thenar.cli.run.serve import page_options, shown_page, tell_of_page
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
 

@@ -1,0 +1,1 @@
+"""Verbs that describe what is installed."""

@@ -1,0 +1,1 @@
+"""Verbs that run a twin until they are stopped."""

@@ -1,0 +1,1 @@
+"""Verbs that simulate something, print it and draw it."""
