@@ -15,8 +15,8 @@ from peer_env import sdf_reader
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import build_spec
+from thenar.hands.export import export_hand
 from thenar.hands.export.export_parts import drives, inertials, sensor_boxes, without
-from thenar.hands.export.formats import export_hand
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec

@@ -13,7 +13,7 @@ import thenar
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
-from thenar.hands.catalog.flexure import as_hinges, flexures, with_stiffness
+from thenar.hands.flexure import as_hinges, flexures, with_stiffness
 from thenar.signals import HandCommand, HandState
 from thenar.sim.press import parse_indenter
 from thenar.sim.scenes import Mount

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thenar.errors import UnknownName
-from thenar.hands.catalog.flexure import as_hinges
+from thenar.hands.flexure import as_hinges
 from thenar.hands.own_model import read_own_model
 from thenar.hands.spec import Coupling, HandSpec, Joint
 

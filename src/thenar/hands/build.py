@@ -2,7 +2,7 @@
 
 One body per link, one hinge per joint, couplings as equality constraints, tendons with their limits, and one
 torque actuator per motor: the motor model decides the torque and the damping that goes with it. The skin and
-solids of a link collide; its looks never do.
+the collision shapes of a link collide; its visuals never do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, 
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 from thenar.signals import FloatArray
 
-SKIN_GROUP, LOOKS_GROUP, SOLID_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
+SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
 # Stiff contacts: 36 um deep at 1 N on a 50 g object.
 CONTACT_SOLREF = (0.004, 1.0)
@@ -167,10 +167,10 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
 
 
 def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Palette) -> None:
-    """Give a body the mass, the colliding shapes and the looks of a link."""
-    solids = (*link.skins, *link.solids)
-    total = sum(_volume_m3(shape) for shape in solids)
-    inertial = link.inertia_kgm2 is not None or not solids
+    """Give a body the mass, the colliding shapes and the visuals of a link."""
+    collision = link.collision_shapes
+    total = sum(_volume_m3(shape) for shape in collision)
+    inertial = link.inertia_kgm2 is not None or not collision
     if inertial:
         body.explicitinertial = True
         body.mass = link.mass_kg
@@ -178,31 +178,31 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pal
         # A part without shape or published inertia is taken as a ball of 10 mm radius.
         ball = 0.4 * link.mass_kg * 0.01**2
         body.fullinertia = list(link.inertia_kgm2 or (ball, ball, ball, 0.0, 0.0, 0.0))
-    for index, shape in enumerate(solids):
+    for index, shape in enumerate(collision):
         is_skin = index < len(link.skins)
         geom = _add_shape(body, shape)
-        geom.name = link.skin_names[index] if is_skin else f"{link.name}_solid_{index}"
-        # A palm is drawn by its looks; its box would show square corners.
-        geom.group = SKIN_GROUP if is_skin and not isinstance(shape, Box) else SOLID_GROUP
+        geom.name = link.skin_names[index] if is_skin else f"{link.name}_collision_{index}"
+        # A palm is drawn by its visuals; its box would show square corners.
+        geom.group = SKIN_GROUP if is_skin and not isinstance(shape, Box) else COLLISION_GROUP
         geom.rgba = [*palette.skin, 1.0]
         geom.mass = 0.0 if inertial else link.mass_kg * _volume_m3(shape) / total
         geom.friction = SKIN_FRICTION
         geom.solref = CONTACT_SOLREF
         geom.solimp = CONTACT_SOLIMP
         geom.condim = 4 if is_skin else 3
-    for index, look in enumerate(link.looks):
-        name = f"{link.name}_look_{index}"
-        if isinstance(look, Loft):
-            vertices, faces = loft_mesh(look)
+    for index, visual in enumerate(link.visuals):
+        name = f"{link.name}_visual_{index}"
+        if isinstance(visual, Loft):
+            vertices, faces = loft_mesh(visual)
             spec.add_mesh(name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist())
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
         else:
-            geom = _add_shape(body, look.shape)
+            geom = _add_shape(body, visual.shape)
         geom.name = name
-        geom.group = LOOKS_GROUP
+        geom.group = VISUAL_GROUP
         geom.contype = geom.conaffinity = 0
         geom.mass = 0.0
-        geom.rgba = [*getattr(palette, look.tone), 1.0]
+        geom.rgba = [*getattr(palette, visual.tone), 1.0]
 
 
 def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:

@@ -126,8 +126,8 @@ def _link_mapped(link: Link, point: Callable[[Vec3], Vec3], M: NDArray[np.float6
         com_m=None if link.com_m is None else point(link.com_m),
         skin=None if link.skin is None else shape(link.skin),
         more_skin=tuple(shape(x) for x in link.more_skin),
-        solids=tuple(shape(x) for x in link.solids),
-        looks=tuple(loft(x) if isinstance(x, Loft) else replace(x, shape=shape(x.shape)) for x in link.looks),
+        collision=tuple(shape(x) for x in link.collision),
+        visuals=tuple(loft(x) if isinstance(x, Loft) else replace(x, shape=shape(x.shape)) for x in link.visuals),
     )
 
 

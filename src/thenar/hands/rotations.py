@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Matrix = NDArray[np.float64]
 
@@ -20,6 +20,13 @@ def matrix_from_rpy(rpy_rad: Sequence[float]) -> Matrix:
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def matrix_about(axis: ArrayLike, angle_rad: float) -> Matrix:
+    """Rotation by an angle about an axis of any length: that of a hinge."""
+    x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle_rad) * K + (1.0 - np.cos(angle_rad)) * K @ K
 
 
 def rpy_from_matrix(R: Matrix) -> tuple[float, float, float]:

@@ -66,7 +66,7 @@ Shape: TypeAlias = Capsule | Sphere | Box | Ellipsoid | Cylinder
 
 
 @dataclass(frozen=True, kw_only=True)
-class Painted:
+class VisualShape:
     """A shape that is only seen."""
 
     shape: Shape
@@ -87,7 +87,7 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Loft:
-    """A smooth body through cross-sections, with rounded ends. Only for looks."""
+    """A smooth body through cross-sections, with rounded ends; only seen, it never collides."""
 
     stations: tuple[Station, ...]
     across: Vec3

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.shapes import Loft, Painted, Shape, Vec3
+from thenar.hands.shapes import Loft, Shape, Vec3, VisualShape
 
 Side = Literal["left", "right", "none"]
 T = TypeVar("T")
@@ -32,22 +32,27 @@ class Link:
     source: str
     """Where the mass and the sizes come from."""
     com_m: Vec3 | None = None
-    """Centre of mass in the link frame [m]; None: that of the skin and solids."""
+    """Centre of mass in the link frame [m]; None: that of the colliding shapes."""
     inertia_kgm2: tuple[float, float, float, float, float, float] | None = None
-    """Inertia about the centre of mass, ixx iyy izz ixy ixz iyz [kg m^2]; None: of the skin and solids."""
+    """Inertia about the centre of mass, ixx iyy izz ixy ixz iyz [kg m^2]; None: that of those shapes."""
     skin: Shape | None = None
     """The one analytic surface that carries the link's contact and on which its pads are charts."""
     more_skin: tuple[Shape, ...] = ()
     """Further surfaces that carry pads, where one shape is not enough: a fingertip cut at a slant."""
-    solids: tuple[Shape, ...] = ()
+    collision: tuple[Shape, ...] = ()
     """Further colliding parts without any sensor."""
-    looks: tuple[Loft | Painted, ...] = ()
+    visuals: tuple[Loft | VisualShape, ...] = ()
     """Shapes that are only seen."""
 
     @property
     def skins(self) -> tuple[Shape, ...]:
         """All surfaces that may carry pads."""
         return () if self.skin is None else (self.skin, *self.more_skin)
+
+    @property
+    def collision_shapes(self) -> tuple[Shape, ...]:
+        """Everything that collides: the skins, then the parts without any sensor."""
+        return (*self.skins, *self.collision)
 
     @property
     def skin_names(self) -> tuple[str, ...]:
@@ -82,7 +87,7 @@ class Joint:
     spring_rest_rad: float = 0.0
     """Angle at which that spring is slack [rad]."""
     continues: bool = False
-    """True: the next hinge of a flexure that the joint before it began, see `thenar.hands.catalog.flexure`."""
+    """True: the next hinge of a flexure that the joint before it began, see `thenar.hands.flexure`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +350,7 @@ class HandSpec:
     notes: tuple[str, ...] = ()
     """What sources disagree about, and what was taken."""
     own_model: OwnModel | None = None
-    """The user's own body for this hand, if any; links, joints and looks above then only describe the mechanism."""
+    """The user's own body for this hand, if any; links, joints and visuals above then only describe the mechanism."""
 
     @cached_property
     def _joint_by_name(self) -> dict[str, Joint]:

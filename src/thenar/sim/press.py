@@ -136,7 +136,7 @@ def press(
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
-    plain = replace(hand, links=tuple(replace(x, looks=()) for x in hand.links))  # looks only cost time
+    plain = replace(hand, links=tuple(replace(x, visuals=()) for x in hand.links))  # visuals only cost time
     spec = build_spec(plain)
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
         spec.delete(element)

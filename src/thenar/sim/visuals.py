@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.build import SOLID_GROUP
+from thenar.hands.build import COLLISION_GROUP
 
 FloatArray = NDArray[np.float64]
 ShapeKind = Literal["sphere", "capsule", "cylinder", "box", "ellipsoid", "mesh"]
@@ -49,7 +49,7 @@ def visible_shapes(model: mujoco.MjModel) -> list[Look]:
     looks = []
     for geom in range(model.ngeom):
         kind = _KINDS.get(int(model.geom_type[geom]))
-        if kind is None or model.geom_group[geom] >= SOLID_GROUP or model.geom_rgba[geom, 3] == 0.0:
+        if kind is None or model.geom_group[geom] >= COLLISION_GROUP or model.geom_rgba[geom, 3] == 0.0:
             continue
         R = np.zeros(9)
         mujoco.mju_quat2Mat(R, model.geom_quat[geom])

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from thenar import colours
 from thenar.hands.charts import pad_axes
-from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.rotations import matrix_about, matrix_from_rpy
 from thenar.hands.spec import HandSpec, Pad
 
 FloatArray = NDArray[np.float64]
@@ -176,12 +176,6 @@ def _link_poses(hand: HandSpec) -> dict[str, tuple[FloatArray, FloatArray]]:
     poses = {hand.root: (np.zeros(3), np.eye(3))}
     for joint in hand.joints:  # parents come before children
         pos, R = poses[joint.parent]
-        turn = _about(np.asarray(joint.axis), angles[joint.name])
+        turn = matrix_about(joint.axis, angles[joint.name])
         poses[joint.child] = (pos + R @ np.asarray(joint.pos_m), R @ matrix_from_rpy(joint.rpy_rad) @ turn)
     return poses
-
-
-def _about(axis: FloatArray, angle_rad: float) -> FloatArray:
-    x, y, z = axis / np.linalg.norm(axis)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle_rad) * K + (1.0 - np.cos(angle_rad)) * K @ K

@@ -110,7 +110,7 @@ def _everything(spec: HandSpec) -> dict[str, object]:
         "mass_kg": spec.mass_kg,
         "taxels": spec.taxels,
         "motors": [asdict(actuator) for actuator in spec.actuators],
-        "links": [{key: value for key, value in asdict(link).items() if key != "looks"} for link in spec.links],
+        "links": [{key: value for key, value in asdict(link).items() if key != "visuals"} for link in spec.links],
         **{
             key: [asdict(row) for row in getattr(spec, key)]
             for key in ("joints", "couplings", "tendons", "pads", "tips")

@@ -41,7 +41,7 @@ class Export:
 
     def run(self) -> None:
         """Write the file."""
-        from thenar.hands.export.formats import export_hand
+        from thenar.hands.export import export_hand
 
         spec = hands.load(self.name, variant=self.variant)
         out = self.out or Path(f"{spec.name}.{'xml' if self.format == 'mjcf' else self.format}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Shape, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, VisualShape
 from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tip
 
 URDF = "fourier_left_hand_6dof URDF"
@@ -105,8 +105,8 @@ ACROSS: Vec3 = (0.0, 0.0, 1.0)
 def _link(
     name: str,
     skin: Shape | None = None,
-    looks: tuple[Loft | Painted, ...] = (),
-    solids: tuple[Shape, ...] = (),
+    visuals: tuple[Loft | VisualShape, ...] = (),
+    collision: tuple[Shape, ...] = (),
 ) -> Link:
     mass, com, inertia = INERTIALS[name]
     return Link(
@@ -116,8 +116,8 @@ def _link(
         com_m=com,
         inertia_kgm2=inertia,
         skin=skin,
-        solids=solids,
-        looks=looks,
+        collision=collision,
+        visuals=visuals,
     )
 
 
@@ -169,7 +169,7 @@ def _thumb_links() -> tuple[Link, ...]:
             "thumb_proximal_yaw",
             None,
             (
-                Painted(
+                VisualShape(
                     shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105), tone="dark"
                 ),
                 _loft((0.004, 0.0, 0.0092, 0.0085), (0.020, 0.0, 0.0086, 0.0085), dome_m=0.002),

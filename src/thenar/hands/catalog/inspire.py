@@ -1,7 +1,7 @@
 """Inspire RH56DFTP / RH56E2, the hand with skin: 6 motors, 12 joints, 17 pads, 1062 taxels.
 
 Frame of ``base``: z towards the fingers, y out of the palm. Fingers bend about their own z; the finger runs
-along y and its pads look along -x. Sources: the maker's RH56E2 URDF with force sensors (also the newest
+along y and its pads face along -x. Sources: the maker's RH56E2 URDF with force sensors (also the newest
 Unitree FTP URDF), the RH56DFTP manual V1.0.0, the dimension drawing RH56DFTP-0L/R.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import replace
 from thenar.hands.catalog.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.catalog.inspire_motor import FTP_MOTORS
 from thenar.hands.mirror import Axis, mirrored, with_frame_moved
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3, VisualShape
 from thenar.hands.spec import (
     Actuator,
     HandSpec,
@@ -138,7 +138,7 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
         mass_kg=0.02841 + PAD_MASS_KG,
         source=f"{URDF}: mass; width from the link's 18.4 mm, axis from its pad",
         skin=Capsule(start_m=(axis_x, 0.004, z_mid), end_m=(axis_x, 0.0315, z_mid), radius_m=PROXIMAL_RADIUS_M),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.0008, -0.005, z_mid), half_width_m=0.0080, half_depth_m=0.0078),
@@ -172,7 +172,7 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
         mass_kg=DISTAL_MASS_KG[finger] + 2 * PAD_MASS_KG,
         source=f"{URDF}: mass; width from the link's 16.7 mm, axis from its two pads",
         skin=Capsule(start_m=start, end_m=end, radius_m=DISTAL_RADIUS_M),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     station(-0.004, -0.0010, 0.0074, 0.0072),
@@ -262,23 +262,23 @@ def _thumb_links() -> tuple[Link, Link, Link, Link]:
             name="thumb_1",
             mass_kg=0.00746,
             source=f"{URDF}: mass; size from the link's 21.2 x 20.2 x 30.7 mm",
-            looks=(
-                Painted(
+            visuals=(
+                VisualShape(
                     shape=Cylinder(start_m=(0.0, 0.0, -0.012), end_m=(0.0, 0.0, 0.0175), radius_m=0.0102), tone="dark"
                 ),
-                Painted(
+                VisualShape(
                     shape=Box(centre_m=(-0.0045, 0.005, 0.0045), half_m=(0.0062, 0.0062, 0.0085), rpy_rad=(0, 0, 2.4)),
                     tone="dark",
                 ),
             ),
-            solids=(Cylinder(start_m=(0.0, 0.0, -0.010), end_m=(0.0, 0.0, 0.0165), radius_m=0.0098),),
+            collision=(Cylinder(start_m=(0.0, 0.0, -0.010), end_m=(0.0, 0.0, 0.0165), radius_m=0.0098),),
         ),
         Link(
             name="thumb_2",
             mass_kg=0.04264 + PAD_MASS_KG,
             source=f"{URDF}: mass; width from the link's 21.7 mm, axis from its pad",
             skin=skin_2,
-            looks=(
+            visuals=(
                 Loft(
                     stations=(
                         beside(skin_2.start_m, axis_2, normal_2, -0.006, 0.0075, 0.0084, 0.0085),
@@ -295,7 +295,7 @@ def _thumb_links() -> tuple[Link, Link, Link, Link]:
             mass_kg=0.01501 + PAD_MASS_KG,
             source=f"{URDF}: mass; width from the link's 20.8 mm, axis from its pad",
             skin=skin_3,
-            looks=(
+            visuals=(
                 Loft(
                     stations=(
                         beside(skin_3.start_m, axis_3, normal_3, -0.004, 0.0014, 0.0090, 0.0082),
@@ -311,7 +311,7 @@ def _thumb_links() -> tuple[Link, Link, Link, Link]:
             mass_kg=0.00972 + 2 * PAD_MASS_KG,
             source=f"{URDF}: mass; width from the link's 20.4 mm, axis from its two pads",
             skin=Capsule(start_m=start_4, end_m=end_4, radius_m=THUMB_RADIUS_M),
-            looks=(
+            visuals=(
                 Loft(
                     stations=(
                         beside(start_4, axis_4, normal_4, -0.005, 0.0010, 0.0086, 0.0080),
@@ -374,11 +374,11 @@ def _base() -> Link:
         mass_kg=0.62266 + PAD_MASS_KG,
         source=f"{URDF}: mass; 89.5 mm wide (drawing), palm face from its pad",
         skin=Box(centre_m=(0.0, PALM_FACE_M - 0.0135, 0.0925), half_m=(0.0435, 0.0135, 0.0575)),
-        solids=(
+        collision=(
             Box(centre_m=(-0.0235, 0.0165, 0.0415), half_m=(0.0165, 0.0125, 0.0135)),
             Cylinder(start_m=(0.0, 0.0, 0.0), end_m=(0.0, 0.0, 0.036), radius_m=0.0265),
         ),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.0, 0.0, 0.002), half_width_m=0.0262, half_depth_m=0.0262),
@@ -411,7 +411,7 @@ def _base() -> Link:
                 dome_m=0.001,
             ),
             # The palm's tactile pad, 50 x 30 mm.
-            Painted(
+            VisualShape(
                 shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0019, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
                 tone="skin",
             ),

@@ -13,7 +13,7 @@ from thenar.hands.catalog.inspire import PALETTE
 from thenar.hands.catalog.inspire_couplings import JointNames, coupling_laws
 from thenar.hands.catalog.inspire_motor import DFX_MOTORS
 from thenar.hands.mirror import Axis, mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Station, Vec3, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, PalmFrame, Tip
 
 URDF = "dexsuite/dex-urdf inspire_hand_right"
@@ -57,7 +57,7 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
         mass_kg=0.0042403,
         source=SIZES,
         skin=Capsule(start_m=(-0.0010, 0.003, z), end_m=(-0.0026, 0.0315, z), radius_m=0.0071),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.0010, -0.004, z), half_width_m=0.0064, half_depth_m=0.0066),
@@ -73,7 +73,7 @@ def _finger_links(finger: str) -> tuple[Link, Link]:
         mass_kg=SECOND_MASS_KG[finger],
         source=SIZES,
         skin=Capsule(start_m=(-0.0002, 0.003, z + 0.0005), end_m=end, radius_m=0.0063),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.0010, -0.003, z + 0.0005), half_width_m=0.0060, half_depth_m=0.0062),
@@ -115,7 +115,7 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=mass_kg,
             source=SIZES,
             skin=Capsule(start_m=(start_at * ux, start_at * uy, z), end_m=(x, y, z), radius_m=radius_m),
-            looks=(Loft(stations=stations, across=across),),
+            visuals=(Loft(stations=stations, across=across),),
         )
 
     return (
@@ -123,8 +123,8 @@ def _thumb_links() -> tuple[Link, ...]:
             name="thumb_proximal_base",
             mass_kg=0.0018869,
             source=SIZES,
-            looks=(
-                Painted(
+            visuals=(
+                VisualShape(
                     shape=Cylinder(start_m=(0.0, 0.0, -0.011), end_m=(0.0, 0.0, 0.004), radius_m=0.0088), tone="dark"
                 ),
             ),
@@ -140,13 +140,13 @@ def _base() -> Link:
         name="hand_base",
         mass_kg=0.14143,
         source=f"{URDF}: mass and collision boxes",
-        solids=(
+        collision=(
             Box(centre_m=(-0.0, -0.1081, 0.0), half_m=(0.0161, 0.0200, 0.0407)),
             Box(centre_m=(-0.0032, -0.0682, 0.0), half_m=(0.01955, 0.0200, 0.0407)),
             Box(centre_m=(-0.0032, -0.0380, 0.0), half_m=(0.01955, 0.0101, 0.0287)),
             Cylinder(start_m=(0.0, 0.0003, 0.0), end_m=(0.0, -0.0275, 0.0), radius_m=0.028),
         ),
-        looks=(
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.0, -0.001, 0.0), half_width_m=0.0275, half_depth_m=0.0275),

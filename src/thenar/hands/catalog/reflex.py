@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from thenar.hands.catalog.flexure import flexures, with_stiffness
-from thenar.hands.shapes import Box, Cylinder, Loft, Painted, Station, Vec3
+from thenar.hands.flexure import flexures, with_stiffness
+from thenar.hands.shapes import Box, Cylinder, Loft, Station, Vec3, VisualShape
 from thenar.hands.spec import (
     Actuator,
     Coupling,
@@ -79,7 +79,7 @@ def _finger_links(number: int) -> tuple[Link, ...]:
         mass_kg=PROXIMAL_KG,
         source=SIZES,
         skin=Box(centre_m=(0.0347, 0.0, 0.0042), half_m=(0.0254, 0.0080, 0.0112)),
-        looks=(
+        visuals=(
             loft(
                 (-0.005, 0.0, 0.0068, 0.0075),
                 (0.020, -0.001, 0.0070, 0.0070),
@@ -94,8 +94,8 @@ def _finger_links(number: int) -> tuple[Link, ...]:
         source=SIZES,
         skin=Box(centre_m=(0.016125, 0.0, 0.00465), half_m=(0.011625, 0.0080, 0.00825)),
         more_skin=(_tilted_tip(),),
-        solids=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
-        looks=(
+        collision=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
+        visuals=(
             loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
             loft(
                 (0.0045, 0.0070, 0.0080, 0.0064),
@@ -111,8 +111,8 @@ def _finger_links(number: int) -> tuple[Link, ...]:
             mass_kg=FLEXURE_KG / (HINGES - 1),
             source=SIZES,
             # Seen, but it does not collide. A little longer than it is, so that no gap opens outside of the bend.
-            looks=(
-                Painted(
+            visuals=(
+                VisualShape(
                     shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)),
                     tone="dark",
                 ),
@@ -179,8 +179,8 @@ def _base() -> Link:
         mass_kg=HAND_KG - 2 * SWIVEL_KG - 3 * (PROXIMAL_KG + FLEXURE_KG + DISTAL_KG),
         source=SIZES,
         skin=Box(centre_m=(0.010, 0.0, PALM_Z_M - 0.0060), half_m=(0.034, 0.040, 0.0060)),
-        solids=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
-        looks=(
+        collision=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
+        visuals=(
             Loft(
                 stations=(
                     Station(centre_m=(0.004, 0.0, 0.002), half_width_m=0.040, half_depth_m=0.040),
@@ -202,7 +202,7 @@ def _base() -> Link:
                 tone="skin",
                 dome_m=0.002,
             ),
-            Painted(
+            VisualShape(
                 shape=Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012)),
                 tone="body",
             ),
@@ -215,12 +215,12 @@ def _swivel(number: int) -> Link:
         name=f"swivel_{number}",
         mass_kg=SWIVEL_KG,
         source=SIZES,
-        looks=(
-            Painted(
+        visuals=(
+            VisualShape(
                 shape=Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165),
                 tone="dark",
             ),
-            Painted(
+            VisualShape(
                 shape=Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095)),
                 tone="body",
             ),

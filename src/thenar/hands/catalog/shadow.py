@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Shape, Sphere, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, Station, Vec3, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tendon, Tip
 
 URDF = "shadow-robot sr_common E3M5"
@@ -51,8 +51,8 @@ def _finger_links(finger: str) -> tuple[Link, ...]:
             name=f"{finger}knuckle",
             mass_kg=0.008,
             source=f"{URDF}: mass; 9 mm knuckle",
-            looks=(
-                Painted(
+            visuals=(
+                VisualShape(
                     shape=Cylinder(start_m=(-0.0085, 0.0, 0.0), end_m=(0.0085, 0.0, 0.0), radius_m=0.009), tone="dark"
                 ),
             ),
@@ -62,7 +62,7 @@ def _finger_links(finger: str) -> tuple[Link, ...]:
             mass_kg=0.030,
             source=PRIMITIVES,
             skin=Capsule(start_m=(0.0, 0.0, 0.005), end_m=(0.0, 0.0, 0.045), radius_m=FINGER_RADIUS_M),
-            looks=(
+            visuals=(
                 _loft(
                     (-0.002, 0.0085, 0.0080, 0.001),
                     (0.012, 0.0094, 0.0078, 0.0022),
@@ -76,7 +76,7 @@ def _finger_links(finger: str) -> tuple[Link, ...]:
             mass_kg=0.017,
             source=PRIMITIVES,
             skin=Capsule(start_m=(0.0, 0.0, 0.0), end_m=(0.0, 0.0, 0.025), radius_m=FINGER_RADIUS_M),
-            looks=(
+            visuals=(
                 _loft(
                     (-0.001, 0.0088, 0.0080, 0.001),
                     (0.012, 0.0093, 0.0076, 0.0022),
@@ -89,7 +89,7 @@ def _finger_links(finger: str) -> tuple[Link, ...]:
             mass_kg=0.013,
             source=FITTED,
             skin=Capsule(start_m=(0.0, -0.0002, 0.006), end_m=(0.0, -0.0002, 0.0247), radius_m=0.0073),
-            looks=(
+            visuals=(
                 _loft(
                     (0.0, 0.0084, 0.0074, 0.0008),
                     (0.010, 0.0083, 0.0062, 0.0022),
@@ -107,9 +107,9 @@ def _thumb_links() -> tuple[Link, ...]:
             name="thbase",
             mass_kg=0.010,
             source=PRIMITIVES,
-            solids=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013),),
-            looks=(
-                Painted(
+            collision=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013),),
+            visuals=(
+                VisualShape(
                     shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0132),
                     tone="dark",
                 ),
@@ -120,7 +120,7 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=0.040,
             source=PRIMITIVES,
             skin=Capsule(start_m=(0.0, 0.0, 0.011), end_m=(0.0, 0.0, 0.029), radius_m=0.0105),
-            looks=(
+            visuals=(
                 _loft(
                     (0.004, 0.0110, 0.0100, 0.001),
                     (0.020, 0.0112, 0.0092, 0.0026),
@@ -132,9 +132,9 @@ def _thumb_links() -> tuple[Link, ...]:
             name="thhub",
             mass_kg=0.005,
             source=PRIMITIVES,
-            solids=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011),),
-            looks=(
-                Painted(
+            collision=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011),),
+            visuals=(
+                VisualShape(
                     shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0112),
                     tone="dark",
                 ),
@@ -145,8 +145,8 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=0.020,
             source=PRIMITIVES,
             skin=Capsule(start_m=(0.0, 0.0, 0.003), end_m=(0.0, 0.0, 0.021), radius_m=0.009),
-            solids=(Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010),),
-            looks=(
+            collision=(Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010),),
+            visuals=(
                 _loft(
                     (0.004, 0.0096, 0.0084, 0.001),
                     (0.018, 0.0096, 0.0082, 0.0018),
@@ -159,7 +159,7 @@ def _thumb_links() -> tuple[Link, ...]:
             mass_kg=0.017,
             source=FITTED,
             skin=Capsule(start_m=(0.0, 0.0, 0.008), end_m=(0.0, 0.0, 0.026), radius_m=0.009),
-            looks=(
+            visuals=(
                 _loft(
                     (0.001, 0.0100, 0.0090, 0.0008),
                     (0.012, 0.0100, 0.0074, 0.0026),
@@ -181,11 +181,11 @@ def _trunk_links() -> tuple[Link, ...]:
             name="forearm",
             mass_kg=3.0,
             source=f"{URDF}: mass; size assumed",
-            solids=(
+            collision=(
                 Cylinder(start_m=(0.0, -0.010, 0.0), end_m=(0.0, -0.010, 0.181), radius_m=0.059),
                 Cylinder(start_m=(0.0, -0.010, 0.181), end_m=(0.0, -0.010, 0.205), radius_m=0.030),
             ),
-            looks=(
+            visuals=(
                 Loft(
                     stations=(
                         Station(centre_m=(0.0, -0.010, 0.001), half_width_m=0.058, half_depth_m=0.058),
@@ -205,15 +205,15 @@ def _trunk_links() -> tuple[Link, ...]:
             name="wrist",
             mass_kg=0.1,
             source=f"{URDF}: mass; size assumed",
-            solids=(Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0150),),
-            looks=(_loft((-0.010, 0.020, 0.018, 0.0), (0.012, 0.022, 0.016, 0.0), (0.030, 0.024, 0.014, 0.0)),),
+            collision=(Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0150),),
+            visuals=(_loft((-0.010, 0.020, 0.018, 0.0), (0.012, 0.022, 0.016, 0.0), (0.030, 0.024, 0.014, 0.0)),),
         ),
         Link(
             name="palm",
             mass_kg=0.3,
             source=f"{URDF}: mass; two boxes within the palm between knuckles and wrist",
-            solids=palm_boxes,
-            looks=(
+            collision=palm_boxes,
+            visuals=(
                 Loft(
                     stations=(
                         Station(centre_m=(0.006, 0.0005, 0.004), half_width_m=0.026, half_depth_m=0.0120),
@@ -240,7 +240,7 @@ def _trunk_links() -> tuple[Link, ...]:
             mass_kg=0.030,
             source=f"{URDF}: mass; capsule from the joint to the knuckle",
             skin=Capsule(start_m=(0.019, 0.0, 0.010), end_m=(0.0490, 0.0, 0.0343), radius_m=0.0100),
-            looks=(
+            visuals=(
                 Loft(
                     stations=(
                         Station(centre_m=(0.008, 0.0, 0.004), half_width_m=0.0105, half_depth_m=0.0110),

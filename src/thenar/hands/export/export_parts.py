@@ -14,7 +14,7 @@ from thenar.errors import BadValue
 from thenar.hands.build import build_spec
 from thenar.hands.charts import taxel_points
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Painted, Shape, Sphere, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Vec3, VisualShape
 from thenar.hands.spec import HandSpec, LeadScrew, Link, Pad
 
 FloatArray = NDArray[np.float64]
@@ -132,15 +132,10 @@ def link_name(link: str) -> str:
     return f"{link}_link"
 
 
-def colliding(link: Link) -> tuple[Shape, ...]:
-    """Shapes of a link that touch things."""
-    return (*link.skins, *link.solids)
-
-
 def seen(link: Link) -> tuple[tuple[Shape, str], ...]:
-    """Shapes of a link that are drawn, with their colour in the palette; lofted looks are left out."""
-    painted = ((look.shape, look.tone) for look in link.looks if isinstance(look, Painted))
-    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.solids), *painted)
+    """Shapes of a link that are drawn, with their colour in the palette; lofted visuals are left out."""
+    painted = ((visual.shape, visual.tone) for visual in link.visuals if isinstance(visual, VisualShape))
+    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.collision), *painted)
 
 
 def placed(shape: Shape) -> tuple[FloatArray, Vec3]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import mujoco
 
-from thenar.hands.build import LOOKS_GROUP, SKIN_GROUP, build_spec
+from thenar.hands.build import SKIN_GROUP, VISUAL_GROUP, build_spec
 from thenar.hands.export import export_parts as parts
 from thenar.hands.export.export_parts import SensorKind
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.shapes import Painted
+from thenar.hands.shapes import VisualShape
 from thenar.hands.spec import Actuator, HandSpec, LeadScrew, Servo
 
 SENSOR_GROUP = 4
@@ -30,15 +30,15 @@ def export_mjcf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     plain = replace(
         hand,
         links=tuple(
-            replace(link, looks=tuple(look for look in link.looks if isinstance(look, Painted))) for link in hand.links
+            replace(link, visuals=tuple(v for v in link.visuals if isinstance(v, VisualShape))) for link in hand.links
         ),
     )
     spec = build_spec(plain)
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for geom in spec.geoms:
-        geom.group = LOOKS_GROUP if geom.contype == 0 else SKIN_GROUP  # both are drawn
+        geom.group = VISUAL_GROUP if geom.contype == 0 else SKIN_GROUP  # both are drawn
     for link in hand.links:
-        for geom in spec.body(link.name).geoms[len(link.skins) : len(parts.colliding(link))]:
+        for geom in spec.body(link.name).geoms[len(link.skins) : len(link.collision_shapes)]:
             geom.rgba = [*hand.palette.body, 1.0]
     for actuator in hand.actuators:
         _make_servo(spec.actuator(actuator.name), actuator)

@@ -55,7 +55,7 @@ def _add_inertial(link: ElementTree.Element, inertial: Inertial) -> None:
 
 
 def _add_shapes(parent: ElementTree.Element, link: Link, hand: HandSpec) -> None:
-    for number, shape in enumerate(parts.colliding(link)):
+    for number, shape in enumerate(link.collision_shapes):
         _add_shape(add(parent, "collision", name=f"{link.name}_collision_{number}"), shape)
     for number, (shape, tone) in enumerate(parts.seen(link)):
         made = add(parent, "visual", name=f"{link.name}_visual_{number}")

@@ -50,7 +50,7 @@ def _add_link(robot: ElementTree.Element, link: Link, inertial: Inertial) -> Non
     for shape, tone in parts.seen(link):
         for piece in _pieces(shape):
             add(_add_shape(made, "visual", piece), "material", name=tone)
-    pieces = [piece for shape in parts.colliding(link) for piece in _pieces(shape)]
+    pieces = [piece for shape in link.collision_shapes for piece in _pieces(shape)]
     for number, piece in enumerate(pieces):
         _add_shape(made, "collision", piece).set("name", f"{link.name}_collision_{number}")
 

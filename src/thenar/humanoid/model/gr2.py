@@ -10,7 +10,7 @@ from __future__ import annotations
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Link
 from thenar.humanoid.model.body_spec import BodySpec, Fixed, Gains, Hinge, Roles
-from thenar.humanoid.model.gr2_shapes import LOOKS, PALETTE, SOLE_M, SOLIDS
+from thenar.humanoid.model.gr2_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
 URDF = "maker's URDF gr2v3_8_7"
 DAMPING_NMS_RAD = FRICTION_NM = 0.01  # of every joint
@@ -330,8 +330,8 @@ GR2 = BodySpec(
             mass_kg=mass_kg,
             com_m=com_m,
             inertia_kgm2=inertia_kgm2,
-            solids=SOLIDS.get(name, ()),
-            looks=LOOKS[name],
+            collision=COLLISION.get(name, ()),
+            visuals=VISUALS[name],
             source=f"{URDF}: mass, centre and inertia; shape assumed",
         )
         for name, (mass_kg, com_m, inertia_kgm2) in INERTIALS.items()

@@ -5,7 +5,7 @@ The soles are those of the maker's URDF; everything else is drawn by us around t
 
 from __future__ import annotations
 
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Painted, Shape, Station, Vec3
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, VisualShape
 from thenar.hands.spec import Palette
 
 SOLE_M = -0.058
@@ -13,7 +13,7 @@ SOLE_M = -0.058
 
 PALETTE = Palette(body=(0.90, 0.91, 0.92), skin=(0.34, 0.36, 0.39), dark=(0.13, 0.14, 0.16))
 SIDEWAYS: Vec3 = (0.0, 1.0, 0.0)
-Looks = dict[str, tuple[Loft | Painted, ...]]
+Visuals = dict[str, tuple[Loft | VisualShape, ...]]
 
 
 def _upright(*stations: tuple[float, float, float, float], tone: str = "body", dome_m: float = 0.012) -> Loft:
@@ -29,12 +29,12 @@ def _upright(*stations: tuple[float, float, float, float], tone: str = "body", d
     )
 
 
-def _motor(start_m: Vec3, end_m: Vec3, radius_m: float) -> Painted:
+def _motor(start_m: Vec3, end_m: Vec3, radius_m: float) -> VisualShape:
     """The housing of a joint."""
-    return Painted(shape=Cylinder(start_m=start_m, end_m=end_m, radius_m=radius_m), tone="dark")
+    return VisualShape(shape=Cylinder(start_m=start_m, end_m=end_m, radius_m=radius_m), tone="dark")
 
 
-def _trunk() -> Looks:
+def _trunk() -> Visuals:
     return {
         "base_link": (
             _upright((-0.150, -0.005, 0.055, 0.060), (-0.110, -0.005, 0.088, 0.075), (-0.030, 0.0, 0.092, 0.078)),
@@ -51,7 +51,7 @@ def _trunk() -> Looks:
                 dome_m=0.020,
             ),
             # A plate on the chest tells front from back.
-            Painted(shape=Box(centre_m=(0.100, 0.0, -0.075), half_m=(0.012, 0.062, 0.046)), tone="skin"),
+            VisualShape(shape=Box(centre_m=(0.100, 0.0, -0.075), half_m=(0.012, 0.062, 0.046)), tone="skin"),
             _motor((0.0, 0.0, 0.050), (0.0, 0.0, 0.108), 0.038),
         ),
         "head_yaw_link": (_motor((0.0, -0.032, 0.044), (0.0, 0.032, 0.044), 0.028),),
@@ -59,14 +59,14 @@ def _trunk() -> Looks:
             _upright(
                 (0.012, 0.012, 0.058, 0.060), (0.070, 0.020, 0.075, 0.088), (0.130, 0.014, 0.072, 0.086), dome_m=0.05
             ),
-            Painted(
+            VisualShape(
                 shape=Capsule(start_m=(0.074, -0.04, 0.085), end_m=(0.074, 0.04, 0.085), radius_m=0.036), tone="dark"
             ),
         ),
     }
 
 
-def _arm(side: str, out: float) -> Looks:
+def _arm(side: str, out: float) -> Visuals:
     """One arm; ``out`` is +1 where y points away from the body, -1 on the other side."""
     return {
         f"{side}_upper_arm_pitch_link": (_motor((0.0, -0.010 * out, 0.0), (0.0, 0.060 * out, 0.0), 0.050),),
@@ -89,12 +89,12 @@ def _arm(side: str, out: float) -> Looks:
     }
 
 
-def _leg(side: str, out: float) -> Looks:
+def _leg(side: str, out: float) -> Visuals:
     knuckle = Capsule(start_m=(0.0, 0.070 * out, 0.0), end_m=(-0.055, 0.072 * out, 0.0), radius_m=0.046)
     return {
         f"{side}_thigh_pitch_link": (
             _motor((0.0, 0.0, 0.0), (0.0, 0.085 * out, 0.0), 0.062),
-            Painted(shape=knuckle, tone="skin"),
+            VisualShape(shape=knuckle, tone="skin"),
         ),
         f"{side}_thigh_roll_link": (
             _motor((-0.012, 0.0, 0.0), (0.085, 0.0, 0.0), 0.044),
@@ -139,7 +139,7 @@ def _bar(start_m: Vec3, end_m: Vec3, radius_m: float) -> tuple[Shape, ...]:
     return (Capsule(start_m=start_m, end_m=end_m, radius_m=radius_m),)
 
 
-LOOKS: Looks = {
+VISUALS: Visuals = {
     **_trunk(),
     **_arm("left", 1.0),
     **_arm("right", -1.0),
@@ -153,7 +153,7 @@ _SOLES = (
     *_bar((-0.08, 0.025, -0.033), (0.20, 0.025, -0.033), 0.025),
 )
 
-SOLIDS: dict[str, tuple[Shape, ...]] = {
+COLLISION: dict[str, tuple[Shape, ...]] = {
     "base_link": _bar((0.0, -0.03, -0.085), (0.0, 0.03, -0.085), 0.075),
     "torso_link": (
         *_bar((0.0, 0.0, -0.26), (0.0, 0.0, -0.02), 0.09),
@@ -163,7 +163,7 @@ SOLIDS: dict[str, tuple[Shape, ...]] = {
 }
 """What collides: the soles, and enough of the rest for a robot that falls to lie on the ground."""
 for _side in ("left", "right"):
-    SOLIDS |= {
+    COLLISION |= {
         f"{_side}_foot_roll_link": _SOLES,
         f"{_side}_thigh_yaw_link": _bar((0.0, 0.0, -0.06), (0.0, 0.0, -0.28), 0.06),
         f"{_side}_shank_pitch_link": _bar((0.0, 0.0, -0.03), (0.0, 0.0, -0.33), 0.045),

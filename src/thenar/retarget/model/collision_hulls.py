@@ -37,7 +37,7 @@ def find_cores(hand: HandSpec, tree: Tree) -> list[Core]:
     cores = []
     for link in hand.links:
         place = tree.links[link.name]
-        for shape in (*link.skins, *link.solids):
+        for shape in link.collision_shapes:
             vertex_m, radius_m = _core(shape)
             cores.append(
                 Core(

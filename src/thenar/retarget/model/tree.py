@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.rotations import matrix_about, matrix_from_rpy
 from thenar.hands.spec import HandSpec
 from thenar.retarget.model.drive import Follow
 from thenar.signals import FloatArray
@@ -73,7 +73,7 @@ def build_tree(hand: HandSpec, follows: dict[str, Follow]) -> Tree:
         )
         follow = follows[joint.name]
         if follow.variable < 0:
-            here = Place(joint=here.joint, pos_m=here.pos_m, R=here.R @ turn(axis, follow.offset_rad))
+            here = Place(joint=here.joint, pos_m=here.pos_m, R=here.R @ matrix_about(axis, follow.offset_rad))
         else:
             names.append(joint.name)
             parent.append(here.joint)
@@ -89,7 +89,7 @@ def build_tree(hand: HandSpec, follows: dict[str, Follow]) -> Tree:
         chains.append((*(chains[up] if up >= 0 else ()), index))
         base_pos, base_R = (open_pos[up], open_R[up]) if up >= 0 else (np.zeros(3), np.eye(3))
         open_pos[index] = base_pos + base_R @ pos_m[index]
-        open_R[index] = base_R @ R[index] @ turn(axes[index], moving[index].offset_rad)
+        open_R[index] = base_R @ R[index] @ matrix_about(axes[index], moving[index].offset_rad)
     return Tree(
         names=tuple(names),
         parent=np.array(parent, dtype=np.int64),
@@ -103,9 +103,3 @@ def build_tree(hand: HandSpec, follows: dict[str, Follow]) -> Tree:
         open_pos_m=open_pos,
         open_R=open_R,
     )
-
-
-def turn(axis: FloatArray, angle_rad: float) -> FloatArray:
-    """Rotation about an axis."""
-    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    return np.eye(3) + np.sin(angle_rad) * K + (1 - np.cos(angle_rad)) * K @ K
