@@ -1,6 +1,9 @@
 """Every error thenar raises on purpose: what was got, what was wanted, what to type."""
 
+from collections import Counter
 from collections.abc import Iterable
+
+MAX_REASONS = 64
 
 
 class ThenarError(Exception):
@@ -82,3 +85,9 @@ class MissingExtra(ThenarError, ImportError):
     def __init__(self, what: str, package: str, extra: str):
         """Name what was wanted, the package it needs and how to install it."""
         super().__init__(f"{what} needs the package {package}: pip install 'thenar[{extra}]'")
+
+
+def count_reason(tally: Counter[str], reason: str, count: int = 1) -> None:
+    """Count a refusal. Reasons quote what came in, so there may be no end of them: beyond some they count as others."""
+    known = reason in tally or len(tally) < MAX_REASONS
+    tally[reason if known else "other reasons"] += count

@@ -17,10 +17,10 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName
+from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, count_reason
 from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
 from thenar.twin.world import World, warm_up_touch
-from thenar.wire.links.inbox import LinkHealth, count_reason
+from thenar.wire.links.inbox import LinkHealth
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it

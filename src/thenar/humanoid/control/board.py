@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thenar.errors import BadCommand, UnknownName
+from thenar.errors import BadCommand, UnknownName, count_reason
 from thenar.humanoid.model.body_spec import BodySpec, FloatArray
 
 ANYONE = ""
 """Owner of a group that every source may command."""
-MOST_REASONS = 64
 SLACK = 1e-9  # rounding of a limit is not beyond it
 STRONGEST_KP, STRONGEST_KD = 5000.0, 500.0  # beyond any gain of these drives; a slip of a factor is caught
 
@@ -76,9 +75,8 @@ class CommandBoard:
         self._hand_commands: dict[str, HandCommandPvc] = {}
 
     def refuse(self, reason: str) -> None:
-        """Count something that was not done. Reasons quote what came in, so beyond some they count as others."""
-        known = reason in self.refused or len(self.refused) < MOST_REASONS
-        self.refused[reason if known else "other reasons"] += 1
+        """Count something that was not done."""
+        count_reason(self.refused, reason)
 
     def read(self) -> JointCommand:
         """A copy of everything the drives are told."""

@@ -22,7 +22,7 @@ from thenar.view.gate import OWN_NAMES
 from thenar.view.launch import PageProcess
 from thenar.view.page_state import MOST_CONTACTS
 from thenar.view.stage import Message
-from thenar.wire.links.inbox import Inbox, LinkHealth, Talk
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
@@ -95,7 +95,7 @@ class Page:
         self._states = dict(states or {})
         self._world, self._stage_number = world, 0
         self._stage = self._make_stage()
-        self._inbox, self._talk = Inbox(), Talk("visitors")
+        self._inbox, self._stats = Inbox(), PeerStats("visitors")
         self._visitors = self._written = 0
         self._next_s = 0.0
         self._lock = threading.Lock()
@@ -134,7 +134,7 @@ class Page:
         ]
         command = HandCommand(target_rad=parts[0], speed_rad_s=parts[1], force_limit_n=parts[2])
         now_s = time.perf_counter()
-        self._talk.hear(now_s)
+        self._stats.record(now_s)
         self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command, clear_errors=clear_errors))
 
     def show_world(self, world: World, scene: str) -> None:
@@ -206,7 +206,7 @@ class Page:
             listeners=self._visitors,
             written=self._written,
             not_written=0,
-            peers=(self._talk.health(self.url),) if self._talk.messages else (),
+            peers=(self._stats.health(self.url),) if self._stats.messages else (),
             refused=dict(self._inbox.refused),
         )
 

@@ -7,11 +7,12 @@ from collections import Counter, deque
 from collections.abc import Collection
 from functools import partial
 
+from thenar.errors import count_reason
 from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, Names
 from thenar.wire.codecs.cdr import BadMessage
-from thenar.wire.links.inbox import LONGEST, TWIN_NAME, LinkHealth, PeerHealth, count_reason
+from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
 DOMAIN = 123
@@ -48,7 +49,7 @@ class AuroraNode:
         self._policies = frozenset(policies)
         self.policy = min(self._policies, default=0)
         """The policy that was last chosen."""
-        self._waiting: deque[BodyRequest] = deque(maxlen=LONGEST)
+        self._waiting: deque[BodyRequest] = deque(maxlen=MAX_WAITING)
         self._who: dict[bytes, str] = {}
         self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME)
         # Best effort and without a past: an old command must not be played again to a robot that has just started.
@@ -105,7 +106,7 @@ class AuroraNode:
         except BadMessage as error:
             count_reason(self.refused, f"{topic}: {error}")
             return
-        if len(self._waiting) == LONGEST:
+        if len(self._waiting) == MAX_WAITING:
             count_reason(self.refused, "more requests than can be looked at")
         self._waiting.append(request)
 

@@ -18,7 +18,7 @@ from thenar.errors import BadValue, MissingExtra, ThenarError
 from thenar.wire.codecs import cdr, status_codec
 from thenar.wire.links import idl
 from thenar.wire.links.dds_log import DdsLog
-from thenar.wire.links.inbox import LinkHealth, Talk
+from thenar.wire.links.inbox import LinkHealth, PeerStats
 from thenar.wire.links.interface import ip_address, keep_on_interface, open_sockets
 from thenar.wire.links.untyped import without_type_information
 
@@ -96,7 +96,7 @@ class Incoming:
     refuse: Callable[[str], None]
     """Told why a message was not passed on."""
     type_hashes: tuple[str, ...]
-    talks: dict[int, Talk] = field(default_factory=dict)
+    peer_stats: dict[int, PeerStats] = field(default_factory=dict)
     """By the handle of the peer's writer."""
 
 
@@ -270,33 +270,33 @@ class DdsNode:
         for message, info in taken:
             if not info.valid_data:
                 continue
-            talk = incoming.talks.get(info.publication_handle)
-            if talk is None:
-                talk = self._introduce(incoming, info.publication_handle)
-                if len(incoming.talks) >= MOST_TALKS:
-                    incoming.talks = {h: t for h, t in incoming.talks.items() if arrived_s - t.last_s < 10.0}
-                incoming.talks[info.publication_handle] = talk
-            talk.hear(arrived_s)
-            if talk.stranger:
-                incoming.refuse(talk.stranger)
+            stats = incoming.peer_stats.get(info.publication_handle)
+            if stats is None:
+                stats = self._introduce(incoming, info.publication_handle)
+                if len(incoming.peer_stats) >= MOST_TALKS:
+                    incoming.peer_stats = {h: t for h, t in incoming.peer_stats.items() if arrived_s - t.last_s < 10.0}
+                incoming.peer_stats[info.publication_handle] = stats
+            stats.record(arrived_s)
+            if stats.reject_reason:
+                incoming.refuse(stats.reject_reason)
                 continue
             try:
-                incoming.on_message(message, talk.who, arrived_s)
+                incoming.on_message(message, stats.who, arrived_s)
             except cdr.BadMessage as error:
                 incoming.refuse(f"{incoming.topic}: {error}")
 
-    def _introduce(self, incoming: Incoming, handle: int) -> Talk:
+    def _introduce(self, incoming: Incoming, handle: int) -> PeerStats:
         """Who a new writer is, and whether its type is ours."""
         endpoint = self._publications.get(handle) or incoming.reader.get_matched_publication_data(handle)
         if endpoint is None:
-            stranger = f"{incoming.topic}: a peer left before its type could be looked at"
-            return Talk("a peer that has left", stranger)
-        who, stranger = self.participant_name(endpoint.participant_key), ""
+            reject_reason = f"{incoming.topic}: a peer left before its type could be looked at"
+            return PeerStats("a peer that has left", reject_reason)
+        who, reject_reason = self.participant_name(endpoint.participant_key), ""
         hashed = idl.type_hash(endpoint.type_id)
         # Other vendors' libraries hash the same type differently; their bytes are checked by the codec.
         if hashed and endpoint.key.bytes[:2] == CYCLONE and hashed not in incoming.type_hashes:
-            stranger = f"{incoming.topic}: {who} has another {endpoint.type_name} than the hand: compare its IDL"
-        return Talk(who, stranger)
+            reject_reason = f"{incoming.topic}: {who} has another {endpoint.type_name} than the hand: compare its IDL"
+        return PeerStats(who, reject_reason)
 
     def _topic(self, name: str, kind: type) -> Any:
         """A topic; types that old clients cannot compare are announced by name only."""
@@ -314,7 +314,7 @@ def dds_health(
         listeners=max((one.readers for one in out), default=0),
         written=sum(one.written for one in out),
         not_written=sum(one.not_written for one in out),
-        peers=tuple(talk.health(one.topic) for one in incoming for talk in list(one.talks.values())),
+        peers=tuple(stats.health(one.topic) for one in incoming for stats in list(one.peer_stats.values())),
         refused=dict(refused),
     )
 

@@ -6,14 +6,14 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
+from thenar.errors import count_reason
 from thenar.signals import Request
 
 TWIN_NAME = "thenar twin"
 """How twins are called in the lists of others."""
 
-MOST_REASONS = 64
 RECENT = 512  # arrivals kept for a peer's rate
-LONGEST = 1024  # requests between two ticks; a flood beyond it loses the oldest
+MAX_WAITING = 1024  # requests between two ticks; a flood beyond it loses the oldest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +29,22 @@ class PeerHealth:
     """Since its last message."""
 
 
-class Talk:
+class PeerStats:
     """What one peer has said."""
 
-    def __init__(self, who: str, stranger: str = ""):
+    def __init__(self, who: str, reject_reason: str = ""):
         """Nothing yet.
 
         Args:
             who: The peer, in words.
-            stranger: Why it is not listened to; empty for a peer that is.
+            reject_reason: Why it is not listened to; empty for a peer that is.
         """
-        self.who, self.stranger = who, stranger
+        self.who, self.reject_reason = who, reject_reason
         self.messages = 0
         self.last_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT)
 
-    def hear(self, arrived_s: float) -> None:
+    def record(self, arrived_s: float) -> None:
         """Count a message, by `time.perf_counter`."""
         self.messages += 1
         self.last_s = arrived_s
@@ -80,23 +80,17 @@ class LinkHealth:
     """Messages that were refused or bent, by reason."""
 
 
-def count_reason(tally: Counter[str], reason: str, count: int = 1) -> None:
-    """Count a reason. Reasons quote what came in, so there may be no end of them: beyond some they count as others."""
-    known = reason in tally or len(tally) < MOST_REASONS
-    tally[reason if known else "other reasons"] += count
-
-
 class Inbox:
     """Filled by a listener's thread, emptied by the loop's."""
 
     def __init__(self) -> None:
         """Empty."""
-        self._waiting: deque[Request] = deque(maxlen=LONGEST)
+        self._waiting: deque[Request] = deque(maxlen=MAX_WAITING)
         self.refused: Counter[str] = Counter()
 
     def put(self, request: Request) -> None:
         """Leave a request for the loop."""
-        if len(self._waiting) == LONGEST:
+        if len(self._waiting) == MAX_WAITING:
             self.refused["more requests than can be looked at"] += 1
         self._waiting.append(request)
 

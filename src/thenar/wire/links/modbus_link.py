@@ -21,7 +21,7 @@ from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchF
 from thenar.wire.codecs import inspire_codec, inspire_counts, modbus_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Scale
-from thenar.wire.links.inbox import Inbox, LinkHealth, Talk
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.interface import ip_address
 
 try:
@@ -43,7 +43,7 @@ class HandRegisters:
         """A hand as it wakes up: what it saved before, or what a new one has."""
         self.scale = Scale.of(spec)
         self.layout = TouchLayout.of(spec) if spec.pads else None
-        self.talk = Talk("Modbus clients")
+        self.stats = PeerStats("Modbus clients")
         self._inbox = inbox
         self._flash = flash
         self._lock = threading.Lock()  # between the server's thread and the loop's
@@ -59,7 +59,7 @@ class HandRegisters:
 
     async def async_getValues(self, _device: int, function: int, address: int, count: int = 1) -> Any:
         """Answer a read."""
-        self.talk.hear(time.perf_counter())
+        self.stats.record(time.perf_counter())
         # The server reads a single written word back for its answer.
         known = function in (READ, WRITE_ONE)
         words = modbus_codec.read_words(self.memory, address, count) if known else None
@@ -71,7 +71,7 @@ class HandRegisters:
 
     async def async_setValues(self, _device: int, function: int, address: int, values: list[int]) -> Any:
         """Carry out a write."""
-        self.talk.hear(time.perf_counter())
+        self.stats.record(time.perf_counter())
         with self._lock:
             write = (
                 modbus_codec.write_words(self.memory, self.scale, address, values)
@@ -241,9 +241,9 @@ class ModbusServer:
             written=0,
             not_written=0,
             peers=tuple(
-                registers.talk.health("{}:{}".format(*self.addresses[name]))
+                registers.stats.health("{}:{}".format(*self.addresses[name]))
                 for name, registers in self._hands.items()
-                if registers.talk.messages
+                if registers.stats.messages
             ),
             refused=dict(self._inbox.refused),
         )

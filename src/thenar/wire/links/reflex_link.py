@@ -20,7 +20,7 @@ from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import STATE_HZ, Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver
-from thenar.wire.links.inbox import LinkHealth, Talk
+from thenar.wire.links.inbox import LinkHealth, PeerStats
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.links.ros_node import RosNode
@@ -113,16 +113,16 @@ class ReflexNode:
         """Leave the domain."""
         self._node.close()
 
-    def _hear(self, topic: str, talk: Talk, body: bytes) -> None:
+    def _hear(self, topic: str, stats: PeerStats, body: bytes) -> None:
         try:
             values = reflex_codec.decode_numbers(topic, body)
         except BadMessage as error:
             self._inbox.refuse(f"{topic} refused: {error}")
             return
         if topic == "command":
-            self._change(lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]), talk.who)
+            self._change(lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]), stats.who)
         else:
-            self._change(lambda driver: _COMMANDED[topic](driver, values), talk.who)
+            self._change(lambda driver: _COMMANDED[topic](driver, values), stats.who)
 
     def _answer(self, service: str, body: bytes) -> bytes | None:
         if service == "set_speed":

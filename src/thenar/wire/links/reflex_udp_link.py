@@ -23,7 +23,7 @@ from thenar.wire.codecs import reflex_udp_codec as codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import STATE_HZ, Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, PORT, STATE_BYTES, Mode, Modes, Targets
-from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
+from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
 from thenar.wire.links.interface import ip_address
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.status import StatusTeller
@@ -62,7 +62,7 @@ class ReflexUdp:
         self._board = Board(hands)
         self._pace = Pace(state_hz)
         self._inbox = Inbox()
-        self._talks: dict[str, Talk] = {}
+        self._peer_stats: dict[str, PeerStats] = {}
         self._modes = np.full(4, Mode.POSITION)
         self._written = self._not_written = 0
         self._group = (GROUP, port)
@@ -98,7 +98,7 @@ class ReflexUdp:
 
     def health(self) -> LinkHealth:
         """How it is doing. Who listens to a multicast group nobody knows: those that spoke are counted."""
-        peers = tuple(talk.health("commands") for talk in list(self._talks.values()))
+        peers = tuple(stats.health("commands") for stats in list(self._peer_stats.values()))
         return LinkHealth(
             wire=self.wire,
             where=self._where,
@@ -144,9 +144,9 @@ class ReflexUdp:
         if len(packet) == STATE_BYTES:
             self._inbox.refuse(f"states of another hand in the group, from {who.partition(':')[0]}")
             return
-        if who not in self._talks:
-            self._talks = dict(list(self._talks.items())[1 - MOST_PEERS :]) | {who: Talk(f"udp {who}")}
-        self._talks[who].hear(time.perf_counter())
+        if who not in self._peer_stats:
+            self._peer_stats = dict(list(self._peer_stats.items())[1 - MOST_PEERS :]) | {who: PeerStats(f"udp {who}")}
+        self._peer_stats[who].record(time.perf_counter())
         try:
             command = self._command(codec.decode_command(packet))
         except BadMessage as error:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
-from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, Talk
+from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
 from thenar.wire.links.status import StatusTeller
 from thenar.wire.rtps import SENSOR_DATA, Participant, Reader, Sample, Service, Writer, ros
 from thenar.wire.rtps.type_hash import Fields, type_hash
@@ -63,7 +63,7 @@ class RosNode:
         """
         self.inbox = Inbox()
         self._types = types
-        self._talks: dict[bytes, Talk] = {}
+        self._peer_stats: dict[bytes, PeerStats] = {}
         self._ends: list[Reader | Writer | Service] = []
         self._participant = Participant(
             domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME, user_data=ros.ENCLAVE
@@ -79,13 +79,13 @@ class RosNode:
             )
         )
 
-    def subscribe(self, topic: str, type_name: str, hear: Callable[[Talk, bytes], None]) -> Reader:
+    def subscribe(self, topic: str, type_name: str, hear: Callable[[PeerStats, bytes], None]) -> Reader:
         """Hear a topic, from writers of any quality: who spoke, and the body."""
 
         def on_sample(sample: Sample) -> None:
-            talk = self._talk(sample.identity.guid[:12])
-            talk.hear(time.perf_counter())
-            hear(talk, sample.body)
+            stats = self._stats(sample.identity.guid[:12])
+            stats.record(time.perf_counter())
+            hear(stats, sample.body)
 
         return self._keep(
             self._participant.subscribe(
@@ -132,7 +132,7 @@ class RosNode:
             listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
             written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
             not_written=0,
-            peers=tuple(talk.health("commands") for talk in list(self._talks.values())),
+            peers=tuple(stats.health("commands") for stats in list(self._peer_stats.values())),
             refused=dict(self.inbox.refused) | health.refusals,
         )
 
@@ -140,14 +140,16 @@ class RosNode:
         """Leave the domain."""
         self._participant.close()
 
-    def _talk(self, prefix: bytes) -> Talk:
+    def _stats(self, prefix: bytes) -> PeerStats:
         """What a participant has said."""
-        if prefix not in self._talks:
+        if prefix not in self._peer_stats:
             peers = {bytes.fromhex(peer.guid_prefix): peer for peer in self._participant.health().peers}
             peer = peers.get(prefix)
             who = f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}" if peer else "a ROS 2 program"
-            self._talks = {known: talk for known, talk in self._talks.items() if known in peers} | {prefix: Talk(who)}
-        return self._talks[prefix]
+            self._peer_stats = {known: stats for known, stats in self._peer_stats.items() if known in peers} | {
+                prefix: PeerStats(who)
+            }
+        return self._peer_stats[prefix]
 
     def _keep(self, end: End) -> End:
         self._ends.append(end)

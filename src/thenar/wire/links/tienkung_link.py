@@ -12,7 +12,7 @@ from thenar.wire.codecs import inspire_counts, tienkung_codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.codecs.tienkung_codec import JOINT_STATE, SERVICES, TYPES
-from thenar.wire.links.inbox import LinkHealth, Talk
+from thenar.wire.links.inbox import LinkHealth, PeerStats
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.ros_node import RosNode
 from thenar.wire.rtps import ros
@@ -93,7 +93,7 @@ class TienkungNode:
         """Leave the domain."""
         self._node.close()
 
-    def _hear(self, scale: Scale, talk: Talk, body: bytes) -> None:
+    def _hear(self, scale: Scale, stats: PeerStats, body: bytes) -> None:
         try:
             message = tienkung_codec.decode_joint_state(body)
             command, unknown, outside = tienkung_codec.command_by_name(scale, message.name, message.position)
@@ -105,7 +105,7 @@ class TienkungNode:
         if outside:
             self._inbox.refuse("ratios outside 0 to 1", outside)
         if command is not None:
-            self._put(scale, sender=talk.who, command=command)
+            self._put(scale, sender=stats.who, command=command)
 
     def _put(
         self,
