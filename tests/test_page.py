@@ -26,18 +26,18 @@ from thenar.sim.props import Sphere
 from thenar.touch.hand_touch import HandTouch
 from thenar.twin.body.serve_body import serve_body
 from thenar.twin.live_twin import LiveTwin
-from thenar.twin.page import staging
+from thenar.twin.page import scene_builder
 from thenar.twin.page.actions import ACTIONS
-from thenar.twin.page.page_link import Page
+from thenar.twin.page.guided_tour import GuidedTour
+from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.playback import Playback, made_recordings
-from thenar.twin.page.tour import Tour
 from thenar.twin.page_bench import measure_page
 from thenar.twin.serving import PageOptions, serve
 from thenar.twin.world import World
 from thenar.view import meshes
-from thenar.view.gate import judge
+from thenar.view.access_proxy import check_request
 from thenar.view.pad_map import PadMap
-from thenar.view.page_state import Board
+from thenar.view.shared_memory import SharedRecords
 from thenar.view.visitor import PROTOCOL, Visitor
 
 HAND = "inspire_right"
@@ -50,8 +50,8 @@ HANDS = [hands.load(name) for name in BOTH]
 
 def test_the_newest_record_is_read_whole_while_it_is_being_written():
     dtype = np.dtype([("number", np.int64), ("values", np.float32, 5000)])
-    writer = Board(dtype)
-    reader = Board(dtype, os.dup(writer.fd))
+    writer = SharedRecords(dtype)
+    reader = SharedRecords(dtype, os.dup(writer.fd))
     stop = threading.Event()
 
     def write() -> None:
@@ -147,14 +147,14 @@ def asks(path: str = "/", **headers: str) -> bytes:
 
 
 def test_the_door_lets_the_page_itself_in():
-    assert judge(asks(Host="127.0.0.1:8080"), names=OWN, token="") is None
-    assert judge(asks(Host="localhost:8080", Origin="http://localhost:8080"), names=OWN, token="") is None
+    assert check_request(asks(Host="127.0.0.1:8080"), names=OWN, token="") is None
+    assert check_request(asks(Host="localhost:8080", Origin="http://localhost:8080"), names=OWN, token="") is None
 
 
 def test_the_door_refuses_another_site_and_another_name():
-    strange = judge(asks(Host="127.0.0.1:8080", Origin="http://evil.example"), names=OWN, token="")
-    nameless = judge(asks(Host="127.0.0.1:8080", Origin="null"), names=OWN, token="")
-    renamed = judge(asks(Host="evil.example:8080"), names=OWN, token="")
+    strange = check_request(asks(Host="127.0.0.1:8080", Origin="http://evil.example"), names=OWN, token="")
+    nameless = check_request(asks(Host="127.0.0.1:8080", Origin="null"), names=OWN, token="")
+    renamed = check_request(asks(Host="evil.example:8080"), names=OWN, token="")
     assert strange is not None
     assert strange.startswith(b"HTTP/1.1 403")
     assert nameless is not None  # a strange site can open a frame that hides where it comes from
@@ -164,9 +164,9 @@ def test_the_door_refuses_another_site_and_another_name():
 
 
 def test_the_door_wants_the_token_once_and_then_knows_the_browser():
-    nothing = judge(asks(Host="robot:8080"), names=None, token="secret")
-    wrong = judge(asks("/?token=guess", Host="robot:8080"), names=None, token="secret")
-    right = judge(asks("/?token=secret", Host="robot:8080"), names=None, token="secret")
+    nothing = check_request(asks(Host="robot:8080"), names=None, token="secret")
+    wrong = check_request(asks("/?token=guess", Host="robot:8080"), names=None, token="secret")
+    right = check_request(asks("/?token=secret", Host="robot:8080"), names=None, token="secret")
     assert nothing is not None
     assert nothing.startswith(b"HTTP/1.1 401")
     assert wrong is not None
@@ -174,20 +174,20 @@ def test_the_door_wants_the_token_once_and_then_knows_the_browser():
     assert right is not None
     cookie = re.search(rb"Set-Cookie: ([^;]+);", right)
     assert cookie
-    assert judge(asks(Host="robot:8080", Cookie=cookie[1].decode()), names=None, token="secret") is None
-    assert judge(asks(Host="robot:8080", Cookie="thenar_token=guess"), names=None, token="secret") is not None
+    assert check_request(asks(Host="robot:8080", Cookie=cookie[1].decode()), names=None, token="secret") is None
+    assert check_request(asks(Host="robot:8080", Cookie="thenar_token=guess"), names=None, token="secret") is not None
 
 
 def test_a_page_for_others_needs_a_token():
     with pytest.raises(BadValue, match="token"):
-        Page(World(HAND), scene="empty", host="0.0.0.0")
+        PageLink(World(HAND), scene="empty", host="0.0.0.0")
 
 
 # The running page.
 
 
-def page_of(twin: LiveTwin) -> Page:
-    return next(link for link in twin.links if isinstance(link, Page))
+def page_of(twin: LiveTwin) -> PageLink:
+    return next(link for link in twin.links if isinstance(link, PageLink))
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +218,7 @@ def target_rad(twin: LiveTwin) -> np.ndarray:
 
 
 def ask_index(twin: LiveTwin, angle_rad: float) -> None:
-    page_of(twin).ask_of_hand(HAND, target_rad=np.array([np.nan, np.nan, np.nan, angle_rad, np.nan, np.nan]))
+    page_of(twin).command_hand(HAND, target_rad=np.array([np.nan, np.nan, np.nan, angle_rad, np.nan, np.nan]))
 
 
 def test_the_page_answers_at_its_address(twin):
@@ -383,7 +383,7 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(twin):
 
 
 def test_more_objects_than_a_page_can_show_are_refused_and_the_twin_goes_on(twin, monkeypatch):
-    monkeypatch.setattr(staging, "MOST_BODIES", twin.world.model.nbody)
+    monkeypatch.setattr(scene_builder, "MAX_BODIES", twin.world.model.nbody)
     with pytest.raises(BadValue, match="bodies"):
         act(twin, "spawn", kind="cube", hand=HAND)
     at_s = twin.ask(lambda world: world.time_s)
@@ -438,11 +438,11 @@ def test_the_scripted_minute_ends_when_a_visitor_acts(twin):
 def test_a_scripted_minute_that_is_cut_short_leaves_nothing_broken(twin, monkeypatch):
     page, broken = page_of(twin), []
 
-    def say(self: Tour, text: str, for_s: float) -> bool:
+    def say(self: GuidedTour, text: str, for_s: float) -> bool:
         broken.extend(page.faults)
         return not page.faults  # somebody takes over while a motor is stalled
 
-    monkeypatch.setattr(Tour, "_say", say)
+    monkeypatch.setattr(GuidedTour, "_say", say)
     assert page.tour is not None
     page.tour._run()
     assert broken == ["inspire_right index: stalled"]
@@ -506,7 +506,7 @@ def test_a_killed_page_comes_back_at_its_address_and_the_twin_goes_on(twin):
 def test_a_port_that_is_taken_is_told_in_words(twin):
     port = int(page_of(twin).url.rpartition(":")[2])
     with pytest.raises(ThenarError, match="--port"):
-        Page(World(HAND), scene="empty", port=port)
+        PageLink(World(HAND), scene="empty", port=port)
 
 
 def test_a_page_with_a_token_answers_only_to_those_who_know_it():

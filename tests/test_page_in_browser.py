@@ -14,7 +14,7 @@ from patience import free_port, wait_for
 from thenar import hands
 from thenar.signals import MotorError
 from thenar.twin.live_twin import LiveTwin
-from thenar.twin.page.page_link import Page
+from thenar.twin.page.page_link import PageLink
 from thenar.twin.serving import PageOptions, serve
 from thenar.twin.world import World
 from thenar.view.pad_map import PadMap
@@ -53,8 +53,8 @@ def as_before(twin: LiveTwin) -> Iterator[None]:
     twin.command_by("")
 
 
-def page_of(twin: LiveTwin) -> Page:
-    return next(link for link in twin.links if isinstance(link, Page))
+def page_of(twin: LiveTwin) -> PageLink:
+    return next(link for link in twin.links if isinstance(link, PageLink))
 
 
 def angle_rad(twin: LiveTwin, motor: int = INDEX) -> float:
@@ -167,7 +167,7 @@ def test_a_fault_is_injected_shown_and_mended(tab, twin):
     choose(tab, "Motor", "index")
     tab.click("Break it")
     tab.wait_text("index: stalled", SLOW_S)
-    page_of(twin).ask_of_hand(HAND, target_rad=np.array([np.nan] * 3 + [1.2] + [np.nan] * 2))
+    page_of(twin).command_hand(HAND, target_rad=np.array([np.nan] * 3 + [1.2] + [np.nan] * 2))
     assert wait_for(lambda: twin.ask(lambda world: world.state(HAND).error[INDEX]) & MotorError.STALL, SLOW_S)
     tab.click("Mend everything")
     tab.wait_text("everything works", SLOW_S)

@@ -12,7 +12,7 @@ from typing import Any
 
 from thenar.signals import HandCommand
 from thenar.twin.live_bench import BOTH, in_a_process
-from thenar.twin.page.page_link import Page
+from thenar.twin.page.page_link import PageLink
 from thenar.twin.serving import PageOptions, serve
 
 TURN_S = 3.0  # both hands close on what lies in them, and open again
@@ -36,7 +36,7 @@ def measure_page(seconds: float) -> PageResult:
     """Serve both hands with touch, plots and a page, and let a visitor look at it."""
     port = random.randrange(20000, 30000)
     with serve(BOTH, wires=["modbus"], modbus_port=port, scene="in_hand", page=PageOptions(port=0)) as twin:
-        page = next(link for link in twin.links if isinstance(link, Page))
+        page = next(link for link in twin.links if isinstance(link, PageLink))
         with in_a_process(_visit, page.url) as heard:
             heard.recv()  # the page has come
             before, used_s, began_s = twin.health(), _cpu_s(page.process.pid), time.perf_counter()

@@ -18,7 +18,7 @@ from thenar.twin.live_twin import Link, LiveTwin, warm_up
 from thenar.twin.world import World
 
 if TYPE_CHECKING:
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,14 +166,14 @@ def serve(
     return twin
 
 
-def open_page(world: World, options: PageOptions, *, scene: str, wires: Sequence[str]) -> Page:
+def open_page(world: World, options: PageOptions, *, scene: str, wires: Sequence[str]) -> PageLink:
     """A page of a world, in a process of its own."""
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
     from thenar.twin.page.playback import made_recordings, warm_up_playback
 
     for name in world.hand_names:
         warm_up_playback(world.hand(name))
-    return Page(
+    return PageLink(
         world,
         scene=scene,
         host=options.host,

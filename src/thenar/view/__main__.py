@@ -1,4 +1,4 @@
-"""The page's process; `thenar.view.launch` starts it."""
+"""The page's process; `thenar.view.page_process` starts it."""
 
 import sys
 

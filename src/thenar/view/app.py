@@ -16,15 +16,15 @@ import numpy as np
 import viser
 
 from thenar.hands.spec import HandSpec
-from thenar.view import status_text
+from thenar.view import status_html
+from thenar.view.access_proxy import AccessProxy
 from thenar.view.controls import Controls
-from thenar.view.gate import Gate
-from thenar.view.launch import open_pipe
 from thenar.view.pad_map import PadMap
-from thenar.view.page_state import Board, motion_dtype, skin_dtype
+from thenar.view.page_process import open_pipe
+from thenar.view.page_scene import Message, PageScene
 from thenar.view.plots import Plots
 from thenar.view.scene3d import Scene3d
-from thenar.view.stage import Message, Stage
+from thenar.view.shared_memory import SharedRecords, motion_dtype, skin_dtype
 
 NICE = 10  # the physics comes first
 LOOK_S = 0.004  # how often the boards are looked at
@@ -40,10 +40,10 @@ def run(fds: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the twin decides when it is over
     pipe, motion_fd, skin_fd = open_pipe(fds)
     hello = pipe.recv()
-    stage: Stage = pipe.recv()["stage"]
+    stage: PageScene = pipe.recv()["stage"]
     hands: list[HandSpec] = hello["hands"]
     try:
-        gate = Gate(host=hello["host"], port=hello["port"], token=hello["token"])
+        gate = AccessProxy(host=hello["host"], port=hello["port"], token=hello["token"])
     except OSError as error:
         why = (
             f"the page cannot listen at {hello['host']}:{hello['port']} ({error.strerror}); choose another with --port"
@@ -51,20 +51,25 @@ def run(fds: Sequence[str]) -> None:
         pipe.send({"do": "failed", "why": why})
         return
     server = viser.ViserServer(host="127.0.0.1", port=0, label="thenar", verbose=False)
-    page = ShownPage(server, hands, stage, pipe, gate)
+    page = PageApp(server, hands, stage, pipe, gate)
     gate.open(server.get_port())
     host = "127.0.0.1" if hello["host"] in ("0.0.0.0", "::") else hello["host"]
     host = f"[{host}]" if ":" in host else host
     token = f"/?token={hello['token']}" if hello["token"] else ""
     page.send({"do": "ready", "url": f"http://{host}:{gate.port}{token}", "port": gate.port})
-    page.keep_showing(Board(motion_dtype(hands), motion_fd), Board(skin_dtype(hands), skin_fd))
+    page.keep_showing(SharedRecords(motion_dtype(hands), motion_fd), SharedRecords(skin_dtype(hands), skin_fd))
 
 
-class ShownPage:
+class PageApp:
     """Everything that is on the page."""
 
     def __init__(
-        self, server: viser.ViserServer, hands: Sequence[HandSpec], stage: Stage, pipe: Connection, gate: Gate
+        self,
+        server: viser.ViserServer,
+        hands: Sequence[HandSpec],
+        stage: PageScene,
+        pipe: Connection,
+        gate: AccessProxy,
     ):
         """Lay it out."""
         self._server, self._pipe, self._stage, self._gate = server, pipe, stage, gate
@@ -92,7 +97,7 @@ class ShownPage:
         with self._lock, contextlib.suppress(OSError):
             self._pipe.send(message)
 
-    def keep_showing(self, motion: Board, skin: Board) -> None:
+    def keep_showing(self, motion: SharedRecords, skin: SharedRecords) -> None:
         """Until the twin has gone."""
         moved = felt = -1
         while True:
@@ -186,7 +191,7 @@ class ShownPage:
         dead = {} if self._status is None else self._status["dead"]
         names = [name for name, pads in self._names.items() if pads]
         share = {
-            name: record[name]["counts"] / (status_text.COUNTS_PER_KPA * full)
+            name: record[name]["counts"] / (status_html.COUNTS_PER_KPA * full)
             if counts
             else record[name]["pressure_pa"] / (1e3 * full)
             for name in names
@@ -207,8 +212,8 @@ class ShownPage:
         ]
         forces.sort(key=lambda row: -row[2])
         for html, content in (
-            (self._pressed, status_text.pad_forces(forces[:6])),
-            (self._legend, status_text.legend(full, counts)),
+            (self._pressed, status_html.pad_forces(forces[:6])),
+            (self._legend, status_html.legend(full, counts)),
         ):
             if html.content != content:
                 html.content = content

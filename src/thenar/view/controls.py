@@ -11,8 +11,8 @@ import viser
 from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
-from thenar.view import status_text
-from thenar.view.stage import HandOnStage, Message, Stage
+from thenar.view import status_html
+from thenar.view.page_scene import Message, PageHand, PageScene
 
 Send = Callable[[Message], None]
 
@@ -102,10 +102,10 @@ class Gizmos:
         self._object: viser.TransformControlsHandle | None = None
         self._wrists: dict[str, viser.TransformControlsHandle] = {}
         self._held_s: dict[str, float] = {}
-        self._stage: Stage | None = None
+        self._stage: PageScene | None = None
         self.prop = ""
 
-    def show(self, stage: Stage) -> None:
+    def show(self, stage: PageScene) -> None:
         """For the wrists and objects of this stage; hidden until asked for."""
         for handle in self._handles:
             handle.remove()
@@ -176,7 +176,7 @@ def _place(gizmo: viser.TransformControlsHandle, pos_m: NDArray, quat_wxyz: NDAr
 class Controls:
     """The panel on the right."""
 
-    def __init__(self, server: viser.ViserServer, stage: Stage, send: Send):
+    def __init__(self, server: viser.ViserServer, stage: PageScene, send: Send):
         """Lay everything out; it stays while scenes change."""
         gui = server.gui
         self._server, self._send, self._stage = server, send, stage
@@ -185,9 +185,9 @@ class Controls:
         self._caption = gui.add_html("")
         self._skip = gui.add_button("Take over", icon=viser.Icon.HAND_GRAB, visible=False)
         self._skip.on_click(lambda _: send({"do": "end_tour"}))
-        self._labels = {"": status_text.ANYBODY, **stage.wires}
+        self._labels = {"": status_html.ANYBODY, **stage.wires}
         self._commander = gui.add_dropdown(
-            "In command", tuple(self._labels.values()), initial_value=status_text.ANYBODY
+            "In command", tuple(self._labels.values()), initial_value=status_html.ANYBODY
         )
         self._commander.on_update(self._take_command)
         self._tempo = gui.add_button_group("Time", ("Play", "Pause", "Step", "Slow", "Reset"))
@@ -209,7 +209,7 @@ class Controls:
             self._wires = gui.add_html("")
         self.show(stage)
 
-    def show(self, stage: Stage) -> None:
+    def show(self, stage: PageScene) -> None:
         """Another scene."""
         self._stage = stage
         self.gizmos.show(stage)
@@ -228,13 +228,13 @@ class Controls:
     def tell(self, status: Message, updates_hz: float) -> None:
         """Bring the words up to date."""
         health = status["health"]
-        _put(self._strip, status_text.strip(status, self._labels, updates_hz))
-        _put(self._caption, status_text.caption(status["caption"]))
-        _put(self._wires, status_text.wires(health, self._labels))
-        _put(self._faults, status_text.faults(status["faults"]))
+        _put(self._strip, status_html.strip(status, self._labels, updates_hz))
+        _put(self._caption, status_html.caption(status["caption"]))
+        _put(self._wires, status_html.wires(health, self._labels))
+        _put(self._faults, status_html.faults(status["faults"]))
         if self._skip.visible != bool(status["caption"]):
             self._skip.visible = bool(status["caption"])
-        commander = self._labels.get(health["commander"], status_text.ANYBODY)
+        commander = self._labels.get(health["commander"], status_html.ANYBODY)
         if self._commander.value != commander:
             self._commander.value = commander
 
@@ -244,7 +244,7 @@ class Controls:
         for name, controls in self.hands.items():
             if tables:
                 controls.follow(motion[name])
-                _put(controls.table, status_text.motors(controls._spec.actuator_names, motion[name]))
+                _put(controls.table, status_html.motors(controls._spec.actuator_names, motion[name]))
 
     def _take_command(self, event: viser.GuiEvent) -> None:
         if event.client is not None:
@@ -265,7 +265,7 @@ class Controls:
             case "Reset":
                 self._send({"do": "reset"})
 
-    def _lay_out_hands(self, gui: viser.GuiApi, stage: Stage) -> None:
+    def _lay_out_hands(self, gui: viser.GuiApi, stage: PageScene) -> None:
         if stage.states:
             numbers = {f"{name} ({number})": number for number, name in stage.states.items()}
             choice = gui.add_dropdown("Body state", tuple(numbers))
@@ -288,7 +288,7 @@ class Controls:
         if event.client is not None:
             self._send({"do": "scene", "name": event.target.value})
 
-    def _lay_out_scene(self, gui: viser.GuiApi, stage: Stage) -> None:
+    def _lay_out_scene(self, gui: viser.GuiApi, stage: PageScene) -> None:
         self._scene: viser.GuiDropdownHandle[str] | None = None
         if stage.scenes:
             self._scene = gui.add_dropdown("Scene", stage.scenes, initial_value=stage.scene)
@@ -308,7 +308,7 @@ class Controls:
         )
         self._move_wrists.on_update(lambda event: self.gizmos.show_wrists(event.target.value))
 
-    def _lay_out_glove(self, gui: viser.GuiApi, stage: Stage) -> None:
+    def _lay_out_glove(self, gui: viser.GuiApi, stage: PageScene) -> None:
         gui.add_markdown("A person's hand, recorded with a glove, drives the robot. Its skeleton is drawn beside it.")
         recording = gui.add_dropdown("Recording", stage.recordings)
         play = gui.add_button("Play", icon=viser.Icon.PLAYER_PLAY)
@@ -316,7 +316,7 @@ class Controls:
         stop = gui.add_button("Stop", icon=viser.Icon.PLAYER_STOP)
         stop.on_click(lambda _: self._send({"do": "stop_playing"}))
 
-    def _lay_out_faults(self, gui: viser.GuiApi, stage: Stage) -> None:
+    def _lay_out_faults(self, gui: viser.GuiApi, stage: PageScene) -> None:
         specs = {hand.spec.name: hand.spec for hand in stage.hands}
         wires = {label: wire for wire, label in stage.wires.items() if wire != "page"}
         cannot = {"taxel": not any(one.pads for one in specs.values()), "link": not wires}
@@ -360,7 +360,7 @@ class Controls:
         mend.on_click(lambda _: self._send({"do": "mend"}))
 
 
-def _name(hand: HandOnStage) -> str:
+def _name(hand: PageHand) -> str:
     return hand.spec.name.replace("_", " ")
 
 

@@ -22,7 +22,7 @@ QUANTITIES = (
     ("current", "current_a", "A", 1.0),
     ("temperature", "temperature_c", "°C", 1.0),
 )
-LEAST_SPAN = ((0.0, 90.0), (-0.5, 3.0), (0.0, 0.4), (20.0, 35.0))
+MIN_AXIS_RANGE = ((0.0, 90.0), (-0.5, 3.0), (0.0, 0.4), (20.0, 35.0))
 """What an axis shows at least, so that noise does not look like motion."""
 
 
@@ -73,7 +73,7 @@ class Plots:
         x = np.array([at_s for at_s, _ in past])
         y = np.stack([values for _, values in past])
         for number, chart in enumerate(self._charts):
-            bounds = [np.full(len(x), end) for end in LEAST_SPAN[number]]
+            bounds = [np.full(len(x), end) for end in MIN_AXIS_RANGE[number]]
             chart.data = (x, *[y[:, number, motor] for motor in range(y.shape[2])], *bounds)
 
     def _lay_out(self) -> None:

@@ -13,7 +13,7 @@ from thenar.hands.charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.view import meshes
-from thenar.view.stage import Camera, HandOnStage, Stage
+from thenar.view.page_scene import PageCamera, PageHand, PageScene
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ MOVED_M, TURNED = 2e-5, 2e-4  # less than this is not seen
 LIFT_M = {"face": 0.0018}  # taxels lie this far above the skin: a flat pad is drawn as a slab on the palm
 USUAL_LIFT_M = 0.0006
 GAP = 0.84  # of the pitch is a taxel, the rest is the gap to the next
-ARROW_M_PER_N, LONGEST_ARROW_M = 0.012, 0.06
+ARROW_M_PER_N, MAX_ARROW_M = 0.012, 0.06
 BONES = [(0, 1), (0, 5), (0, 9), (0, 13), (0, 17)] + [
     (first + k, first + k + 1) for first in (1, 5, 9, 13, 17) for k in range(3)
 ]
@@ -41,7 +41,7 @@ class Scene3d:
         self.on_pick: Callable[[str], None] = lambda name: None
         """Is called with the name of an object that a visitor clicks on."""
         self._made: list[viser.SceneNodeHandle] = []
-        self.stage: Stage | None = None
+        self.stage: PageScene | None = None
         scene = server.scene
         scene.set_up_direction("+z")
         scene.world_axes.visible = False
@@ -53,7 +53,7 @@ class Scene3d:
         scene.add_light_directional("/light/fill", color=(200, 216, 255), intensity=0.5, position=(0.9, 0.3, 0.4))
         scene.set_background_image(_background())
 
-    def show(self, stage: Stage) -> None:
+    def show(self, stage: PageScene) -> None:
         """Put another stage in place of the one before."""
         scene = self._server.scene
         with self._server.atomic():
@@ -159,14 +159,14 @@ class Scene3d:
             if self._arrows.visible:
                 self._arrows.visible = False
             return
-        length = np.minimum(ARROW_M_PER_N * size[strong], LONGEST_ARROW_M)
+        length = np.minimum(ARROW_M_PER_N * size[strong], MAX_ARROW_M)
         start = motion["contact_m"][:count][strong]
         along = force[strong] / size[strong, None] * length[:, None]
         self._arrows.points = np.stack([start - along, start], axis=1)  # onto the body that feels it
         if not self._arrows.visible:
             self._arrows.visible = True
 
-    def _ground(self, stage: Stage) -> None:
+    def _ground(self, stage: PageScene) -> None:
         scene = self._server.scene
         wide = 40.0
         corners = np.array([(x * wide, y * wide, stage.ground_m) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
@@ -193,7 +193,7 @@ class Scene3d:
 class _Taxels:
     """The taxels of one hand: small tiles on the skin, one batch a link."""
 
-    def __init__(self, scene: viser.SceneApi, hand: HandOnStage):
+    def __init__(self, scene: viser.SceneApi, hand: PageHand):
         spec = hand.spec
         self._last: dict[int, colours.Colours] = {}
         self._batches: list[tuple[viser.BatchedMeshHandle, slice]] = []
@@ -257,7 +257,7 @@ class _Skeleton:
         self._bones.visible = self._joints.visible = on
 
 
-def _camera_place(camera: Camera, aspect: float) -> FloatArray:
+def _camera_place(camera: PageCamera, aspect: float) -> FloatArray:
     """Where a camera stands that has the whole stage in view."""
     far_m = max(camera.half_high_m, camera.half_wide_m / aspect) / np.tan(FOV_RAD / 2)
     return np.array(camera.look_at_m) + far_m * np.array(camera.direction)

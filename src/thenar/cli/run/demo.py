@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thenar.cli.run.serve import Serve
 
 if TYPE_CHECKING:
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Demo(Serve):
     tour: bool = True
     """Begin with a minute that shows what there is to see; any command ends it."""
 
-    def begin(self, page: Page) -> None:
+    def begin(self, page: PageLink) -> None:
         """The scripted minute."""
         if self.tour and page.tour is not None:
             page.tour.begin()

@@ -20,7 +20,7 @@ from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import Health, LiveTwin
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
     from thenar.twin.serving import PageOptions
 
 PLAY_BEAT_S = 3.0
@@ -177,29 +177,29 @@ class Serve:
             skins[hand if named else names[0]] = Path(file)
         return skins
 
-    def begin(self, page: Page) -> None:
+    def begin(self, page: PageLink) -> None:
         """What a page shows by itself at the start: nothing."""
 
 
 def page_options(host: str, port: int, token: str) -> PageOptions:
     """Where the page is; one that others can reach gets a token."""
     from thenar.twin.serving import PageOptions
-    from thenar.view.gate import OWN_NAMES
+    from thenar.view.access_proxy import LOCAL_HOSTS
 
     if not 0 <= port <= 65535:
         raise BadValue("--port", port, "a port from 1 to 65535, or 0 for one that is free")
     if token and not token.replace("-", "").replace("_", "").isalnum():
         raise BadValue("--token", token, "letters, digits, - and _")
-    if host not in OWN_NAMES and not token:
+    if host not in LOCAL_HOSTS and not token:
         token = secrets.token_urlsafe(12)
     return PageOptions(host=host, port=port, token=token)
 
 
-def shown_page(twin: LiveTwin) -> Page | None:
+def shown_page(twin: LiveTwin) -> PageLink | None:
     """The page among a twin's links."""
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
-    return next((link for link in twin.links if isinstance(link, Page)), None)
+    return next((link for link in twin.links if isinstance(link, PageLink)), None)
 
 
 def tell_of_page(url: str, *, to_open: bool, quiet: bool) -> None:

@@ -16,13 +16,13 @@ from thenar.twin.serving import PageOptions
 from thenar.wire.links.aurora_link import AuroraNode
 
 if TYPE_CHECKING:
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
 
 class LiveBody(LiveTwin):
     """A humanoid that runs in real time. Use it in a ``with``."""
 
-    def __init__(self, twin: BodyTwin, node: AuroraNode | None, page: Page | None = None):
+    def __init__(self, twin: BodyTwin, node: AuroraNode | None, page: PageLink | None = None):
         """Prepare; nothing runs yet."""
         super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, each_tick=twin.tick)
         self.body = twin
@@ -92,10 +92,10 @@ def serve_body(
         raise
 
 
-def _open_page(body: BodyWorld, controller: BodyController, options: PageOptions) -> Page:
-    from thenar.twin.page.page_link import Page
+def _open_page(body: BodyWorld, controller: BodyController, options: PageOptions) -> PageLink:
+    from thenar.twin.page.page_link import PageLink
 
-    return Page(
+    return PageLink(
         body.world,
         scene="ground",
         host=options.host,

@@ -9,47 +9,47 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thenar.errors import BadValue, UnknownName
-from thenar.twin.page.staging import SPAWNS, check_bodies
-from thenar.view.stage import Message
+from thenar.twin.page.scene_builder import SPAWNS, check_bodies
+from thenar.view.page_scene import Message
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
 DROP_M = 0.10  # new objects begin this far above the hand
 
 
-def command(page: Page, twin: LiveTwin, message: Message) -> None:
+def command(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Move motors of a hand, or change their limits."""
     page.playback.stop(message["hand"])
     fields = {name: message[name] for name in ("target_rad", "speed_rad_s", "force_limit_n") if name in message}
-    page.ask_of_hand(message["hand"], **fields)
+    page.command_hand(message["hand"], **fields)
 
 
-def take_command(page: Page, twin: LiveTwin, message: Message) -> None:
+def take_command(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Put a wire in command; an empty name means everybody."""
     twin.command_by(message["wire"])
 
 
-def pace(page: Page, twin: LiveTwin, message: Message) -> None:
+def pace(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Pause, slow motion, real time."""
     twin.set_pace(message["pace"])
 
 
-def step(page: Page, twin: LiveTwin, message: Message) -> None:
+def step(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Some steps of the physics while it is paused."""
     for _ in range(message["steps"]):
         twin.step()
 
 
-def reset(page: Page, twin: LiveTwin, message: Message) -> None:
+def reset(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Back to the beginning; what was broken is whole again."""
     mend(page, twin, message)
     page.playback.stop()
     twin.reset()
 
 
-def scene(page: Page, twin: LiveTwin, message: Message) -> None:
+def scene(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Other surroundings."""
     mend(page, twin, message)
     page.playback.stop()
@@ -58,7 +58,7 @@ def scene(page: Page, twin: LiveTwin, message: Message) -> None:
     page.show_world(world, message["name"])
 
 
-def spawn(page: Page, twin: LiveTwin, message: Message) -> None:
+def spawn(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """One more object, above a hand."""
     if message["kind"] not in SPAWNS:
         raise UnknownName("object", message["kind"], SPAWNS)
@@ -82,17 +82,17 @@ def spawn(page: Page, twin: LiveTwin, message: Message) -> None:
     page.show_world(world, page.scene)
 
 
-def drag(page: Page, twin: LiveTwin, message: Message) -> None:
+def drag(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Pull an object somewhere, or let go of it."""
     twin.ask(lambda world: world.pull_prop(message["prop"], message["to_m"]))
 
 
-def wrist(page: Page, twin: LiveTwin, message: Message) -> None:
+def wrist(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Move a driven wrist."""
     twin.ask(lambda world: world.move_wrist(message["hand"], pos_m=message["pos_m"], quat_wxyz=message["quat_wxyz"]))
 
 
-def play(page: Page, twin: LiveTwin, message: Message) -> None:
+def play(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Let a glove recording drive every hand it fits."""
     name = message["recording"]
     if name not in page.recordings:
@@ -100,12 +100,12 @@ def play(page: Page, twin: LiveTwin, message: Message) -> None:
     page.playback.start(name, page.recordings[name], [twin.world.hand(hand) for hand in twin.world.hand_names])
 
 
-def stop_playing(page: Page, twin: LiveTwin, message: Message) -> None:
+def stop_playing(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """The recording ends; the hands stay as they are."""
     page.playback.stop()
 
 
-def fault(page: Page, twin: LiveTwin, message: Message) -> None:
+def fault(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Break something."""
     kind, hand = message["kind"], message.get("hand", "")
     if kind == "link":
@@ -127,7 +127,7 @@ def fault(page: Page, twin: LiveTwin, message: Message) -> None:
         raise BadValue("fault", kind, "jam, hot, communication, taxel or link")
 
 
-def mend(page: Page, twin: LiveTwin, message: Message) -> None:
+def mend(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Everything that was broken is whole again."""
     for broken in list(page.faults.values()):
         kind, hand = broken["kind"], broken.get("hand", "")
@@ -141,18 +141,18 @@ def mend(page: Page, twin: LiveTwin, message: Message) -> None:
     twin.ask(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
 
 
-def state(page: Page, twin: LiveTwin, message: Message) -> None:
+def state(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """Ask a humanoid for a state."""
     if page.change_state is not None:
         change = page.change_state
         twin.ask(lambda _: change(message["number"]))
 
 
-def end_tour(page: Page, twin: LiveTwin, message: Message) -> None:
+def end_tour(page: PageLink, twin: LiveTwin, message: Message) -> None:
     """The scripted minute is over, as after anything else that a visitor does."""
 
 
-ACTIONS: dict[str, Callable[[Page, LiveTwin, Message], None]] = {
+ACTIONS: dict[str, Callable[[PageLink, LiveTwin, Message], None]] = {
     function.__name__: function
     for function in (
         command, take_command, pace, step, reset, scene, spawn, drag, wrist, play, stop_playing, fault, mend, state,

@@ -14,14 +14,14 @@ import numpy as np
 from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.twin.page.actions import ACTIONS
+from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.playback import Playback, Recording
-from thenar.twin.page.staging import check_bodies, make_stage, scene_choices
-from thenar.twin.page.tour import Tour
+from thenar.twin.page.scene_builder import build_page_scene, check_bodies, scene_choices
 from thenar.twin.world import World
-from thenar.view.gate import OWN_NAMES
-from thenar.view.launch import PageProcess
-from thenar.view.page_state import MOST_CONTACTS
-from thenar.view.stage import Message
+from thenar.view.access_proxy import LOCAL_HOSTS
+from thenar.view.page_process import PageProcess
+from thenar.view.page_scene import Message
+from thenar.view.shared_memory import MAX_CONTACTS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ LABELS = {
 """What people call the wires."""
 
 
-class Page:
+class PageLink:
     """A `Link` to people."""
 
     wire = PAGE
@@ -77,12 +77,12 @@ class Page:
             change_state: Asks a humanoid for a state; called on the loop's thread.
             title: What runs, in a few words.
         """
-        if host not in OWN_NAMES and not token:
+        if host not in LOCAL_HOSTS and not token:
             raise BadValue("host", host, "127.0.0.1, or a token that visitors must know (--token)")
         check_bodies(world)
         self.twin: LiveTwin | None = None
-        self.tour: Tour | None = None
-        self.playback = Playback(self.ask_of_hand)
+        self.tour: GuidedTour | None = None
+        self.playback = Playback(self.command_hand)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
         self.faults: dict[str, Message] = {}
@@ -114,10 +114,10 @@ class Page:
     def attach(self, twin: LiveTwin) -> None:
         """Say which twin it is the page of."""
         self.twin = twin
-        self.tour = Tour(self, twin)
+        self.tour = GuidedTour(self, twin)
         self._teller.start()
 
-    def ask_of_hand(
+    def command_hand(
         self,
         hand: str,
         *,
@@ -170,7 +170,7 @@ class Page:
         record["pos_m"][:bodies] = data.xpos
         record["quat_wxyz"][:bodies] = data.xquat
         contacts = world.contacts()
-        pressing = np.flatnonzero(contacts.normal_force_n > 0.0)[:MOST_CONTACTS]
+        pressing = np.flatnonzero(contacts.normal_force_n > 0.0)[:MAX_CONTACTS]
         record["contacts"] = len(pressing)
         record["contact_m"][: len(pressing)] = contacts.position_m[pressing]
         record["contact_n"][: len(pressing)] = contacts.force_n[pressing]
@@ -222,7 +222,7 @@ class Page:
 
     def _make_stage(self) -> Any:
         carried = self._world.has_carrier
-        return make_stage(
+        return build_page_scene(
             self._world,
             number=self._stage_number,
             scene=self.scene,

@@ -16,13 +16,13 @@ from multiprocessing.connection import Connection
 
 from thenar.errors import MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
-from thenar.view.page_state import Board, motion_dtype, skin_dtype
-from thenar.view.stage import Message
+from thenar.view.page_scene import Message
+from thenar.view.shared_memory import SharedRecords, motion_dtype, skin_dtype
 
 logger = logging.getLogger(__name__)
 
 RESTART_S = 0.3
-QUICK_DEATH_S, MOST_QUICK_DEATHS = 5.0, 5
+QUICK_DEATH_S, MAX_QUICK_DEATHS = 5.0, 5
 START_S = 60.0
 
 
@@ -51,7 +51,7 @@ class PageProcess:
         """
         if importlib.util.find_spec("viser") is None:  # told here, not by a process that dies
             raise MissingExtra("the page", "viser", "view")
-        self.motion, self.skin = Board(motion_dtype(hands)), Board(skin_dtype(hands))
+        self.motion, self.skin = SharedRecords(motion_dtype(hands)), SharedRecords(skin_dtype(hands))
         self.url = ""
         self.starts = 0
         self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
@@ -94,14 +94,14 @@ class PageProcess:
 
     def _keep_going(self) -> None:
         quick = 0
-        while not self._stopping.is_set() and quick < MOST_QUICK_DEATHS:
+        while not self._stopping.is_set() and quick < MAX_QUICK_DEATHS:
             began_s = time.monotonic()
             self._run_once()
             quick = quick + 1 if time.monotonic() - began_s < QUICK_DEATH_S else 0
             if self._failure and not self._ready.is_set():
                 break
             self._stopping.wait(RESTART_S)
-        if quick == MOST_QUICK_DEATHS and not self._failure:
+        if quick == MAX_QUICK_DEATHS and not self._failure:
             self._failure = f"the page's process ended {quick} times right after its start; it says why above"
             logger.error(self._failure)
         self._ready.set()

@@ -13,15 +13,15 @@ from thenar.twin.page.actions import ACTIONS
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
-    from thenar.twin.page.page_link import Page
+    from thenar.twin.page.page_link import PageLink
 
 LOOK_S = 0.25  # how often it looks whether somebody has taken over
 
 
-class Tour:
+class GuidedTour:
     """A minute of a running twin, on a thread of its own."""
 
-    def __init__(self, page: Page, twin: LiveTwin):
+    def __init__(self, page: PageLink, twin: LiveTwin):
         """Nothing happens yet."""
         self._page, self._twin = page, twin
         self._running = threading.Lock()
@@ -109,7 +109,7 @@ class Tour:
             closing = HandCommand.closing(share, speed=speed, force_limit_n=force_n).in_radians(
                 open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
             )
-            self._page.ask_of_hand(
+            self._page.command_hand(
                 name,
                 target_rad=closing.target_rad,
                 speed_rad_s=closing.speed_rad_s,

@@ -14,7 +14,7 @@ Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part:
+class PagePart:
     """Triangles of one colour, fixed to a body."""
 
     body: int
@@ -26,7 +26,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HandOnStage:
+class PageHand:
     """A hand and where its links are among the bodies."""
 
     spec: HandSpec
@@ -36,7 +36,7 @@ class HandOnStage:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Camera:
+class PageCamera:
     """What the page looks at, and from which side; how far away depends on the shape of the window."""
 
     look_at_m: Triple
@@ -47,18 +47,18 @@ class Camera:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stage:
+class PageScene:
     """Everything that does not change while a scene runs."""
 
     number: int
     """Counts scenes: poses of another scene's bodies are not drawn on this one."""
     bodies: tuple[str, ...]
-    parts: tuple[Part, ...]
-    hands: tuple[HandOnStage, ...]
+    parts: tuple[PagePart, ...]
+    hands: tuple[PageHand, ...]
     props: dict[str, int]
     """Bodies of the objects that can be dragged."""
     ground_m: float
-    camera: Camera
+    camera: PageCamera
     scene: str
     scenes: tuple[str, ...]
     """That can be chosen; none where the surroundings belong to a machine."""

@@ -1,4 +1,4 @@
-"""A world into a `Stage`: its shapes as triangles, its hands, and from where to look at them."""
+"""A world into a `PageScene`: its shapes as triangles, its hands, and from where to look at them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
 from thenar.sim.visuals import Look, visible_shapes
 from thenar.twin.world import World
 from thenar.view import meshes
-from thenar.view.page_state import MOST_BODIES
-from thenar.view.stage import Camera, HandOnStage, Part, Stage
+from thenar.view.page_scene import PageCamera, PageHand, PagePart, PageScene
+from thenar.view.shared_memory import MAX_BODIES
 
 FloatArray = NDArray[np.float64]
 
@@ -30,11 +30,11 @@ SPAWNS: dict[str, Prop] = {
 
 def check_bodies(world: World) -> None:
     """A world with more bodies than a page can show is refused."""
-    if world.model.nbody > MOST_BODIES:
-        raise BadValue("world", f"{world.model.nbody} bodies", f"at most {MOST_BODIES} for a page")
+    if world.model.nbody > MAX_BODIES:
+        raise BadValue("world", f"{world.model.nbody} bodies", f"at most {MAX_BODIES} for a page")
 
 
-def make_stage(
+def build_page_scene(
     world: World,
     *,
     number: int,
@@ -44,7 +44,7 @@ def make_stage(
     wires: Mapping[str, str],
     states: Mapping[int, str],
     title: str,
-) -> Stage:
+) -> PageScene:
     """Everything the page must know before the first pose.
 
     Args:
@@ -61,7 +61,7 @@ def make_stage(
     bodies = tuple(model.body(k).name for k in range(model.nbody))
     index = {name: k for k, name in enumerate(bodies)}
     hands = tuple(
-        HandOnStage(
+        PageHand(
             spec=world.hand(name),
             link_body={link.name: index[f"{name}/{link.name}"] for link in world.hand(name).links},
             driven=world.wrist_is_driven(name),
@@ -70,7 +70,7 @@ def make_stage(
         if world.hand(name).own_model is None or f"{name}/{world.hand(name).root}" in index
     )
     ground = float(model.geom("ground").pos[2])
-    return Stage(
+    return PageScene(
         number=number,
         bodies=bodies,
         parts=_parts(visible_shapes(model)),
@@ -95,7 +95,7 @@ def scene_choices(world: World) -> tuple[str, ...]:
     return tuple(fits)
 
 
-def _parts(looks: Sequence[Look]) -> tuple[Part, ...]:
+def _parts(looks: Sequence[Look]) -> tuple[PagePart, ...]:
     """All shapes of one body and colour together."""
     together: dict[tuple[int, tuple[float, float, float]], list[meshes.Mesh]] = {}
     for look in looks:
@@ -103,7 +103,9 @@ def _parts(looks: Sequence[Look]) -> tuple[Part, ...]:
     parts = []
     for (body, rgb), pieces in together.items():
         vertices, faces = meshes.joined(pieces)
-        parts.append(Part(body=body, vertices_m=vertices.astype(np.float32), faces=faces.astype(np.uint32), rgb=rgb))
+        parts.append(
+            PagePart(body=body, vertices_m=vertices.astype(np.float32), faces=faces.astype(np.uint32), rgb=rgb)
+        )
     return tuple(parts)
 
 
@@ -124,7 +126,7 @@ def _mesh(look: Look) -> meshes.Mesh:
             return look.vertices_m, look.faces
 
 
-def _camera(world: World, ground_m: float) -> Camera:
+def _camera(world: World, ground_m: float) -> PageCamera:
     """In front of the hands and above them, so near that they fill the page; before a humanoid's face."""
     palms = np.array([world.wrist(name)[0] for name in world.hand_names])
     low = palms.min(axis=0) if len(palms) else np.zeros(3)
@@ -136,7 +138,7 @@ def _camera(world: World, ground_m: float) -> Camera:
     else:
         look_at, towards = middle + np.array([0.0, 0.03, 0.0]), np.array([0.06, -0.86, 0.95])
         wide, high_enough = float(high[0] - low[0]) / 2 + 0.105, 0.17
-    return Camera(
+    return PageCamera(
         look_at_m=_triple(look_at),
         direction=_triple(towards / np.linalg.norm(towards)),
         half_wide_m=wide,

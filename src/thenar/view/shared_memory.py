@@ -1,6 +1,6 @@
 """What the page draws from, in memory that two processes share: one writes, the other reads, neither ever waits.
 
-A `Board` has a few slots. The writer fills the slot after the newest one and then says that this is the newest; a
+A `SharedRecords` has a few slots. The writer fills the slot after the newest one and then says that this is the newest; a
 reader that was overtaken while it copied sees that and copies again.
 """
 
@@ -18,8 +18,8 @@ from thenar.hands.spec import HandSpec
 
 SLOTS = 8
 HEAD_BYTES = 64
-MOST_BODIES = 256
-MOST_CONTACTS = 64
+MAX_BODIES = 256
+MAX_CONTACTS = 64
 GLOVE_NODES = 21
 
 
@@ -30,11 +30,11 @@ def motion_dtype(hands: Sequence[HandSpec]) -> np.dtype[np.void]:
         ("stage", np.int64),
         ("time_s", np.float64),
         ("bodies", np.int64),
-        ("pos_m", f4, (MOST_BODIES, 3)),
-        ("quat_wxyz", f4, (MOST_BODIES, 4)),
+        ("pos_m", f4, (MAX_BODIES, 3)),
+        ("quat_wxyz", f4, (MAX_BODIES, 4)),
         ("contacts", np.int64),
-        ("contact_m", f4, (MOST_CONTACTS, 3)),
-        ("contact_n", f4, (MOST_CONTACTS, 3)),
+        ("contact_m", f4, (MAX_CONTACTS, 3)),
+        ("contact_n", f4, (MAX_CONTACTS, 3)),
     ]
     for hand in hands:
         motors = len(hand.actuators)
@@ -57,7 +57,7 @@ def skin_dtype(hands: Sequence[HandSpec]) -> np.dtype[np.void]:
     return np.dtype(fields)
 
 
-class Board:
+class SharedRecords:
     """The newest of a row of records, shared between processes through a file that has no name."""
 
     def __init__(self, dtype: np.dtype[np.void], fd: int | None = None):

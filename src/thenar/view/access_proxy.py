@@ -17,14 +17,14 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
-LONGEST_HEAD = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 CHUNK = 256 * 1024
-OWN_NAMES = {"127.0.0.1", "localhost", "::1"}
+LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 """Of this machine, which nobody else reaches."""
 COOKIE = "thenar_token"
 
 
-class Gate:
+class AccessProxy:
     """Listens at the public address and passes connections on."""
 
     def __init__(self, *, host: str, port: int, token: str):
@@ -37,10 +37,12 @@ class Gate:
         """
         self.visitors = 0
         """How many browsers are connected now."""
-        self._names = OWN_NAMES if host in OWN_NAMES else None
+        self._names = LOCAL_HOSTS if host in LOCAL_HOSTS else None
         self._token, self._inner = token, 0
         self._loop = asyncio.new_event_loop()
-        self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, host, port, limit=LONGEST_HEAD))
+        self._server = self._loop.run_until_complete(
+            asyncio.start_server(self._serve, host, port, limit=MAX_HEAD_BYTES)
+        )
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def open(self, inner_port: int) -> None:
@@ -52,7 +54,7 @@ class Gate:
         inner_writer = None
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout=10.0)
-            answer = judge(head, names=self._names, token=self._token)
+            answer = check_request(head, names=self._names, token=self._token)
             if answer is not None:
                 writer.write(answer)
                 await writer.drain()
@@ -74,7 +76,7 @@ class Gate:
                         each.close()
 
 
-def judge(head: bytes, *, names: set[str] | None, token: str) -> bytes | None:
+def check_request(head: bytes, *, names: set[str] | None, token: str) -> bytes | None:
     """What to answer to a request by its head; None lets it through.
 
     Args:
