@@ -1,7 +1,7 @@
 """What the page draws from, in memory that two processes share: one writes, the other reads, neither ever waits.
 
-A `SharedRecords` has a few slots. The writer fills the slot after the newest one and then says that this is the newest; a
-reader that was overtaken while it copied sees that and copies again.
+`SharedRecords` has a few slots. The writer fills the slot after the newest one and then says that this is the newest;
+a reader that was overtaken while it copied sees that and copies again.
 """
 
 from __future__ import annotations
