@@ -29,8 +29,8 @@ docs: .venv/.ready  ## Build the documentation into docs/_build; a warning is an
 	@echo 'docs/_build/index.html'
 
 bench: .venv/.ready  ## Measure speed, touch and endurance on this machine, and write docs/bench
-	$(BIN)/thenar bench --out docs/bench $(ARGS)
-	$(BIN)/python bench/retarget.py --out docs/bench
+	$(BIN)/python -m bench --out docs/bench $(ARGS)
+	$(BIN)/python -m bench.retarget --out docs/bench
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock

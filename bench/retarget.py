@@ -168,7 +168,7 @@ def main() -> None:
         logs |= {path.name: read_log(path) for path in sorted(SHARED.glob("manus*")) if path.suffix in (".csv", ".npz")}
     model = build_model(hands.load("shadow_right"))
     judge, python = Judge(model.hand), None if options.no_peers else peer_python()
-    parts = []
+    parts, nodes = [], np.empty((0, 21, 3))
     for name, log in logs.items():
         nodes = np.ascontiguousarray(log.finger_m[-FRAMES:])
         step_s = time_steps(log.stamp_s[-FRAMES:])

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("pinocchio")
 
+from bench.body import measure_stand, soak_body
 from thenar.errors import BadCommand, BadFile, BadValue
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.control.balance import solve_posture
@@ -32,7 +33,6 @@ from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.body.live_body import BodyTwin
-from thenar.twin.body_bench import measure_stand, soak_body
 from thenar.twin.world import World
 from thenar.wire.clients.survey import local_domains
 
@@ -686,7 +686,7 @@ def test_configurations_that_are_off_say_what_is_wrong(text: str, why: str):
 
 @pytest.mark.timing
 def test_an_update_costs_little_more_than_pinocchio_s_bare_calls():
-    from thenar.humanoid.bench import measure_updates
+    from bench.robot_data import measure_updates
 
     seen = []
     for _ in range(3):  # somebody else's work in between slows one side of a ratio

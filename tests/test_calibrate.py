@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hidden_sensor import HiddenSensor, record
 
 import thenar
+from tests.oracles.hidden_sensor import HiddenSensor, record
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadFile, CannotTell, UnknownName

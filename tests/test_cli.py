@@ -103,7 +103,6 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["serve", "--hands", "shadow_right"], "--hands is 'shadow_right'; wanted hands with a protocol"),
         (["serve", "--hands", "reflex,inspire_left"], "wanted hands that speak the same protocols"),
         (["drop", "--record", "/proc/nowhere/drops.csv"], "/proc/nowhere/drops.csv: cannot be written"),
-        (["bench", "--minutes", "-1"], "--minutes is -1.0; wanted"),
         (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
         (["touch", "press", "--hand", "fourier_left"], "a hand with pads: inspire_left, inspire_right, reflex"),
         (["touch", "press", "--object", "ball:3mm"], "wanted one of sphere:R"),
@@ -123,7 +122,7 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
 
 
 @pytest.mark.parametrize(
-    "verb", ["hands", "scenes", "snapshot", "touch", "serve", "inspect", "command", "watch", "demo", "bench", "info"]
+    "verb", ["hands", "scenes", "snapshot", "touch", "serve", "inspect", "command", "watch", "demo", "info"]
 )
 def test_every_verb_has_help_with_an_example_or_a_sentence(verb: str):
     shown = subprocess.run(

@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-import sheet_kinematics as sheet
 
+from tests.oracles import sheet_kinematics as sheet
 from thenar import hands
 from thenar.errors import UnknownName
 

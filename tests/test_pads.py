@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import sheet_kinematics as sheet
 
+from tests.oracles import sheet_kinematics as sheet
 from thenar import hands
 from thenar.errors import UnknownName
 from thenar.hands.charts import taxel_points

@@ -16,6 +16,8 @@ from patience import free_port, wait_for
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from bench.page import measure_page
+from tests.oracles.visitor import PROTOCOL, Visitor
 from thenar import colours, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.humanoid.control.fsm import WholeBody
@@ -31,14 +33,12 @@ from thenar.twin.page.actions import ACTIONS
 from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.playback import Playback, made_recordings
-from thenar.twin.page_bench import measure_page
 from thenar.twin.serving import PageOptions, serve
 from thenar.twin.world import World
 from thenar.view import meshes
 from thenar.view.access_proxy import check_request
 from thenar.view.pad_map import PadMap
 from thenar.view.shared_memory import SharedRecords
-from thenar.view.visitor import PROTOCOL, Visitor
 
 HAND = "inspire_right"
 BOTH = ["inspire_left", HAND]

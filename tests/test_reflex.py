@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from flexure_energy import Finger, rest
 
 import thenar
+from tests.oracles.flexure_energy import Finger, rest
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue

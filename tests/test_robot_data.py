@@ -16,11 +16,11 @@ import pytest
 
 pytest.importorskip("pinocchio")
 
+from tests.oracles.plain_body import PlainBody
 from thenar.errors import BadCommand, BadFile, BadValue, UnknownName
 from thenar.humanoid.control.board import HandPort
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, build_spec
-from thenar.humanoid.plain import PlainBody
 from thenar.humanoid.state import archive
 from thenar.humanoid.state.kindyn import KindynData, LinkData, Pair
 from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from fine_contact import WIDER, fine_map, ray
 
 import thenar
+from tests.oracles.fine_contact import WIDER, fine_map, ray
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.charts import taxel_grid, taxel_points

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import thenar
+from bench import speed
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
 from thenar.signals import HandCommand, MotorStatus
-from thenar.sim import bench, render, scenes
+from thenar.sim import render, scenes
 
 GRAVITY = 9.81
 
@@ -248,13 +249,13 @@ def test_coupling_holds_under_5_n_on_every_fingertip(hand: str):
                 world.data.xfrc_applied[body] = [*(5.0 * direction), *np.cross(arm, 5.0 * direction)]
                 world.advance(0.002)
             world.data.xfrc_applied[:] = 0.0
-            worst_rad = max(worst_rad, bench.coupling_error_rad(spec, world.state(hand)))
+            worst_rad = max(worst_rad, speed.coupling_error_rad(spec, world.state(hand)))
     assert math.degrees(worst_rad) < 0.5
 
 
 @pytest.mark.parametrize("hand", hands.names())
 def test_a_minute_of_random_commands_breaks_nothing(hand: str):
-    report = bench.soak(hand, seconds=60.0, seed=1)
+    report = speed.soak(hand, seconds=60.0, seed=1)
     assert report.diverged == 0
     assert report.drift_deg < 1.0
     assert report.contacts > 100

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thenar.cli.about.bench import Bench
 from thenar.cli.about.hands import Hands, Scenes
 from thenar.cli.about.info import Info
 from thenar.cli.data.calibrate import Calibrate
@@ -38,7 +37,7 @@ VERBS = {
     "Put hands on the network": (Serve, Inspect, Command, Watch, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
     "Look up": (Hands, Scenes, Export),
-    "This machine": (Bench, Info),
+    "This machine": (Info,),
 }
 
 

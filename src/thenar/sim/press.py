@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 from thenar.errors import BadValue
 from thenar.hands import build_spec
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.spec import HandSpec, Pad
+from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts
 from thenar.sim.building import add_prop_geom
-from thenar.sim.peer_sensors import PeerReadings, add_peer_sensors, read_peer_sensors
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 from thenar.sim.solids import SolidReader
 
@@ -98,8 +98,8 @@ class Pressed:
     """Where the object was put, in the world [m]."""
     normal: FloatArray
     """The skin's outward normal there, in the world."""
-    peers: PeerReadings | None = None
-    """What the engine's own sensors said, where they were asked for."""
+    sensors: dict[str, FloatArray]
+    """Readings of the sensors that were added, by name."""
 
     def touched_solid(self, link: str) -> int:
         """The solid of a link's skin that the object touches; the first one where it touches none."""
@@ -118,7 +118,7 @@ def press(
     spin_rad: float = 0.0,
     mass_kg: float = 0.05,
     solref: tuple[float, float] | None = None,
-    peers_on: Pad | None = None,
+    add_sensors: Callable[[mujoco.MjSpec], None] | None = None,
 ) -> Pressed:
     """Press an object onto a link's skin, along the normal and with exactly this force, until all is still.
 
@@ -132,7 +132,7 @@ def press(
         spin_rad: Turn of the object about the normal [rad].
         mass_kg: Mass of the object; the answer must not depend on it.
         solref: Softness of the engine's contact; the answer must not depend on it either.
-        peers_on: A pad to read with the engine's own touch sensors as well.
+        add_sensors: Adds sensors of the engine to the spec before it is compiled.
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
@@ -175,8 +175,8 @@ def press(
     if solref is not None:
         for shape in shapes:
             shape.solref = list(solref)
-    if peers_on is not None:
-        add_peer_sensors(spec, hand, peers_on)
+    if add_sensors is not None:
+        add_sensors(spec)
     # First at the point itself, to learn how far the object reaches towards the skin.
     pushed.pos = list(at)
     model = spec.compile()
@@ -195,7 +195,7 @@ def press(
         object_solid=int(model.body("indenter").geomadr[0]),
         point_m=at,
         normal=out,
-        peers=None if peers_on is None else read_peer_sensors(data, peers_on),
+        sensors={model.sensor(k).name: data.sensor(k).data.copy() for k in range(model.nsensor)},
     )
 
 

@@ -53,11 +53,11 @@ def press_pad(
     mass_kg: float = 0.05,
     solref: tuple[float, float] | None = None,
     grid: int = SMOOTH_GRID,
-    peers: bool = False,
+    add_sensors: Callable[[Any], None] | None = None,
 ) -> PadPress:
     """Press on a pad at chart coordinates ``at_m`` (along rows and columns from its centre).
 
-    With ``peers`` the engine's own touch sensors are read too, see `Pressed.peers`.
+    ``add_sensors`` may add sensors of the engine to the MuJoCo spec; their readings are in `Pressed.sensors`.
     """
     pad = hand.pad(pad_name)
     points, normals = points_on_skin(hand, pad, np.array([at_m[0]]), np.array([at_m[1]]))
@@ -71,7 +71,7 @@ def press_pad(
         spin_rad=spin_rad,
         mass_kg=mass_kg,
         solref=solref,
-        peers_on=pad if peers else None,
+        add_sensors=add_sensors,
     )
     contacts = pressed.contacts
     touch = HandTouch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
@@ -65,11 +66,11 @@ def add_peer_sensors(spec: mujoco.MjSpec, hand: HandSpec, pad: Pad) -> None:
     sensor.plugin.name, sensor.plugin.plugin_name, sensor.plugin.active = GRID, GRID_PLUGIN, True
 
 
-def read_peer_sensors(data: mujoco.MjData, pad: Pad) -> PeerReadings:
+def read_peer_sensors(sensors: Mapping[str, FloatArray], pad: Pad) -> PeerReadings:
     """Readings of both sensors after a step."""
-    depth = data.sensor(TACTILE).data[: pad.taxels].reshape(pad.rows, pad.cols).copy()
+    depth = sensors[TACTILE][: pad.taxels].reshape(pad.rows, pad.cols).copy()
     # The sign of its force depends on which body was made first.
-    grid = np.abs(data.sensor(GRID).data).reshape(pad.rows, pad.cols)
+    grid = np.abs(sensors[GRID]).reshape(pad.rows, pad.cols)
     return PeerReadings(depth_m=depth, grid_n=grid[:, ::-1].copy() if pad.mirrored else grid)
 
 

@@ -10,8 +10,8 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
+from bench.live import BOTH, in_a_process
 from thenar.signals import HandCommand
-from thenar.twin.live_bench import BOTH, in_a_process
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.serving import PageOptions, serve
 
@@ -60,7 +60,7 @@ def measure_page(seconds: float) -> PageResult:
 
 
 def _visit(url: str, stop: Event, answer: Any) -> None:
-    from thenar.view.visitor import Visitor
+    from tests.oracles.visitor import Visitor
 
     visitor = Visitor(url)
     while visitor.messages < 20 and not stop.is_set():

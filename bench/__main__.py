@@ -1,15 +1,19 @@
-"""``thenar bench``: measured on this machine."""
+"""``python -m bench``: speed, touch, the live twin and endurance, measured on this machine."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import tyro
 from rich.progress import track
 
+from bench import live, speed, touch
+from bench.touch_report import short_rows, write_touch_report
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table
 from thenar.errors import BadValue, MissingExtra
+from thenar.twin.drops import measure_drops
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,11 @@ class Bench:
 
     For example:
 
-    thenar bench
+    python -m bench
 
-    thenar bench --minutes 1 --json
+    python -m bench --minutes 1 --json
 
-    thenar bench --minutes 0 --out docs/bench
+    python -m bench --minutes 0 --out docs/bench
     """
 
     minutes: float = 10.0
@@ -34,40 +38,34 @@ class Bench:
 
     def run(self) -> None:
         """Measure and print."""
-        from thenar.sim import bench
-        from thenar.twin import bench as touch_bench
-        from thenar.twin import live_bench
-        from thenar.twin.bench_report import short_rows, write_touch_report
-        from thenar.twin.drops import measure_drops
-
         if not 0.0 <= self.minutes < 1e4:
             raise BadValue("--minutes", self.minutes, "minutes from 0, below 10000")
-        speed = [asdict(row) for row in bench.measure_speed()]
-        costs, accuracies = touch_bench.measure_cost(), touch_bench.measure_accuracy()
+        speeds = [asdict(row) for row in speed.measure_speed()]
+        costs, accuracies = touch.measure_cost(), touch.measure_accuracy()
         cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
-        message = [asdict(live_bench.measure_message())]
+        message = [asdict(live.measure_message())]
         drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
-        live, calls, soaks, pages = [], [], [], []
+        lives, calls, soaks, pages = [], [], [], []
         updates, stands, bodies, reports = _measure_body(self.minutes, self.out)
         written += reports
         if self.minutes > 0.0:
             with console.status(f"the live twin runs for {self.minutes:g} minutes"):
-                live.append(asdict(live_bench.soak(self.minutes)))
-                calls.append(asdict(live_bench.soak_calls(6.0 * self.minutes)))
+                lives.append(asdict(live.soak(self.minutes)))
+                calls.append(asdict(live.soak_calls(6.0 * self.minutes)))
                 pages += _measure_page(6.0 * self.minutes)
         soaked = hands.names() if self.minutes > 0.0 else ()
         for name in track(soaked, description="Soaking", console=console, disable=self.json or not soaked):
-            soaks.append(asdict(bench.soak(name, seconds=60.0 * self.minutes)))
+            soaks.append(asdict(speed.soak(name, seconds=60.0 * self.minutes)))
         if self.json:
             print_json(
                 {
-                    "speed": speed,
+                    "speed": speeds,
                     "touch_cost": cost,
                     "touch_accuracy": accuracy,
                     "touch_message": message,
                     "drops": drops,
-                    "live": live,
+                    "live": lives,
                     "calls": calls,
                     "page": pages,
                     "soak": soaks,
@@ -77,14 +75,14 @@ class Bench:
                 }
             )
             return
-        print_table("World.advance beside a bare mj_step loop on the same model, one core", speed)
+        print_table("World.advance beside a bare mj_step loop on the same model, one core", speeds)
         print_table("Touch: time of a frame", cost)
         title = "Touch: median difference to contact theory in percent (relative L2), same presses"
         print_table(title, short_rows(accuracies))
         print_table("Encoding and writing one touch message, beside the DDS library's own path", message)
         print_table("Random cubes that fall on the ReFlex hand, its sensors read at 40 Hz", drops)
-        if live:
-            rows = [{"what": name, "measured": value} for name, value in live[0].items()]
+        if lives:
+            rows = [{"what": name, "measured": value} for name, value in lives[0].items()]
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)
         if calls:
             print_table("Tienkung's services called 500 times a second", calls)
@@ -109,7 +107,7 @@ Rows = list[dict[str, object]]
 
 def _measure_page(seconds: float) -> Rows:
     """The page, where viser is installed."""
-    from thenar.twin.page_bench import measure_page
+    from bench.page import measure_page
 
     try:
         return [asdict(measure_page(seconds))]
@@ -121,8 +119,8 @@ def _measure_page(seconds: float) -> Rows:
 def _measure_body(minutes: float, out: Path | None) -> tuple[Rows, Rows, Rows, list[Path]]:
     """The humanoid, where Pinocchio is installed: its updates, a minute on its feet, real time, pages written."""
     try:
-        from thenar.humanoid.bench import measure_updates
-        from thenar.twin.body_bench import measure_stand, soak_body, write_body_report
+        from bench.body import measure_stand, soak_body, write_body_report
+        from bench.robot_data import measure_updates
     except MissingExtra as error:
         console.print(f"left out: {error}")
         return [], [], [], []
@@ -130,3 +128,7 @@ def _measure_body(minutes: float, out: Path | None) -> tuple[Rows, Rows, Rows, l
     live = [soak_body(60.0 * minutes)] if minutes > 0.0 else []
     reports = [] if out is None else [write_body_report(out, updates, stand, live)]
     return [asdict(row) for row in updates], [asdict(stand)], [asdict(row) for row in live], reports
+
+
+if __name__ == "__main__":
+    tyro.cli(Bench, prog="python -m bench").run()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from thenar.twin.bench import Accuracy, Cost
+from bench.touch import Accuracy, Cost
 
 METHODS = (
     # field, name, colour

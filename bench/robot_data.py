@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.oracles.plain_body import PlainBody
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.pinocchio_model import pin
-from thenar.humanoid.plain import PlainBody
 from thenar.humanoid.state.kindyn import ALIGNED, KindynData, LinkData, Pair
 from thenar.humanoid.state.robot_data import RobotData
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thenar.humanoid.bench import UpdateCost
+from bench.robot_data import UpdateCost
 from thenar.humanoid.control.controller import BodyController
 from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.task import Task

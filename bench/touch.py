@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.peer_sensors import add_peer_sensors, read_peer_sensors
+from bench.speed import four_objects
 from thenar import hands
 from thenar.hands.charts import points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
-from thenar.sim.bench import four_objects
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.sim.props import Box, Sphere
 from thenar.twin.press_report import PadPress, press_pad
@@ -142,14 +144,16 @@ def _accuracy(name: str, hand: HandSpec, pads: tuple[str, ...], make, count: int
         )
         force_n = float(np.exp(rng.uniform(math.log(0.2), math.log(5.0))))
         indenter, spin_rad = make(rng), rng.uniform(0.0, math.pi)
-        result = press_pad(hand, pad.name, indenter, force_n=force_n, at_m=at, spin_rad=spin_rad, peers=True)
+        sensors = partial(add_peer_sensors, hand=hand, pad=pad)
+        repeat = partial(
+            press_pad, hand, pad.name, indenter, force_n=force_n, at_m=at, spin_rad=spin_rad, add_sensors=sensors
+        )
+        result = repeat()
         theory = result.theory_pa
         # Presses that reach beyond the pad are another question.
         if theory is None or result.frame.force_n[pad.name] < 0.98 * result.frame.contact_n:
             continue
-        soft = press_pad(
-            hand, pad.name, indenter, force_n=force_n, at_m=at, spin_rad=spin_rad, solref=SOFT_SOLREF, peers=True
-        )
+        soft = repeat(solref=SOFT_SOLREF)
         maps = (
             _tactile(pad, result),
             _tactile(pad, soft),
@@ -179,15 +183,13 @@ def _relative(one: FloatArray, other: FloatArray) -> float:
 
 def _tactile(pad: Pad, result: PadPress) -> FloatArray:
     """Depths as pressure, scaled to the force; nothing where no taxel's centre is in the object."""
-    assert result.pressed.peers is not None
-    depth = result.pressed.peers.depth_m
+    depth = read_peer_sensors(result.pressed.sensors, pad).depth_m
     force = result.frame.contact_n * depth / depth.sum() if depth.any() else depth
     return force / (pad.row_pitch_m * pad.col_pitch_m)
 
 
 def _touch_grid(pad: Pad, result: PadPress) -> FloatArray:
-    assert result.pressed.peers is not None
-    return result.pressed.peers.grid_n / (pad.row_pitch_m * pad.col_pitch_m)
+    return read_peer_sensors(result.pressed.sensors, pad).grid_n / (pad.row_pitch_m * pad.col_pitch_m)
 
 
 def _point_bin(hand: HandSpec, pad: Pad, result: PadPress) -> FloatArray:

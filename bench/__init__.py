@@ -1,0 +1,1 @@
+"""Everything that measures: `python -m bench`, or `make bench`."""
