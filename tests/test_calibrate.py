@@ -168,7 +168,7 @@ def test_force_taxels_read_what_the_hidden_sensor_reads(tmp_path):
     for now_s, force in zip(time_s, force_n, strict=True):
         every = np.zeros(1062)
         every[first : first + 9] = force
-        said.append(twin.sample(every, float(now_s))()[first : first + 9])
+        said.append(twin.read(every, float(now_s))[first : first + 9])
     pad = sensor.pad
     quarters = [(a * pad.row_pitch_m / 4, b * pad.col_pitch_m / 4) for a in (-1, 1) for b in (-1, 1)]
     spread = sum(sensor.arrives(sensor.centres + quarter, probe_m=0.0) for quarter in quarters) / 4.0

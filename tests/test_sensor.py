@@ -19,24 +19,24 @@ def force_on_all(force_n: float) -> np.ndarray:
 
 def test_one_newton_on_a_taxel_is_1000_counts_and_12_bits_are_the_end():
     sensor = Sensor(HAND, IDEAL, seed=0)
-    assert set(sensor.sample(force_on_all(1.0), 0.0)()) == {1000}
-    assert set(sensor.sample(force_on_all(9.0), 0.1)()) == {4095}
-    assert set(sensor.sample(None, 0.2)()) == {0}
+    assert set(sensor.read(force_on_all(1.0), 0.0)) == {1000}
+    assert set(sensor.read(force_on_all(9.0), 0.1)) == {4095}
+    assert set(sensor.read(None, 0.2)) == {0}
 
 
 def test_measured_skin_idles_around_zero_with_negative_readings_and_its_own_gain_per_taxel():
     sensor = Sensor(HAND, MEASURED, seed=1)
-    idle = np.array([sensor.sample(None, 0.02 * k)() for k in range(50)])
+    idle = np.array([sensor.read(None, 0.02 * k) for k in range(50)])
     assert abs(idle.mean()) < 1.0
     assert idle.min() < 0
     assert idle.std(axis=0).mean() == pytest.approx(4.0, rel=0.15)
-    pressed = np.array([sensor.sample(force_on_all(1.0), 100.0 + 0.02 * k)() for k in range(50)]).mean(axis=0)
+    pressed = np.array([sensor.read(force_on_all(1.0), 100.0 + 0.02 * k) for k in range(50)]).mean(axis=0)
     assert pressed.std() / pressed.mean() == pytest.approx(0.08, rel=0.2)
 
 
 def test_same_seed_same_skin_and_another_seed_another():
     def reading(seed: int) -> np.ndarray:
-        return Sensor(HAND, MEASURED, seed=seed).sample(force_on_all(0.5), 0.0)()
+        return Sensor(HAND, MEASURED, seed=seed).read(force_on_all(0.5), 0.0)
 
     np.testing.assert_array_equal(reading(3), reading(3))
     assert np.any(reading(3) != reading(4))
@@ -46,11 +46,11 @@ def test_a_past_load_fades_with_its_time_constant():
     calibration = Calibration(bare=PadCalibration(hysteresis=0.1, hysteresis_s=2.0))
     sensor = Sensor(HAND, calibration, seed=0)
     for k in range(2000):  # a long press
-        sensor.sample(force_on_all(1.0), 0.01 * k)
-    first = sensor.sample(None, 20.0)().mean()
+        sensor.read(force_on_all(1.0), 0.01 * k)
+    first = sensor.read(None, 20.0).mean()
     for k in range(200):
-        sensor.sample(None, 20.01 + 0.01 * k)
-    later = sensor.sample(None, 22.02)().mean()
+        sensor.read(None, 20.01 + 0.01 * k)
+    later = sensor.read(None, 22.02).mean()
     assert first == pytest.approx(100.0, abs=2.0)
     assert later == pytest.approx(100.0 * np.exp(-1.0), abs=2.0)
 
@@ -68,7 +68,7 @@ def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
     assert (own.gain_counts_per_n, own.thickness_m, own.young_pa) == (2000.0, 0.002, 8e5)
     world = thenar.World("inspire_right", profile="ideal", skin={"inspire_right": path})
     assert world.touch("inspire_right").counts["index_top"].sum() == 0
-    counts = Sensor(HAND, calibration, seed=0).sample(force_on_all(1.0), 0.0)()
+    counts = Sensor(HAND, calibration, seed=0).read(force_on_all(1.0), 0.0)
     first = sum(pad.taxels for pad in HAND.pads[: [p.name for p in HAND.pads].index("index_top")])
     index_top = counts[first : first + 96].reshape(12, 8)
     assert index_top[0, 3] == index_top[11, 7] == 0

@@ -97,7 +97,7 @@ class HandTouch:
             pad_centre_m=_frozen(np.full((pads, 2), math.nan)),
             bare_skin_n=0.0,
             contact_n=0.0,
-            read_counts=lambda: np.zeros(taxels, dtype=np.int64),
+            taxel_counts=np.zeros(taxels, dtype=np.int64),
         )
         self._groups = np.zeros(MOST_GROUPS, dtype=GROUP)
         self._work = np.zeros(WORK)
@@ -205,11 +205,11 @@ class HandTouch:
     def _readings(self, force_n: FloatArray | None, stress_pa: FloatArray | None, stamp_s: float) -> dict[str, Any]:
         """What the sensors say of the force on every taxel or of the stress at every die; None: nothing touches."""
         if isinstance(self._sensor, Sensor):
-            return {"read_counts": self._sensor.sample(force_n, stamp_s)}
+            return {"taxel_counts": self._sensor.read(force_n, stamp_s)}
         still = np.zeros(len(self._dies)) if stress_pa is None else stress_pa
         pressure_pa, temperature_c = self._sensor.read(still, stamp_s)
         return {
-            "read_counts": lambda: np.round(pressure_pa - self._ambient_pa).astype(np.int64),
+            "taxel_counts": np.round(pressure_pa - self._ambient_pa).astype(np.int64),
             "die_pressure_pa": pressure_pa,
             "die_temperature_c": temperature_c,
         }

@@ -78,6 +78,7 @@ class Response:
             elif np.any(np.asarray(own.crosstalk) > 0.0):
                 leak = per_taxel(pad, own.crosstalk)[:, None] * neighbours(pad)
                 self._mixed.append((part, np.eye(pad.taxels) + leak))
+        self._bends, self._drifts = bool(np.any(self._bend)), bool(np.any(self._drift))
         self._remembers = bool(np.any(self._creep > 0.0) or np.any(self._play > 0.0) or self._learned)
         self.reset()
 
@@ -116,12 +117,15 @@ class Response:
 
     def read(self, moment: Moment, dead: NDArray[np.bool_]) -> FloatArray:
         """Reading of every taxel, without noise and before it is rounded; dead ones read as if nothing pressed."""
-        reading = self._offset + self._drift * (1.0 - np.exp(-moment.stamp_s / self._drift_s))
+        reading = self._offset.copy()
+        if self._drifts:
+            reading += self._drift * (1.0 - np.exp(-moment.stamp_s / self._drift_s))
         if moment.drive is not None:
-            # The skin creeps and sticks: what is read lags a little behind what presses.
-            late = self._creep * (moment.past - moment.drive) + self._play * (moment.stuck - moment.drive)
-            signal = self._gain * (moment.drive + late)
-            bent = bend(signal, self._bend, self._knee) if np.any(self._bend) else signal
+            felt = moment.drive
+            if self._remembers:  # the skin creeps and sticks: what is read lags a little behind what presses
+                felt = felt + (self._creep * (moment.past - felt) + self._play * (moment.stuck - felt))
+            signal = self._gain * felt
+            bent = bend(signal, self._bend, self._knee) if self._bends else signal
             reading += np.where(dead, 0.0, bent)
         for states, (part, pad, learned) in zip(moment.learned, self._learned, strict=True):
             near = np.zeros(pad.taxels) if moment.load is None else moment.load[part]

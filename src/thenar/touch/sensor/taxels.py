@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draws
-from thenar.touch.sensor.response import Moment, Response, per_taxel
+from thenar.touch.sensor.response import Response, per_taxel
 
 FloatArray = NDArray[np.float64]
 
@@ -46,6 +44,7 @@ class Sensor:
         self._noise, self._lowest, self._top, self._removed = (
             whole[name] for name in ("noise", "lowest", "top", "removed")
         )
+        self._noisy = bool(np.any(self._noise > 0.0))
         self.dead = dead_taxels(hand, calibration)
         """Taxels that read their offset whatever presses."""
         self.reset()
@@ -55,19 +54,11 @@ class Sensor:
         self._response.reset()
         self._readings = 0
 
-    def sample(self, force_n: FloatArray | None, stamp_s: float) -> Callable[[], NDArray[np.int64]]:
-        """Take these forces [N] as a reading; None: nothing touches.
-
-        The past is taken into account now; the counts themselves are worked out when the result is called.
-        """
-        moment = self._response.take(force_n, stamp_s)
-        reading = self._readings
+    def read(self, force_n: FloatArray | None, stamp_s: float) -> NDArray[np.int64]:
+        """Counts of every taxel under these forces [N]; None: nothing touches. Shape (taxels,)."""
+        raw = self._response.read(self._response.take(force_n, stamp_s), self.dead)
+        if self._noisy:
+            raw += self._noise * draws(self._seed, NOISE_STREAM, self._readings).standard_normal(len(raw))
         self._readings += 1
-        return lambda: self._counts(moment, reading)
-
-    def _counts(self, moment: Moment, reading: int) -> NDArray[np.int64]:
-        raw = self._response.read(moment, self.dead)
-        if np.any(self._noise > 0.0):
-            raw = raw + self._noise * draws(self._seed, NOISE_STREAM, reading).standard_normal(len(raw))
         converted = np.clip(np.round(raw), self._lowest, self._top)
         return (converted - self._removed).astype(np.int64)

@@ -121,7 +121,7 @@ class TouchLayout:
     """Where the taxels of a hand stand in its touch message."""
 
     taxels: NDArray[np.int64]
-    """For each number of the message, the taxel of ours that it is (as in `TouchFrame.read_counts`)."""
+    """For each number of the message, the taxel of ours that it is (as in `TouchFrame.taxel_counts`)."""
     sizes: tuple[int, ...]
     """Numbers in each field."""
     words: NDArray[np.int64]

@@ -1,0 +1,34 @@
+"""Array types and the checks that every room shares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thenar.errors import BadValue
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+def finite_vector(field: str, value: ArrayLike, *, positive: bool = False) -> FloatArray:
+    """Three finite numbers as a new array; anything else is refused by the name of its field. Shape (3,)."""
+    try:
+        vector = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.zeros(0)
+    if vector.shape != (3,) or not np.all(np.isfinite(vector)):
+        raise BadValue(field, value, "three finite numbers")
+    if positive and not np.all(vector > 0.0):
+        raise BadValue(field, value, "three numbers above 0")
+    return vector
+
+
+def unit_quaternion(field: str, value: ArrayLike) -> FloatArray:
+    """A quaternion of norm 1, w first, as a new array; one of another norm is refused. Shape (4,)."""
+    quat = np.array(value, dtype=np.float64)
+    norm = np.linalg.norm(quat)
+    if quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
+        raise BadValue(field, value, "four numbers of norm 1, w first")
+    return quat / norm

@@ -1,0 +1,87 @@
+"""Signals are values: each pickles, compares with one answer, and prints in a few lines."""
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import signals
+from thenar.signals import Value
+
+
+def example(kind: type[Value]) -> Value:
+    """A signal of this kind; arrays have a NaN in them."""
+    plain = {
+        signals.HandCommand: lambda: signals.HandCommand.to([0.5, np.nan]),
+        signals.Closing: lambda: signals.Closing(fraction=[0.1, np.nan], speed=0.5),
+        signals.TouchFrame: lambda: WORLD.touch("inspire_right"),
+        signals.HandState: lambda: WORLD.state("inspire_right"),
+        signals.HandSettings: lambda: WORLD.settings("inspire_right"),
+        signals.ContactSet: WORLD.contacts,
+        signals.SolidContacts: WORLD.solid_contacts,
+    }
+    if kind in plain:
+        return plain[kind]()
+    made = {"sender": "me", "hand": "inspire_right", "arrived_s": 1.0, "side": "left", "layout": "nodes21"}
+    return kind(**{field.name: made.get(field.name, np.array([1.0, np.nan])) for field in fields(kind)})
+
+
+WORLD = thenar.World("inspire_right", props=[thenar.Sphere(radius_m=0.03, pos_m=(0.0, 0.04, 0.031))])
+WORLD.advance(0.1)
+KINDS = [kind for kind in vars(signals).values() if isinstance(kind, type) and issubclass(kind, Value)]
+KINDS.remove(Value)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_signal_survives_pickling(kind: type[Value]):
+    signal = example(kind)
+    again = pickle.loads(pickle.dumps(signal))
+    assert type(again) is kind
+    assert (again == signal) is True
+    assert (again != signal) is False
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_signal_with_another_number_in_any_field_is_another_signal(kind: type[Value]):
+    signal = example(kind)
+    for field in fields(signal):
+        value = getattr(signal, field.name)
+        if isinstance(value, np.ndarray) and value.size and value.dtype.names is None:
+            changed = value.copy()
+            changed.flat[0] = 7 if changed.flat[0] != 7 else 8
+            assert (replace(signal, **{field.name: changed}) == signal) is False
+            assert (replace(signal, **{field.name: np.zeros((*value.shape, 2))}) == signal) is False
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_signal_prints_its_name_and_fits_on_a_screen(kind: type[Value]):
+    text = str(example(kind))
+    assert text.startswith(kind.__name__)
+    assert text.count("\n") < 60
+    assert max(map(len, text.splitlines())) < 1000
+
+
+def test_signal_is_not_equal_to_one_of_another_kind():
+    command = signals.HandCommand.to([0.5])
+    assert command != signals.Closing(fraction=0.5)
+    assert command != "command"
+
+
+def test_printed_command_shows_its_numbers():
+    assert str(signals.HandCommand.to([0.5, 1.25])) == (
+        "HandCommand(target_rad=[0.5 , 1.25], speed_rad_s=[nan, nan], force_limit_n=[nan, nan])"
+    )
+
+
+def test_frame_keeps_its_counts_when_a_taxel_dies_after_it():
+    world = thenar.World("inspire_right", props=[thenar.Sphere(radius_m=0.03, pos_m=(0.0, 0.04, 0.031))])
+    world.advance(0.1)
+    early, late = world.touch("inspire_right"), world.touch("inspire_right")
+    pad = max(early.force_n, key=early.force_n.__getitem__)
+    row, col = (int(at[0]) for at in np.nonzero(early[pad] == early[pad].max()))
+    before = early.counts[pad][row, col]
+    world.kill_taxel("inspire_right", pad, row, col)
+    assert late.counts[pad][row, col] == before > 0
+    assert early == late
