@@ -1,4 +1,4 @@
-"""What participants tell each other about themselves and their endpoints, as parameter lists.
+"""What participants announce about themselves and their endpoints, as parameter lists.
 
 Pure functions. Ref: OMG formal/2022-04-01, sections 8.5 and 9.6; vendors' parameters are left alone.
 """
@@ -6,8 +6,8 @@ Pure functions. Ref: OMG formal/2022-04-01, sections 8.5 and 9.6; vendors' param
 import math
 import socket
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from thenar.wire.rtps.messages import OUR_VENDOR, VERSION, Refused, parameter_list, read_parameters
@@ -52,20 +52,24 @@ PID_META_UNICAST = 0x0032
 PID_HISTORY = 0x0040
 PID_PARTICIPANT_GUID = 0x0050
 PID_BUILTINS = 0x0058
+PID_PROPERTIES = 0x0059
 PID_ENDPOINT_GUID = 0x005A
 PID_NAME = 0x0062
 PID_KEY_HASH = 0x0070
 PID_STATUS = 0x0071
 PID_REPRESENTATION = 0x0073
+PID_TYPE_INFORMATION = 0x0075
 PID_RELATED_IDENTITY = 0x0083
 PID_RELATED_IDENTITY_FAST = 0x800F
 
-DISPOSED = 0b01
-UNREGISTERED = 0b10
+DISPOSED, UNREGISTERED = 0b01, 0b10
 
 _PL_CDR_LE = b"\x00\x03\x00\x00"
 _UDP_V4 = 1
 _SMALL_FRACTION = 429496730  # a tenth of a second: how long writers may block, which ours never do
+# In an XTypes TypeInformation: the length of a TypeIdentifierWithSize, and the kind of the complete type's hash.
+_COMPLETE_TYPE = b"\x14\x00\x00\x00\xf2"
+_MAX_STRINGS = 64
 
 
 class SampleIdentity(NamedTuple):
@@ -77,7 +81,7 @@ class SampleIdentity(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ParticipantInfo:
-    """What a participant says about itself."""
+    """What a participant announces about itself."""
 
     prefix: bytes
     vendor: bytes = OUR_VENDOR
@@ -86,17 +90,19 @@ class ParticipantInfo:
     meta: tuple[Address, ...] = ()
     """Where it listens for discovery."""
     user: tuple[Address, ...] = ()
-    """Where its endpoints listen unless they say otherwise."""
+    """Where its endpoints listen unless they announce otherwise."""
     builtins: int = 0
     """Its built-in endpoints, see `ANNOUNCER_BITS`."""
     name: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Such as ``__ProcessName``, ``__Pid`` and ``__Hostname``, which Cyclone announces, and so do we."""
     user_data: bytes = b""
     domain: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointInfo:
-    """What a participant says about one of its readers or writers."""
+    """What a participant announces about one of its readers or writers."""
 
     guid: bytes
     topic: str
@@ -105,6 +111,9 @@ class EndpointInfo:
     addresses: tuple[Address, ...] = ()
     """Where it listens; empty means where its participant does."""
     user_data: bytes = b""
+    vendor: bytes = OUR_VENDOR
+    type_ids: tuple[str, ...] = ()
+    """XTypes identifiers in hex: the one a peer announces, or all that we accept; empty: types go by name alone."""
 
     @property
     def is_writer(self) -> bool:
@@ -123,15 +132,6 @@ class _Values:
         for pid, value in read_parameters(payload, 4, len(payload), bool(payload[1] & 1))[0]:
             self.found.setdefault(pid, []).append(value)
 
-    def unpack(self, pid: int, layout: str) -> tuple[int, ...] | None:
-        """Numbers of a parameter, or None when it is absent."""
-        values = self.found.get(pid)
-        if values is None:
-            return None
-        if len(values[0]) < struct.calcsize(self.order + layout):
-            raise Refused("discovery parameter is too short")
-        return struct.unpack_from(self.order + layout, values[0])
-
     def raw(self, pid: int, length: int) -> bytes | None:
         """The first bytes of a parameter, or None when it is absent."""
         values = self.found.get(pid)
@@ -141,26 +141,43 @@ class _Values:
             raise Refused("discovery parameter is too short")
         return values[0][:length]
 
-    def counted(self, pid: int) -> bytes:
+    def unpack(self, pid: int, layout: str) -> tuple[int, ...] | None:
+        """Numbers of a parameter, or None when it is absent."""
+        value = self.raw(pid, struct.calcsize(self.order + layout))
+        return None if value is None else struct.unpack(self.order + layout, value)
+
+    def number(self, pid: int) -> int:
+        """A number; 0 when absent."""
+        return (self.unpack(pid, "I") or (0,))[0]
+
+    def counted(self, pid: int, offset: int = 0) -> bytes:
         """Bytes that carry their own length; empty when absent."""
-        head = self.unpack(pid, "I")
-        if head is None:
-            return b""
-        value = self.found[pid][0]
-        if 4 + head[0] > len(value):
+        value = self.found.get(pid, [bytes(offset + 4)])[0]
+        if offset + 4 > len(value):
+            raise Refused("discovery parameter is too short")
+        (length,) = struct.unpack_from(self.order + "I", value, offset)
+        if offset + 4 + length > len(value):
             raise Refused("discovery parameter is shorter than it says")
-        return value[4 : 4 + head[0]]
+        return value[offset + 4 : offset + 4 + length]
 
     def text(self, pid: int) -> str:
         """A string; empty when absent."""
-        # Names of topics and types are ASCII; what is not stays readable and cannot match.
-        return self.counted(pid).rstrip(b"\x00").decode("ascii", "backslashreplace")
+        return _decode(self.counted(pid))
 
-    def seconds(self, pid: int, skip: str = "") -> float | None:
-        """A duration [s], or None when it is absent."""
+    def strings(self, pid: int, per_item: int = 1) -> tuple[str, ...]:
+        """All strings of a counted list; none when absent."""
+        found, offset = [], 4
+        for _ in range(min(self.number(pid) * per_item, _MAX_STRINGS)):
+            value = self.counted(pid, offset)
+            found.append(_decode(value))
+            offset += 4 + len(value) + -len(value) % 4
+        return tuple(found)
+
+    def seconds(self, pid: int, default_s: float, skip: str = "") -> float:
+        """A duration [s]."""
         numbers = self.unpack(pid, skip + "iI")
         if numbers is None:
-            return None
+            return default_s
         whole, fraction = numbers[-2:]
         return math.inf if whole == 0x7FFFFFFF else max(0.0, whole + fraction / 2**32)
 
@@ -175,34 +192,27 @@ class _Values:
                 found.append((socket.inet_ntoa(value[20:24]), port))
         return tuple(dict.fromkeys(found))
 
-    def partitions(self) -> tuple[str, ...]:
-        """Names of partitions."""
-        values = self.found.get(PID_PARTITION)
-        if values is None:
-            return ()
-        value, names, offset = values[0], [], 4
-        if len(value) < 4:
-            raise Refused("discovery parameter is too short")
-        (count,) = struct.unpack_from(self.order + "I", value)
-        for _ in range(min(count, 64)):
-            offset += -offset % 4
-            if offset + 4 > len(value):
-                raise Refused("discovery parameter is shorter than it says")
-            (length,) = struct.unpack_from(self.order + "I", value, offset)
-            names.append(value[offset + 4 : offset + 4 + length].rstrip(b"\x00").decode("ascii", "backslashreplace"))
-            offset += 4 + length
-        return tuple(names)
-
     def representations(self) -> tuple[int, ...]:
         """Encodings, or the default one."""
-        head = self.unpack(PID_REPRESENTATION, "I")
-        if head is None or not 0 < head[0] < 16:
+        count = self.number(PID_REPRESENTATION)
+        if not 0 < count < 16:
             return Qos().representations
-        return (self.unpack(PID_REPRESENTATION, f"I{head[0]}h") or (0, 0))[1:]
+        return (self.unpack(PID_REPRESENTATION, f"I{count}h") or (0, 0))[1:]
+
+    def type_ids(self) -> tuple[str, ...]:
+        """Identifier of the complete type in hex, if one is announced."""
+        value = self.found.get(PID_TYPE_INFORMATION, [b""])[0]
+        at = value.find(_COMPLETE_TYPE) + 4
+        return (value[at : at + 15].hex(),) if at > 4 else ()
+
+
+def _decode(text: bytes) -> str:
+    # Names of topics and types are ASCII; what is not stays readable and cannot match.
+    return text.rstrip(b"\x00").decode("ascii", "backslashreplace")
 
 
 def decode_participant(payload: bytes, vendor: bytes) -> ParticipantInfo:
-    """Read what a participant says about itself.
+    """Read what a participant announces about itself.
 
     Args:
         payload: Encapsulation and parameter list.
@@ -213,31 +223,29 @@ def decode_participant(payload: bytes, vendor: bytes) -> ParticipantInfo:
     if guid is None:
         raise Refused("participant does not say who it is")
     domain = values.unpack(PID_DOMAIN, "I")
-    lease_s = values.seconds(PID_LEASE)
+    properties = values.strings(PID_PROPERTIES, per_item=2)
     return ParticipantInfo(
         prefix=guid[:12],
         vendor=values.raw(PID_VENDOR, 2) or vendor,
-        lease_s=100.0 if lease_s is None else lease_s,
+        lease_s=values.seconds(PID_LEASE, 100.0),
         meta=values.addresses(PID_META_UNICAST),
         user=values.addresses(PID_USER_UNICAST),
-        builtins=(values.unpack(PID_BUILTINS, "I") or (0,))[0],
+        builtins=values.number(PID_BUILTINS),
         name=values.text(PID_NAME),
+        properties=dict(zip(properties[::2], properties[1::2], strict=True)),
         user_data=values.counted(PID_USER_DATA),
         domain=domain[0] if domain else None,
     )
 
 
-def decode_endpoint(payload: bytes, *, is_writer: bool) -> EndpointInfo:
-    """Read what a participant says about a writer (or else a reader) of its own."""
+def decode_endpoint(payload: bytes, *, is_writer: bool, vendor: bytes = OUR_VENDOR) -> EndpointInfo:
+    """Read what a participant of some vendor announces about a writer (or else a reader) of its own."""
     values = _Values(payload)
     guid = values.raw(PID_ENDPOINT_GUID, 16)
     if guid is None:
         raise Refused("endpoint does not say who it is")
     reliability = values.unpack(PID_RELIABILITY, "I")
-    durability = (values.unpack(PID_DURABILITY, "I") or (0,))[0]
-    liveliness = (values.unpack(PID_LIVELINESS, "I") or (0,))[0]
-    deadline_s = values.seconds(PID_DEADLINE)
-    lease_s = values.seconds(PID_LIVELINESS, "I")
+    durability, liveliness = values.number(PID_DURABILITY), values.number(PID_LIVELINESS)
     if durability > 3 or liveliness > 2:
         raise Refused("endpoint has a durability or liveliness that does not exist")
     endpoint = EndpointInfo(
@@ -249,15 +257,17 @@ def decode_endpoint(payload: bytes, *, is_writer: bool) -> EndpointInfo:
             reliable=reliability[0] == 2 if reliability else is_writer,
             durability=durability,
             depth=1,  # what it keeps is its own business
-            exclusive=(values.unpack(PID_OWNERSHIP, "I") or (0,))[0] == 1,
-            partitions=values.partitions(),
+            exclusive=values.number(PID_OWNERSHIP) == 1,
+            partitions=values.strings(PID_PARTITION),
             representations=values.representations(),
-            deadline_s=math.inf if deadline_s is None else deadline_s,
+            deadline_s=values.seconds(PID_DEADLINE, math.inf),
             liveliness=liveliness,
-            liveliness_lease_s=math.inf if lease_s is None else lease_s,
+            liveliness_lease_s=values.seconds(PID_LIVELINESS, math.inf, "I"),
         ),
         addresses=values.addresses(PID_UNICAST),
         user_data=values.counted(PID_USER_DATA),
+        vendor=vendor,
+        type_ids=values.type_ids(),
     )
     if endpoint.is_writer != is_writer:
         raise Refused("endpoint is announced as what it is not")
@@ -266,11 +276,8 @@ def decode_endpoint(payload: bytes, *, is_writer: bool) -> EndpointInfo:
 
 def decode_key(payload: bytes | None, inline: dict[int, bytes], pid: int) -> bytes | None:
     """The GUID a disposal speaks of: from its key, or else from the hash of the key; None if neither is there."""
-    if payload:
-        guid = _Values(payload).raw(pid, 16)
-        if guid:
-            return guid
-    return inline[PID_KEY_HASH][:16] if len(inline.get(PID_KEY_HASH, b"")) >= 16 else None
+    guid = _Values(payload).raw(pid, 16) if payload else None
+    return guid or (inline[PID_KEY_HASH][:16] if len(inline.get(PID_KEY_HASH, b"")) >= 16 else None)
 
 
 def status(inline: dict[int, bytes]) -> int:
@@ -289,6 +296,12 @@ def _counted(value: bytes) -> bytes:
 
 def _text(value: str) -> bytes:
     return _counted(value.encode("ascii", "backslashreplace") + b"\x00")
+
+
+def _properties(values: Mapping[str, str]) -> bytes:
+    texts = [_text(text) for pair in values.items() for text in pair]
+    padded = b"".join(text + bytes(-len(text) % 4) for text in texts)
+    return struct.pack("<I", len(values)) + padded + bytes(4)  # no binary ones
 
 
 def _duration(seconds: float) -> bytes:
@@ -312,6 +325,8 @@ def encode_participant(info: ParticipantInfo) -> bytes:
         parameters.append((PID_DOMAIN, struct.pack("<I", info.domain)))
     if info.name:
         parameters.append((PID_NAME, _text(info.name)))
+    if info.properties:
+        parameters.append((PID_PROPERTIES, _properties(info.properties)))
     if info.user_data:
         parameters.append((PID_USER_DATA, _counted(info.user_data)))
     return _PL_CDR_LE + parameter_list(parameters)
@@ -354,8 +369,7 @@ def related_identity(identity: SampleIdentity) -> bytes:
 
     Fast DDS before 2.14 reads its own parameter, newer ones and RustDDS the standard one: both are sent.
     """
-    high, low = identity.number >> 32, identity.number & 0xFFFFFFFF
-    value = identity.guid + struct.pack("<iI", high, low)
+    value = identity.guid + struct.pack("<iI", identity.number >> 32, identity.number & 0xFFFFFFFF)
     return parameter_list([(PID_RELATED_IDENTITY, value), (PID_RELATED_IDENTITY_FAST, value)])
 
 
@@ -374,7 +388,7 @@ def reachable(
     """Where to send so that a peer hears it.
 
     Args:
-        announced: What the peer says.
+        announced: What the peer announces.
         source: Address its datagram came from.
         own: Addresses we are bound to; loopback alone means that every peer is on this machine.
         fallback: Taken when the peer announces nothing.

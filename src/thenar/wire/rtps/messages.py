@@ -157,6 +157,9 @@ class InfoSrc(NamedTuple):
 Submessage = Data | DataFrag | Heartbeat | HeartbeatFrag | AckNack | NackFrag | Gap | InfoTs | InfoDst | InfoSrc
 
 
+NAMES = {AckNack: "ACKNACK", NackFrag: "NACK_FRAG"}
+
+
 class Message(NamedTuple):
     """A datagram taken apart."""
 

@@ -22,7 +22,10 @@ RECEIVE_BUFFER_BYTES = 1 << 22
 DATAGRAMS_PER_TURN = 64
 """Datagrams taken from one socket before the others get their turn."""
 
-_IP_MULTICAST_ALL = 49  # Linux; the socket module has no name for it
+PROBED_INDICES = 16
+"""Participants per machine that are looked for where there is no multicast."""
+
+_IP_PKTINFO, _IP_MULTICAST_ALL = 8, 49  # of Linux; the socket module has no names for them
 _SIOCGIFADDR = 0x8915
 
 
@@ -43,17 +46,42 @@ def interface_address(interface: str) -> str:
     with contextlib.suppress(ValueError):
         return str(ipaddress.IPv4Address(interface))
     names = ", ".join(name for _, name in socket.if_nameindex())
+    wanted = f"one with an IPv4 address, or such an address; this machine has {names}"
     if sys.platform != "linux":
-        raise BadValue("interface", interface, f"lo or an IPv4 address of this machine (interfaces here: {names})")
+        raise BadValue("interface", interface, f"lo or an IPv4 address; {wanted}")
     import fcntl
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             found = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
         except OSError:
-            wanted = f"an interface with an IPv4 address (interfaces here: {names}) or such an address"
             raise BadValue("interface", interface, wanted) from None
     return socket.inet_ntoa(found[20:24])
+
+
+def probe_addresses(peer: str, domain: int) -> list[Address]:
+    """Where participants may listen, given a machine (any of its first indices) or ``machine:port``."""
+    host, _, port = peer.partition(":")
+    try:
+        address = socket.gethostbyname(host)  # here and not for every datagram
+        if port:
+            return [(address, int(port))]
+    except (OSError, ValueError):
+        wanted = "addresses of machines, such as 192.0.2.7 or 192.0.2.7:7410, separated by commas"
+        raise BadValue("peers", peer, wanted) from None
+    return [(address, unicast_ports(domain, index)[0]) for index in range(PROBED_INDICES)]
+
+
+def _card_numbers(interface: str, address: str) -> frozenset[int]:
+    """Numbers of loopback and of the interface with an address."""
+    if sys.platform != "linux":
+        return frozenset()
+    cards = {name: number for number, name in socket.if_nameindex()}
+    for name, number in cards.items():
+        with contextlib.suppress(BadValue):
+            if name == interface or interface_address(name) == address:
+                return frozenset({number, cards["lo"]})
+    return frozenset()
 
 
 class Network:
@@ -70,6 +98,8 @@ class Network:
         self.domain = domain
         self.own: tuple[str, ...] = (LOOPBACK,) if address.startswith("127.") else (address, LOOPBACK)
         """Addresses it is bound to; the first one is announced."""
+        self._cards = _card_numbers(interface, address) if len(self.own) > 1 else frozenset()
+        """Numbers of the interfaces that may be heard, where the kernel takes a card's address on any card."""
         self._selector = selectors.DefaultSelector()
         self._sockets: list[socket.socket] = []
         try:
@@ -91,6 +121,8 @@ class Network:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        if self._cards:
+            sock.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
         if shared:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -162,10 +194,12 @@ class Network:
             sock: socket.socket = key.fileobj  # pyright: ignore[reportAssignmentType]
             for _ in range(DATAGRAMS_PER_TURN):
                 try:
-                    datagram, source = sock.recvfrom(65536)
+                    datagram, told, _, source = sock.recvmsg(65536, 64 if self._cards else 0)
                 except OSError:
                     break  # nothing left, or an echo of an earlier send that nobody heard
-                yield datagram, source[0]
+                # What is told is the packet's info, which begins with the number of the interface it came in on.
+                if not self._cards or int.from_bytes(told[0][2][:4], sys.byteorder) in self._cards:
+                    yield datagram, source[0]
 
     def close(self) -> None:
         """Close all sockets."""

@@ -4,9 +4,11 @@ Everything here runs under the participant's lock; callbacks run without it, on 
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from thenar.errors import count_reason
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import EndpointInfo, SampleIdentity, status
 from thenar.wire.rtps.messages import (
@@ -48,12 +50,10 @@ class Sample(NamedTuple):
 class MatchedWriter:
     """What a reader knows of one of its writers."""
 
-    __slots__ = ("guid", "heard", "info", "last", "next", "partials", "pending", "reliable", "vendor")
-
-    def __init__(self, info: EndpointInfo, vendor: bytes, reliable: bool):
+    def __init__(self, info: EndpointInfo, reliable: bool):
         self.info = info
         self.guid = info.guid
-        self.vendor = vendor
+        self.vendor = info.vendor
         self.reliable = reliable
         """Whether both sides are: then nothing is skipped."""
         self.next = 1
@@ -69,8 +69,6 @@ class MatchedWriter:
 
 class Partial:
     """A sample of which some fragments have come."""
-
-    __slots__ = ("first", "fragments", "parts")
 
     def __init__(self, first: DataFrag):
         self.first = first
@@ -117,6 +115,8 @@ class Reader:
         self.writers: dict[bytes, MatchedWriter] = {}
         self.mismatches: dict[bytes, str] = {}
         """Why a writer of the same topic is not heard, by its GUID."""
+        self.refused: Counter[str] = Counter()
+        """Samples that were not delivered, by reason."""
         self.received = 0
         self.duplicates = 0
         self.lost = 0
@@ -138,15 +138,20 @@ class Reader:
         """Tell everyone that this reader is gone."""
         self._participant.withdraw(self)
 
+    def refuse(self, reason: str) -> None:
+        """Count a sample that is not delivered."""
+        count_reason(self.refused, reason)
+        self._participant.refuse(reason)
+
     # What a participant tells its readers.
 
-    def match(self, info: EndpointInfo, vendor: bytes) -> None:
+    def match(self, info: EndpointInfo) -> None:
         """Listen to a writer, and greet it so that it tells what it has."""
         known = self.writers.get(info.guid)
         if known is not None:
             known.info = info
             return
-        writer = MatchedWriter(info, vendor, self.qos.reliable and info.qos.reliable)
+        writer = MatchedWriter(info, self.qos.reliable and info.qos.reliable)
         self.writers[info.guid] = writer
         if writer.reliable:
             self._greet(writer)
@@ -192,7 +197,7 @@ class Reader:
             del writer.partials[frag.number]
             self._take(writer, frag.number, payload, partial.first, stamp_s)
 
-    def on_heartbeat(self, writer: MatchedWriter, beat: Heartbeat) -> None:
+    def on_heartbeat(self, writer: MatchedWriter, beat: Heartbeat, _stamp_s: float | None) -> None:
         """Give up what the writer no longer has and ask for what it still has."""
         if not writer.reliable:
             return
@@ -212,7 +217,7 @@ class Reader:
         if answer:
             self._send(writer, answer)
 
-    def on_heartbeat_frag(self, writer: MatchedWriter, beat: HeartbeatFrag) -> None:
+    def on_heartbeat_frag(self, writer: MatchedWriter, beat: HeartbeatFrag, _stamp_s: float | None) -> None:
         """Ask for fragments that are missing."""
         partial = writer.partials.get(beat.number)
         missing = partial.missing(beat.last_fragment) if partial else []
@@ -220,7 +225,7 @@ class Reader:
             entity = writer.guid[12:]
             self._send(writer, messages.nack_frag(self.entity, entity, beat.number, missing, next(self._counts)))
 
-    def on_gap(self, writer: MatchedWriter, gap: Gap) -> None:
+    def on_gap(self, writer: MatchedWriter, gap: Gap, _stamp_s: float | None) -> None:
         """Stop waiting for numbers that will never come."""
         if not writer.reliable:
             return
@@ -308,7 +313,7 @@ class Reader:
             sample = sample._replace(body=unwrap(sample.body))
         except Refused as why:
             # The number has been used up all the same: asking again would bring the same bytes.
-            self._participant.refuse(str(why))
+            self.refuse(str(why))
             return
         self.received += 1
         self.last_s = self._participant.now_s
@@ -328,8 +333,7 @@ class Reader:
 
     def _send(self, writer: MatchedWriter, submessage: bytes) -> None:
         datagram = self._participant.header + messages.info_dst(writer.guid[:12]) + submessage
-        for address in writer.info.addresses:
-            self._participant.send(datagram, address)
+        self._participant.send(datagram, writer.info.addresses)
 
 
 def unwrap(payload: bytes) -> bytes:

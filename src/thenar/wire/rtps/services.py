@@ -50,8 +50,7 @@ class Service:
         *,
         body_bytes: int | None,
         check: Callable[[bytes], str | None] | None,
-        request_user_data: bytes,
-        reply_user_data: bytes,
+        user_data: tuple[bytes, bytes],
     ):
         self.names = names
         self.answered = 0
@@ -64,13 +63,13 @@ class Service:
         """The number of the reply to each request, None where there was none."""
         # The writer first: whoever finds the reader finds the writer too.
         self._writer = participant.advertise(
-            names.reply_topic, names.reply_type, qos=Qos(depth=REPLIES_KEPT), user_data=reply_user_data
+            names.reply_topic, names.reply_type, qos=Qos(depth=REPLIES_KEPT), user_data=user_data[1]
         )
         self._reader = participant.subscribe(
             names.request_topic,
             names.request_type,
             self._on_request,
-            user_data=request_user_data,
+            user_data=user_data[0],
             on_duplicate=self._on_duplicate,
         )
 
@@ -89,7 +88,7 @@ class Service:
 
     def close(self) -> None:
         """Stop answering."""
-        self._participant.retire(self)
+        self._participant.withdraw(self)
         self._reader.close()
         self._writer.close()
 

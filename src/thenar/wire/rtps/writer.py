@@ -49,8 +49,6 @@ class Change(NamedTuple):
 class MatchedReader:
     """What a writer knows of one of its readers."""
 
-    __slots__ = ("acked", "asked_s", "first", "guid", "heartbeat_due_s", "heartbeat_wait_s", "info", "ready", "told")
-
     def __init__(self, info: EndpointInfo, first: int, *, reliable: bool):
         self.info = info
         self.guid = info.guid
@@ -60,7 +58,9 @@ class MatchedReader:
         """It has, or does without, every number up to here."""
         self.told = 0
         """Highest number sent to it alone."""
-        self.ready = not (info.qos.reliable and reliable)
+        self.reliable = info.qos.reliable and reliable
+        """Whether both sides are: then it confirms what it has."""
+        self.ready = not self.reliable
         """Whether it has answered, and so has matched us too; a reader that never answers is taken at its word."""
         self.asked_s = -math.inf
         """When it was last asked what it has."""
@@ -77,6 +77,8 @@ class Writer:
         self.entity = info.guid[12:]
         self.written = 0
         """Number of the last sample."""
+        self.not_written = 0
+        """Samples of which some datagram could not be sent."""
         self.sent_again = 0
         self.readers: dict[bytes, MatchedReader] = {}
         self.mismatches: dict[bytes, str] = {}
@@ -110,10 +112,14 @@ class Writer:
         """
 
         def enough() -> bool:
-            return sum(reader.ready for reader in self.readers.values()) >= count
+            return sum(self._hears_us(reader) for reader in self.readers.values()) >= count
 
         with self._participant.matching:
             return self._participant.matching.wait_for(enough, timeout_s)
+
+    def _hears_us(self, reader: "MatchedReader") -> bool:
+        """Whether a reader has answered; one that never does has at least confirmed our announcement."""
+        return reader.ready and (reader.reliable or self._participant.is_announced_to(self, reader.guid[:12]))
 
     def close(self) -> None:
         """Tell everyone that this writer is gone."""
@@ -175,7 +181,7 @@ class Writer:
         self.readers[info.guid] = reader
         self._update_addresses()
         self._resend(reader, list(self._history) if with_history else late_replies)
-        if info.qos.reliable and self.qos.reliable:
+        if reader.reliable:
             self._heartbeat(reader)
             self._arm(reader)
 
@@ -202,6 +208,8 @@ class Writer:
         if has > reader.acked:
             reader.acked = has
             reader.heartbeat_wait_s = HEARTBEAT_S
+            if not self.info.topic:  # an announcement: somebody may wait for it to be known
+                self._participant.matching.notify_all()
         if ack.missing:
             self._resend(reader, ack.missing)
         elif not ack.final and ack.base <= self.written and time.monotonic() - reader.asked_s > HEARTBEAT_S / 2:
@@ -273,10 +281,10 @@ class Writer:
     def _update_addresses(self) -> None:
         everyone = itertools.chain.from_iterable(reader.info.addresses for reader in self.readers.values())
         self._addresses = tuple(dict.fromkeys(everyone))
-        self._any_reliable = self.qos.reliable and any(reader.info.qos.reliable for reader in self.readers.values())
+        self._any_reliable = any(reader.reliable for reader in self.readers.values())
 
     def _arm(self, reader: MatchedReader) -> None:
-        if self.qos.reliable and reader.info.qos.reliable and reader.heartbeat_due_s == math.inf:
+        if reader.reliable and reader.heartbeat_due_s == math.inf:
             reader.heartbeat_due_s = time.monotonic() + reader.heartbeat_wait_s
             self._participant.expect_answers(self)
 
@@ -308,8 +316,9 @@ class Writer:
             for reader in self.readers.values():
                 self._arm(reader)
         for piece in [*pieces, last]:
-            for address in self._addresses:
-                self._participant.send(head + piece, address)
+            if not self._participant.send(head + piece, self._addresses):
+                self.not_written += 1
+                return
 
     def _send_to_one(self, change: Change, reader: MatchedReader) -> None:
         entity = reader.guid[12:]
@@ -322,7 +331,7 @@ class Writer:
             self._send(reader, [*before, messages.info_ts(change.stamp_s), piece])
             before = self._welcome(reader)
         end = [*before, messages.info_ts(change.stamp_s), last]
-        if self.qos.reliable and reader.info.qos.reliable:
+        if reader.reliable:
             first, _ = self._range(reader)
             count = next(self._counts)
             end.append(messages.heartbeat(entity, self.entity, first, change.number, count, final=True))
@@ -331,8 +340,7 @@ class Writer:
 
     def _send(self, reader: MatchedReader, submessages: list[bytes]) -> None:
         datagram = b"".join([self._participant.header, messages.info_dst(reader.guid[:12]), *submessages])
-        for address in reader.info.addresses:
-            self._participant.send(datagram, address)
+        self._participant.send(datagram, reader.info.addresses)
 
     def _heartbeat(self, reader: MatchedReader) -> None:
         first, last = self._range(reader)

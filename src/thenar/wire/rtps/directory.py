@@ -1,0 +1,303 @@
+"""Who is on the domain: announces us, keeps track of other participants, and matches their endpoints with ours.
+
+Everything here runs under the participant's lock.
+"""
+
+import itertools
+import logging
+import socket
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from thenar.wire.rtps import discovery, messages
+from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
+from thenar.wire.rtps.messages import CYCLONE_VENDOR, UNKNOWN_ENTITY, Data, Refused
+from thenar.wire.rtps.network import LOOPBACK, Network
+from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
+from thenar.wire.rtps.reader import MatchedWriter, Reader, Sample
+from thenar.wire.rtps.writer import Writer
+
+if TYPE_CHECKING:
+    from thenar.wire.rtps.participant import Participant
+
+logger = logging.getLogger(__name__)
+
+MAX_PEERS = 128
+MAX_ENDPOINTS_PER_PEER = 2048
+DEPARTED_S = 10.0
+"""How long announcements of a participant that took leave are ignored [s]: some may still be on their way."""
+
+_BUILTIN_QOS = Qos(durability=TRANSIENT_LOCAL, depth=1 << 30)
+_BUILTIN_PAIRS = (
+    (discovery.PUBLICATIONS_WRITER, discovery.PUBLICATIONS_READER),
+    (discovery.SUBSCRIPTIONS_WRITER, discovery.SUBSCRIPTIONS_READER),
+    (discovery.LIVELINESS_WRITER, discovery.LIVELINESS_READER),
+)
+
+
+class Peer:
+    """Another participant, as far as we know it."""
+
+    def __init__(self, info: ParticipantInfo, source: str, own: tuple[str, ...], now_s: float):
+        self.info = info
+        self.source = source
+        """Address its announcements come from."""
+        self.known_s = self.heard_s = now_s
+        self.meta = discovery.reachable(info.meta, source=source, own=own)
+        self.user = discovery.reachable(info.user, source=source, own=own, fallback=info.meta)
+        self.endpoints: dict[bytes, EndpointInfo] = {}
+
+    @property
+    def vendor_name(self) -> str:
+        """Who made it, in words."""
+        return messages.VENDOR_NAMES.get(self.info.vendor, f"vendor {self.info.vendor.hex()}")
+
+    @property
+    def description(self) -> str:
+        """A participant in words: program, process number or vendor, and host unless it is this one."""
+        told = self.info.properties
+        program = self.info.name or told.get("__ProcessName", "").rpartition("/")[2] or "a program"
+        detail = f"process {told['__Pid']}" if told.get("__Pid") else self.vendor_name
+        host = told.get("__Hostname", "" if self.source == LOOPBACK else self.source)
+        return f"{program} ({detail})" + (f" on {host}" if host not in ("", socket.gethostname()) else "")
+
+
+class Directory:
+    """The participants of a domain and all readers and writers, theirs and ours."""
+
+    def __init__(self, participant: "Participant", network: Network, probes: Iterable[Address]):
+        self.peers: dict[bytes, Peer] = {}
+        self.writers: dict[bytes, Writer] = {}
+        self.readers: dict[bytes, Reader] = {}
+        self._participant = participant
+        self._network = network
+        self._probes = tuple(probes)
+        self._departed: dict[bytes, float] = {}
+        """When participants took leave."""
+        self._announced: dict[bytes, int] = {}
+        """The number of the announcement of each endpoint of ours."""
+        self._announcements = itertools.count(1)
+        for writer, reader in _BUILTIN_PAIRS:
+            qos = LATCHED if writer == discovery.LIVELINESS_WRITER else _BUILTIN_QOS
+            self.writers[writer] = Writer(participant, _builtin(participant.prefix + writer, qos))
+            self.readers[reader] = Reader(
+                participant, _builtin(participant.prefix + reader, qos), self._on_builtin, builtin=True
+            )
+
+    # Our endpoints.
+
+    def add(self, endpoint: Reader | Writer) -> None:
+        """Match an endpoint of ours with those of all peers, and announce it."""
+        ours, announcer = self._table(endpoint)
+        ours[endpoint.entity] = endpoint
+        for peer in self.peers.values():
+            for theirs in peer.endpoints.values():
+                self._try(endpoint, theirs)
+        self._announced[endpoint.info.guid] = announcer.add(discovery.encode_endpoint(endpoint.info))
+
+    def withdraw(self, endpoint: Reader | Writer) -> None:
+        """Tell everyone that an endpoint of ours is gone; safe to call twice."""
+        ours, announcer = self._table(endpoint)
+        if ours.pop(endpoint.entity, None) is None:
+            return
+        guid = endpoint.info.guid
+        announcer.forget(self._announced.pop(guid))
+        key = discovery.encode_key(discovery.PID_ENDPOINT_GUID, guid)
+        announcer.add(key, inline=discovery.disposal(guid), key_only=True)
+
+    def is_announced_to(self, writer: Writer, prefix: bytes) -> bool:
+        """Whether a participant has confirmed that it knows of a writer of ours."""
+        theirs = self.writers[discovery.PUBLICATIONS_WRITER].readers.get(prefix + discovery.PUBLICATIONS_READER)
+        return theirs is not None and theirs.acked >= self._announced.get(writer.info.guid, 0)
+
+    def listeners(self, reader: bytes, writer_guid: bytes) -> list[tuple[Reader, MatchedWriter]]:
+        """Which readers of ours a writer speaks to. Cyclone and RustDDS do not name the reader."""
+        return [
+            (ours, ours.writers[writer_guid])
+            for ours in self.readers.values()
+            if writer_guid in ours.writers and reader in (UNKNOWN_ENTITY, ours.entity)
+        ]
+
+    def reject(self, sub: messages.Submessage, writer_guid: bytes) -> None:
+        """Count what came from a writer that no reader of ours is matched with."""
+        if writer_guid[12:] in discovery.ANNOUNCER_BITS or writer_guid[15] >= 0xC0:
+            return  # of a participant that is not known yet, or of a kind we have no use for
+        rejecting = [ours for ours in self.readers.values() if writer_guid in ours.mismatches]
+        if not rejecting:
+            raise Refused("submessage from a writer that is not matched")
+        if isinstance(sub, Data):
+            for ours in rejecting:
+                ours.refuse(ours.mismatches[writer_guid])
+
+    def _table(self, endpoint: Reader | Writer) -> tuple[dict, Writer]:
+        if isinstance(endpoint, Writer):
+            return self.writers, self.writers[discovery.PUBLICATIONS_WRITER]
+        return self.readers, self.writers[discovery.SUBSCRIPTIONS_WRITER]
+
+    # Participants.
+
+    def announce(self) -> None:
+        """Tell everyone that we are here, wherever somebody may listen."""
+        everyone = self._announcement(self._participant.info)
+        known = {address: peer for peer in self.peers.values() for address in peer.meta}
+        for address in self._everywhere():
+            if address in known:
+                self._announce_to(known[address])
+            else:
+                self._participant.send(everyone, (address,))
+
+    def take_leave(self) -> None:
+        """Tell everyone that we are gone."""
+        guid = self._participant.prefix + discovery.PARTICIPANT
+        key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
+        self._participant.send(self._spdp(key, discovery.disposal(guid), key_only=True), self._everywhere())
+
+    def expire(self, now_s: float) -> None:
+        """Forget participants that were silent for longer than their lease."""
+        for peer in [p for p in self.peers.values() if now_s - p.heard_s > p.info.lease_s]:
+            self._remove(peer, "was silent for longer than its lease")
+        self._departed = {p: left_s for p, left_s in self._departed.items() if now_s - left_s < DEPARTED_S}
+
+    def on_announcement(self, data: Data, vendor: bytes, prefix: bytes, source: str) -> None:
+        """Meet a participant, or see it off."""
+        now_s = self._participant.now_s
+        if data.key_only or discovery.status(data.inline):
+            guid = discovery.decode_key(data.payload, data.inline, discovery.PID_PARTICIPANT_GUID)
+            peer = self.peers.get(guid[:12] if guid else prefix)
+            # Nobody may send another one away.
+            if peer and peer.info.prefix == prefix:
+                self._remove(peer, "took leave")
+                self._departed[prefix] = now_s
+            return
+        if prefix in self._departed:
+            return
+        if data.payload is None:
+            raise Refused("announcement has no content")
+        info = discovery.decode_participant(data.payload, vendor)
+        if info.prefix != prefix:
+            raise Refused("announcement speaks for another participant")
+        if info.domain not in (None, self._participant.domain):
+            raise Refused("announcement is from another domain")
+        peer = self.peers.get(prefix)
+        if peer is not None:
+            if (peer.info.meta, peer.info.user) == (info.meta, info.user):
+                peer.info = info
+                return
+            self._remove(peer, "moved to another address")
+        if len(self.peers) >= MAX_PEERS:
+            raise Refused("more participants than are kept track of")
+        peer = Peer(info, source, self._network.own, now_s)
+        if not peer.meta:
+            raise Refused("participant has no address we can reach")
+        self.peers[prefix] = peer
+        logger.info("found %s at %s", peer.description, source)
+        # Answer at once: it may not hear our announcements otherwise for seconds.
+        self._announce_to(peer)
+        for writer, reader in _BUILTIN_PAIRS:
+            if info.builtins & discovery.ANNOUNCER_BITS[writer]:
+                self.readers[reader].match(_builtin(prefix + writer, _BUILTIN_QOS, peer))
+            if info.builtins & discovery.ANNOUNCER_BITS[reader]:
+                self.writers[writer].match(_builtin(prefix + reader, _BUILTIN_QOS, peer))
+
+    def _remove(self, peer: Peer, why: str) -> None:
+        prefix = peer.info.prefix
+        logger.info("%s at %s %s", peer.description, peer.source, why)
+        del self.peers[prefix]
+        for guid in [*peer.endpoints, *(prefix + entity for pair in _BUILTIN_PAIRS for entity in pair)]:
+            self._forget(guid)
+        for writer in self.writers.values():
+            writer.drop_participant(prefix)
+
+    def _everywhere(self) -> list[Address]:
+        group = [self._network.group] if self._network.group else []
+        known = [address for peer in self.peers.values() for address in peer.meta]
+        return [address for address in dict.fromkeys([*group, *self._probes, *known]) if address != self._network.meta]
+
+    def _announce_to(self, peer: Peer) -> None:
+        info = self._participant.info
+        # RustDDS sends no user data to 127.0.0.1, lest it be another machine's. What is sent to 0.0.0.0 goes to
+        # this machine too, and it does not mind that one.
+        if peer.info.vendor == messages.RUST_VENDOR and self._network.own == (LOOPBACK,):
+            info = replace(info, user=(("0.0.0.0", self._network.user[1]),))
+        self._participant.send(self._announcement(info), peer.meta)
+
+    def _announcement(self, info: ParticipantInfo) -> bytes:
+        return self._spdp(discovery.encode_participant(info))
+
+    def _spdp(self, payload: bytes, inline: bytes = b"", *, key_only: bool = False) -> bytes:
+        writer, reader, number = discovery.SPDP_WRITER, discovery.SPDP_READER, next(self._announcements)
+        data = messages.data(reader, writer, number, payload, inline, key_only=key_only)
+        return self._participant.header + messages.info_ts(time.time()) + data
+
+    # Their endpoints.
+
+    def _on_builtin(self, sample: Sample) -> None:
+        prefix, entity = sample.identity.guid[:12], sample.identity.guid[12:]
+        peer = self.peers.get(prefix)
+        if peer is None or entity == discovery.LIVELINESS_WRITER:
+            return
+        try:
+            if sample.key_only or discovery.status(sample.inline):
+                guid = discovery.decode_key(sample.body, sample.inline, discovery.PID_ENDPOINT_GUID)
+                if guid and peer.endpoints.pop(guid, None):
+                    self._forget(guid)
+                return
+            is_writer = entity == discovery.PUBLICATIONS_WRITER
+            theirs = discovery.decode_endpoint(sample.body, is_writer=is_writer, vendor=peer.info.vendor)
+            self._on_endpoint(peer, theirs)
+        except Refused as why:
+            self._participant.refuse(str(why))
+
+    def _on_endpoint(self, peer: Peer, theirs: EndpointInfo) -> None:
+        if theirs.guid[:12] != peer.info.prefix:
+            raise Refused("endpoint belongs to another participant")
+        if not theirs.topic:
+            raise Refused("endpoint has no topic")
+        if len(peer.endpoints) >= MAX_ENDPOINTS_PER_PEER:
+            raise Refused("more endpoints than are kept track of")
+        found = discovery.reachable(
+            theirs.addresses, source=peer.source, own=self._network.own, fallback=peer.info.user or peer.info.meta
+        )
+        theirs = replace(theirs, addresses=found or peer.user)
+        peer.endpoints[theirs.guid] = theirs
+        for ours in [*self.readers.values()] if theirs.is_writer else [*self.writers.values()]:
+            self._try(ours, theirs)
+
+    def _try(self, ours: Reader | Writer, theirs: EndpointInfo) -> None:
+        """Match an endpoint of ours with one of theirs, or note why not."""
+        if ours.info.topic != theirs.topic or ours.info.is_writer == theirs.is_writer:
+            return
+        writer, reader = (theirs, ours.info) if theirs.is_writer else (ours.info, theirs)
+        why_not = self._type_mismatch(ours.info, theirs) or mismatch(writer.qos, reader.qos)
+        if why_not:
+            ours.mismatches[theirs.guid] = why_not
+            ours.unmatch(theirs.guid)
+        else:
+            ours.mismatches.pop(theirs.guid, None)
+            ours.match(theirs)
+        self._participant.matching.notify_all()
+
+    def _type_mismatch(self, ours: EndpointInfo, theirs: EndpointInfo) -> str | None:
+        if ours.type_name != theirs.type_name:
+            return f"the type is {ours.type_name} here and {theirs.type_name} there"
+        # Other vendors' libraries hash the same type differently.
+        if theirs.vendor != CYCLONE_VENDOR or not ours.type_ids or not theirs.type_ids:
+            return None
+        if theirs.type_ids[0] in ours.type_ids:
+            return None
+        who = self.peers[theirs.guid[:12]].description
+        return f"{ours.topic}: {who} has another {ours.type_name}: compare its IDL"
+
+    def _forget(self, guid: bytes) -> None:
+        for endpoint in (*self.writers.values(), *self.readers.values()):
+            endpoint.mismatches.pop(guid, None)
+            endpoint.unmatch(guid)
+        self._participant.matching.notify_all()
+
+
+def _builtin(guid: bytes, qos: Qos, peer: Peer | None = None) -> EndpointInfo:
+    """A built-in endpoint of ours, or of a peer."""
+    addresses, vendor = (peer.meta, peer.info.vendor) if peer else ((), messages.OUR_VENDOR)
+    return EndpointInfo(guid=guid, topic="", type_name="", qos=qos, addresses=addresses, vendor=vendor)
