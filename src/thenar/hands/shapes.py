@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vec3: TypeAlias = tuple[float, float, float]
+LoftRow: TypeAlias = tuple[float, float, float, float, float]
+"""One station of a loft: x, y, z of its centre, half width, half depth [m]."""
 RING_POINTS = 28
 DOME_RINGS = 5
 
@@ -98,6 +100,24 @@ class Loft:
     """2 is an ellipse, large is a rectangle."""
     dome_m: float = 0.004
     """How far the rounded ends reach beyond the first and last station [m]."""
+
+    @classmethod
+    def through(
+        cls,
+        *rows: LoftRow,
+        across: Vec3,
+        tone: str = "body",
+        squareness: float = 2.6,
+        dome_m: float = 0.004,
+    ) -> Loft:
+        """A loft from the rows of a table."""
+        stations = tuple(
+            Station(centre_m=(x, y, z), half_width_m=width, half_depth_m=depth) for x, y, z, width, depth in rows
+        )
+        return cls(stations=stations, across=across, tone=tone, squareness=squareness, dome_m=dome_m)
+
+
+Visual: TypeAlias = Loft | VisualShape
 
 
 def loft_mesh(loft: Loft) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.shapes import Loft, Shape, Vec3, VisualShape
+from thenar.hands.shapes import Shape, Vec3, Visual
 
 Side = Literal["left", "right", "none"]
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Link:
     """Further surfaces that carry pads, where one shape is not enough: a fingertip cut at a slant."""
     collision: tuple[Shape, ...] = ()
     """Further colliding parts without any sensor."""
-    visuals: tuple[Loft | VisualShape, ...] = ()
+    visuals: tuple[Visual, ...] = ()
     """Shapes that are only seen."""
 
     @property

@@ -6,136 +6,46 @@ Which of them fits a real hand is not settled. Each law is ``joint = ratio * dri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from thenar.hands.spec import Coupling
 
-
-@dataclass(frozen=True, kw_only=True)
-class JointNames:
-    """How one generation of the hand names the joints that take part."""
-
-    fingers: Mapping[str, tuple[str, str]]
-    """Per finger: the driven joint and the coupled one."""
-    thumb: tuple[str, str, str]
-    """The driven bend joint, the next one and the last."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Law:
-    source: str
-    finger: float
-    """Ratio of the finger's second joint to its first."""
-    finger_offset_rad: float = 0.0
-    thumb_middle: float
-    """Ratio of the thumb's next joint to the bend."""
-    thumb_middle_offset_rad: float = 0.0
-    thumb_last: float
-    """Ratio of the thumb's last joint to its driver."""
-    thumb_last_offset_rad: float = 0.0
-    thumb_last_driver: Literal["bend", "middle"]
-    own_finger_offset_rad: Mapping[str, float] = field(default_factory=dict)
-    """Fingers with an offset of their own."""
-
-
-_LAWS = {
-    "rh56e2": _Law(
-        source="RH56E2 URDF of the maker, newest Unitree FTP URDF",
-        finger=1.0843,
-        thumb_middle=0.8024,
-        thumb_last=0.9487,
-        thumb_last_driver="middle",
-    ),
-    "unitree_ftp_first": _Law(
-        source="first Unitree FTP URDF (751aa01)",
-        finger=1.05,
-        thumb_middle=0.40,
-        thumb_last=0.60,
-        thumb_last_driver="bend",
-    ),
-    "lws_readme": _Law(
-        source="laurent-19/inspire_hand_ws README",
-        finger=1.0843,
-        thumb_middle=0.8392,
-        thumb_last=0.891,
-        thumb_last_driver="middle",
-    ),
-    "dex_urdf": _Law(
-        source="dexsuite/dex-urdf",
-        finger=1.06399,
-        finger_offset_rad=-0.04545,
-        thumb_middle=1.334,
-        thumb_last=0.667,
-        thumb_last_driver="bend",
-    ),
-    "xr_teleoperate": _Law(
-        source="xr_teleoperate, Unitree DFQ URDF",
-        finger=1.0,
-        thumb_middle=1.6,
-        thumb_last=2.4,
-        thumb_last_driver="bend",
-    ),
-    "unitree_sim": _Law(
-        source="unitree_sim_isaaclab, software mimic",
-        finger=1.0,
-        thumb_middle=1.5,
-        thumb_last=2.4,
-        thumb_last_driver="bend",
-    ),
-    "rh56dfx_description": _Law(
-        source="ookkshirsagar/rh56dfx_description",
-        finger=1.1169,
-        finger_offset_rad=-0.15,
-        thumb_middle=1.1425,
-        thumb_last=0.7508,
-        thumb_last_driver="middle",
-    ),
-    "rh56_controller": _Law(
-        source="correlllab/rh56_controller simulation, of a damaged hand",
-        finger=1.1169,
-        finger_offset_rad=-0.15,
-        own_finger_offset_rad={"index": -0.05},
-        thumb_middle=1.33,
-        thumb_middle_offset_rad=0.15,
-        thumb_last=0.66,
-        thumb_last_offset_rad=0.15,
-        thumb_last_driver="bend",
-    ),
+RH56_CONTROLLER = "correlllab/rh56_controller simulation, of a damaged hand"
+Law = tuple[float, float, float, float, float, float, Literal["bend", "middle"], str]
+# Ratio and offset [rad] of a finger's second joint to its first, of the thumb's middle joint to the bend, and of the
+# thumb's last joint to its driver; which joint that driver is; the source.
+LAWS: dict[str, Law] = {
+    "rh56e2": (1.0843, 0.0, 0.8024, 0.0, 0.9487, 0.0, "middle", "RH56E2 URDF of the maker, newest Unitree FTP URDF"),
+    "unitree_ftp_first": (1.05, 0.0, 0.40, 0.0, 0.60, 0.0, "bend", "first Unitree FTP URDF (751aa01)"),
+    "lws_readme": (1.0843, 0.0, 0.8392, 0.0, 0.891, 0.0, "middle", "laurent-19/inspire_hand_ws README"),
+    "dex_urdf": (1.06399, -0.04545, 1.334, 0.0, 0.667, 0.0, "bend", "dexsuite/dex-urdf"),
+    "xr_teleoperate": (1.0, 0.0, 1.6, 0.0, 2.4, 0.0, "bend", "xr_teleoperate, Unitree DFQ URDF"),
+    "unitree_sim": (1.0, 0.0, 1.5, 0.0, 2.4, 0.0, "bend", "unitree_sim_isaaclab, software mimic"),
+    "rh56dfx_description": (1.1169, -0.15, 1.1425, 0.0, 0.7508, 0.0, "middle", "ookkshirsagar/rh56dfx_description"),
+    "rh56_controller": (1.1169, -0.15, 1.33, 0.15, 0.66, 0.15, "bend", RH56_CONTROLLER),
 }
+OWN_OFFSET_RAD = {("rh56_controller", "index"): -0.05}  # of a finger whose offset is not that of the others
 
 
-def coupling_laws(names: JointNames) -> dict[str, tuple[Coupling, ...]]:
-    """Every law, for a hand with these joint names."""
-    return {name: _couplings(law, names) for name, law in _LAWS.items()}
+def coupling_laws(
+    fingers: Mapping[str, tuple[str, str]], thumb: tuple[str, str, str]
+) -> dict[str, tuple[Coupling, ...]]:
+    """Every law, for a hand with these joint names.
 
-
-def _couplings(law: _Law, names: JointNames) -> tuple[Coupling, ...]:
-    bend, middle, last = names.thumb
-    fingers = (
-        Coupling(
-            joint=coupled,
-            driver=driven,
-            ratio=law.finger,
-            offset_rad=law.own_finger_offset_rad.get(finger, law.finger_offset_rad),
-            source=law.source,
+    Args:
+        fingers: Per finger: the driven joint and the coupled one.
+        thumb: The driven bend joint, the next one and the last.
+    """
+    bend, middle, last = thumb
+    laws = {}
+    for name, (ratio, offset, middle_ratio, middle_offset, last_ratio, last_offset, driver, source) in LAWS.items():
+        rows = [
+            *((second, first, ratio, OWN_OFFSET_RAD.get((name, f), offset)) for f, (first, second) in fingers.items()),
+            (middle, bend, middle_ratio, middle_offset),
+            (last, bend if driver == "bend" else middle, last_ratio, last_offset),
+        ]
+        laws[name] = tuple(
+            Coupling(joint=joint, driver=above, ratio=times, offset_rad=plus_rad, source=source)
+            for joint, above, times, plus_rad in rows
         )
-        for finger, (driven, coupled) in names.fingers.items()
-    )
-    return (
-        *fingers,
-        Coupling(
-            joint=middle,
-            driver=bend,
-            ratio=law.thumb_middle,
-            offset_rad=law.thumb_middle_offset_rad,
-            source=law.source,
-        ),
-        Coupling(
-            joint=last,
-            driver=bend if law.thumb_last_driver == "bend" else middle,
-            ratio=law.thumb_last,
-            offset_rad=law.thumb_last_offset_rad,
-            source=law.source,
-        ),
-    )
+    return laws

@@ -5,7 +5,7 @@ The soles are those of the maker's URDF; everything else is drawn by us around t
 
 from __future__ import annotations
 
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, VisualShape
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, Visual, VisualShape
 from thenar.hands.spec import Palette
 
 SOLE_M = -0.058
@@ -13,7 +13,7 @@ SOLE_M = -0.058
 
 PALETTE = Palette(body=(0.90, 0.91, 0.92), skin=(0.34, 0.36, 0.39), dark=(0.13, 0.14, 0.16))
 SIDEWAYS: Vec3 = (0.0, 1.0, 0.0)
-Visuals = dict[str, tuple[Loft | VisualShape, ...]]
+Visuals = dict[str, tuple[Visual, ...]]
 
 
 def _upright(*stations: tuple[float, float, float, float], tone: str = "body", dome_m: float = 0.012) -> Loft:
