@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
+from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Z, actuator, hinge
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, VisualShape
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tip
 
 URDF = "fourier_left_hand_6dof URDF"
@@ -39,75 +40,117 @@ TIPS: dict[str, Vec3] = {
 }
 Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
 # Mass [kg], centre [m], ixx iyy izz ixy ixz iyz [kg m^2].
+# fmt: off
 INERTIALS: dict[str, Inertial] = {
+    "hand_base": (0.29928, (-0.0010133, -0.001628, -0.049512),
+        (0.00020599, 0.00028701, 0.0001476, -1.22e-06, 8.34e-06, 7.34e-06)),
+    "thumb_proximal_yaw": (0.0084328, (0.011674, -0.00039205, 0.00044569),
+        (3e-07, 8.8e-07, 8.5e-07, 1e-08, -5e-08, 0.0)),
+    "thumb_proximal_pitch": (0.060766, (0.034496, 0.00048877, 1.942e-05),
+        (5.08e-06, 1.71e-05, 1.85e-05, 8.1e-07, 2e-08, 0.0)),
+    "thumb_distal": (0.018024, (0.012862, -0.0029035, 0.0), (8.6e-07, 2e-06, 1.87e-06, -1.4e-07, 0.0, 0.0)),
+    "index_proximal": (0.011244, (0.013885, 0.0013346, 9.91e-06), (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0)),
+    "middle_proximal": (0.011244, (0.013888, 0.001304, 9.91e-06), (7e-07, 1.81e-06, 1.87e-06, 2.2e-07, 0.0, 0.0)),
+    "ring_proximal": (0.011244, (0.013886, 0.0013292, 0.00025991), (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0)),
+    "pinky_proximal": (0.011244, (0.013886, 0.0013317, 9.91e-06), (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0)),
+    "index_intermediate": (0.0027085, (0.014739, 0.0047926, 6.8e-06), (8e-08, 4.9e-07, 4.9e-07, 3e-08, 0.0, 0.0)),
+    "middle_intermediate": (0.0032739, (0.01836, 0.0048894, 0.0), (9e-08, 7.9e-07, 7.8e-07, 5e-08, 0.0, 0.0)),
+    "ring_intermediate": (0.0027085, (0.014739, 0.0047926, 6.8e-06), (8e-08, 4.9e-07, 4.9e-07, 3e-08, 0.0, 0.0)),
+    "pinky_intermediate": (0.0024076, (0.012117, 0.0047104, 1.872e-05), (7e-08, 3.2e-07, 3.2e-07, 1e-08, 0.0, 0.0)),
+}
+# fmt: on
+
+PALETTE = Palette(body=(0.82, 0.83, 0.84), skin=(0.25, 0.26, 0.28), dark=(0.10, 0.10, 0.11))
+
+
+def _loft(*rows: tuple[float, float, float, float], dome_m: float = 0.003) -> Loft:
+    """A loft along x: place, height, half width and half depth, each in metres."""
+    stations = ((x, y, 0.0, width, depth) for x, y, width, depth in rows)
+    return Loft.through(*stations, across=Z, dome_m=dome_m, squareness=2.8)
+
+
+def _tip_visual(tip_x: float) -> Loft:
+    return _loft(
+        (-0.003, 0.0030, 0.0070, 0.0064),
+        (0.010, 0.0062, 0.0075, 0.0062),
+        (tip_x - 0.010, 0.0066, 0.0066, 0.0050),
+        (tip_x - 0.002, 0.0062, 0.0048, 0.0032),
+    )
+
+
+PROXIMAL_VISUAL = _loft(
+    (-0.004, 0.0020, 0.0074, 0.0066),
+    (0.008, 0.0026, 0.0083, 0.0074),
+    (0.022, 0.0016, 0.0082, 0.0070),
+    (0.033, -0.0010, 0.0076, 0.0068),
+)
+VISUALS: dict[str, tuple[Visual, ...]] = {
     "hand_base": (
-        0.29928,
-        (-0.0010133, -0.001628, -0.049512),
-        (0.00020599, 0.00028701, 0.0001476, -1.22e-06, 8.34e-06, 7.34e-06),
+        Loft.through(
+            (0.0, 0.0, 0.000, 0.0240, 0.0200),
+            (0.0, -0.001, -0.020, 0.0270, 0.0180),
+            across=X,
+            tone="dark",
+            dome_m=0.001,
+        ),
+        Loft.through(
+            (0.0, -0.003, -0.018, 0.0300, 0.0160),
+            (-0.0005, -0.004, -0.036, 0.0375, 0.0155),
+            (-0.0005, -0.005, -0.070, 0.0395, 0.0140),
+            (-0.0005, -0.007, -0.089, 0.0385, 0.0110),
+            across=X,
+            squareness=4.0,
+        ),
+        # The root of the thumb.
+        Loft.through(
+            (0.020, -0.006, -0.023, 0.0120, 0.0125),
+            (0.0215, -0.015, -0.023, 0.0115, 0.0125),
+            across=X,
+            dome_m=0.002,
+        ),
     ),
+    **{f"{f}_proximal": (PROXIMAL_VISUAL,) for f in FINGERS.values()},
+    **{f"{f}_intermediate": (_tip_visual(TIPS[f][0]),) for f in FINGERS.values()},
     "thumb_proximal_yaw": (
-        0.0084328,
-        (0.011674, -0.00039205, 0.00044569),
-        (3e-07, 8.8e-07, 8.5e-07, 1e-08, -5e-08, 0.0),
+        VisualShape(
+            shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105), tone="dark"
+        ),
+        _loft((0.004, 0.0, 0.0092, 0.0085), (0.020, 0.0, 0.0086, 0.0085), dome_m=0.002),
     ),
     "thumb_proximal_pitch": (
-        0.060766,
-        (0.034496, 0.00048877, 1.942e-05),
-        (5.08e-06, 1.71e-05, 1.85e-05, 8.1e-07, 2e-08, 0.0),
+        _loft(
+            (-0.002, -0.0010, 0.0100, 0.0096),
+            (0.016, -0.0020, 0.0112, 0.0100),
+            (0.040, 0.0010, 0.0108, 0.0094),
+            (0.060, 0.0040, 0.0096, 0.0086),
+        ),
     ),
     "thumb_distal": (
-        0.018024,
-        (0.012862, -0.0029035, 0.0),
-        (8.6e-07, 2e-06, 1.87e-06, -1.4e-07, 0.0, 0.0),
-    ),
-    "index_proximal": (
-        0.011244,
-        (0.013885, 0.0013346, 9.91e-06),
-        (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0),
-    ),
-    "middle_proximal": (
-        0.011244,
-        (0.013888, 0.001304, 9.91e-06),
-        (7e-07, 1.81e-06, 1.87e-06, 2.2e-07, 0.0, 0.0),
-    ),
-    "ring_proximal": (
-        0.011244,
-        (0.013886, 0.0013292, 0.00025991),
-        (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0),
-    ),
-    "pinky_proximal": (
-        0.011244,
-        (0.013886, 0.0013317, 9.91e-06),
-        (7e-07, 1.81e-06, 1.87e-06, 2.1e-07, 0.0, 0.0),
-    ),
-    "index_intermediate": (
-        0.0027085,
-        (0.014739, 0.0047926, 6.8e-06),
-        (8e-08, 4.9e-07, 4.9e-07, 3e-08, 0.0, 0.0),
-    ),
-    "middle_intermediate": (0.0032739, (0.01836, 0.0048894, 0.0), (9e-08, 7.9e-07, 7.8e-07, 5e-08, 0.0, 0.0)),
-    "ring_intermediate": (
-        0.0027085,
-        (0.014739, 0.0047926, 6.8e-06),
-        (8e-08, 4.9e-07, 4.9e-07, 3e-08, 0.0, 0.0),
-    ),
-    "pinky_intermediate": (
-        0.0024076,
-        (0.012117, 0.0047104, 1.872e-05),
-        (7e-08, 3.2e-07, 3.2e-07, 1e-08, 0.0, 0.0),
+        _loft(
+            (-0.004, -0.0020, 0.0088, 0.0084),
+            (0.010, -0.0040, 0.0094, 0.0078),
+            (0.022, -0.0046, 0.0078, 0.0058),
+            (0.029, -0.0046, 0.0052, 0.0036),
+        ),
     ),
 }
 
-PALETTE = Palette(body=(0.82, 0.83, 0.84), skin=(0.25, 0.26, 0.28), dark=(0.10, 0.10, 0.11))
-ACROSS: Vec3 = (0.0, 0.0, 1.0)
+
+def _bone(start: tuple[float, float], end: tuple[float, float], radius_m: float) -> Capsule:
+    return Capsule(start_m=(*start, 0.0), end_m=(*end, 0.0), radius_m=radius_m)
 
 
-def _link(
-    name: str,
-    skin: Shape | None = None,
-    visuals: tuple[Loft | VisualShape, ...] = (),
-    collision: tuple[Shape, ...] = (),
-) -> Link:
+SKINS: dict[str, Shape] = {
+    "hand_base": Box(centre_m=(-0.0005, -0.0040, -0.0560), half_m=(0.0385, 0.0130, 0.0340)),
+    **{f"{f}_proximal": _bone((0.003, -0.0004), (0.0305, -0.0022), 0.0080) for f in FINGERS.values()},
+    **{f"{f}_intermediate": _bone((0.003, 0.0036), (TIPS[f][0] - 0.0055, 0.0046), 0.0070) for f in FINGERS.values()},
+    "thumb_proximal_pitch": _bone((0.008, 0.0), (0.056, 0.0052), 0.0105),
+    "thumb_distal": _bone((0.003, -0.0020), (0.0235, -0.0022), 0.0088),
+}
+COLLISION = {"hand_base": (Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, -0.022), radius_m=0.022),)}
+
+
+def _link(name: str) -> Link:
     mass, com, inertia = INERTIALS[name]
     return Link(
         name=name,
@@ -115,209 +158,47 @@ def _link(
         source=INERTIAL,
         com_m=com,
         inertia_kgm2=inertia,
-        skin=skin,
-        collision=collision,
-        visuals=visuals,
+        skin=SKINS.get(name),
+        collision=COLLISION.get(name, ()),
+        visuals=VISUALS[name],
     )
 
 
-def _loft(*stations: tuple[float, float, float, float], dome_m: float = 0.003) -> Loft:
-    """A loft along x: place, height, half width and half depth, each in metres."""
-    return Loft(
-        stations=tuple(
-            Station(centre_m=(x, y, 0.0), half_width_m=width, half_depth_m=depth) for x, y, width, depth in stations
-        ),
-        across=ACROSS,
-        dome_m=dome_m,
-        squareness=2.8,
-    )
+def _hinge(
+    name: str, parent: str, pos_m: Vec3, rpy_rad: Vec3, lower_rad: float, upper_rad: float, dynamics: dict[str, float]
+) -> Joint:
+    return hinge(name, parent, name, pos_m, rpy_rad, Z, lower_rad, upper_rad, URDF, **dynamics)
 
 
-def _finger_links(finger: str) -> tuple[Link, Link]:
-    tip_x = TIPS[finger][0]
-    return (
-        _link(
-            f"{finger}_proximal",
-            Capsule(start_m=(0.003, -0.0004, 0.0), end_m=(0.0305, -0.0022, 0.0), radius_m=0.0080),
-            (
-                _loft(
-                    (-0.004, 0.0020, 0.0074, 0.0066),
-                    (0.008, 0.0026, 0.0083, 0.0074),
-                    (0.022, 0.0016, 0.0082, 0.0070),
-                    (0.033, -0.0010, 0.0076, 0.0068),
-                ),
-            ),
-        ),
-        _link(
-            f"{finger}_intermediate",
-            Capsule(start_m=(0.003, 0.0036, 0.0), end_m=(tip_x - 0.0055, 0.0046, 0.0), radius_m=0.0070),
-            (
-                _loft(
-                    (-0.003, 0.0030, 0.0070, 0.0064),
-                    (0.010, 0.0062, 0.0075, 0.0062),
-                    (tip_x - 0.010, 0.0066, 0.0066, 0.0050),
-                    (tip_x - 0.002, 0.0062, 0.0048, 0.0032),
-                ),
-            ),
-        ),
-    )
-
-
-def _thumb_links() -> tuple[Link, ...]:
-    return (
-        _link(
-            "thumb_proximal_yaw",
-            None,
-            (
-                VisualShape(
-                    shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105), tone="dark"
-                ),
-                _loft((0.004, 0.0, 0.0092, 0.0085), (0.020, 0.0, 0.0086, 0.0085), dome_m=0.002),
-            ),
-        ),
-        _link(
-            "thumb_proximal_pitch",
-            Capsule(start_m=(0.008, 0.0, 0.0), end_m=(0.056, 0.0052, 0.0), radius_m=0.0105),
-            (
-                _loft(
-                    (-0.002, -0.0010, 0.0100, 0.0096),
-                    (0.016, -0.0020, 0.0112, 0.0100),
-                    (0.040, 0.0010, 0.0108, 0.0094),
-                    (0.060, 0.0040, 0.0096, 0.0086),
-                ),
-            ),
-        ),
-        _link(
-            "thumb_distal",
-            Capsule(start_m=(0.003, -0.0020, 0.0), end_m=(0.0235, -0.0022, 0.0), radius_m=0.0088),
-            (
-                _loft(
-                    (-0.004, -0.0020, 0.0088, 0.0084),
-                    (0.010, -0.0040, 0.0094, 0.0078),
-                    (0.022, -0.0046, 0.0078, 0.0058),
-                    (0.029, -0.0046, 0.0052, 0.0036),
-                ),
-            ),
-        ),
-    )
-
-
-def _base() -> Link:
-    return _link(
-        "hand_base",
-        Box(centre_m=(-0.0005, -0.0040, -0.0560), half_m=(0.0385, 0.0130, 0.0340)),
-        (
-            Loft(
-                stations=(
-                    Station(centre_m=(0.0, 0.0, 0.000), half_width_m=0.0240, half_depth_m=0.0200),
-                    Station(centre_m=(0.0, -0.001, -0.020), half_width_m=0.0270, half_depth_m=0.0180),
-                ),
-                across=(1.0, 0.0, 0.0),
-                tone="dark",
-                dome_m=0.001,
-            ),
-            Loft(
-                stations=(
-                    Station(centre_m=(0.0, -0.003, -0.018), half_width_m=0.0300, half_depth_m=0.0160),
-                    Station(centre_m=(-0.0005, -0.004, -0.036), half_width_m=0.0375, half_depth_m=0.0155),
-                    Station(centre_m=(-0.0005, -0.005, -0.070), half_width_m=0.0395, half_depth_m=0.0140),
-                    Station(centre_m=(-0.0005, -0.007, -0.089), half_width_m=0.0385, half_depth_m=0.0110),
-                ),
-                across=(1.0, 0.0, 0.0),
-                squareness=4.0,
-            ),
-            # The root of the thumb.
-            Loft(
-                stations=(
-                    Station(centre_m=(0.020, -0.006, -0.023), half_width_m=0.0120, half_depth_m=0.0125),
-                    Station(centre_m=(0.0215, -0.015, -0.023), half_width_m=0.0115, half_depth_m=0.0125),
-                ),
-                across=(1.0, 0.0, 0.0),
-                dome_m=0.002,
-            ),
-        ),
-        (Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, -0.022), radius_m=0.022),),
-    )
-
-
-def _joints() -> tuple[Joint, ...]:
-    def hinge(
-        name: str,
-        parent: str,
-        pos_m: Vec3,
-        rpy_rad: Vec3,
-        lower_rad: float,
-        upper_rad: float,
-        *,
-        driven: bool = False,
-    ) -> Joint:
-        return Joint(
-            name=name,
-            parent=parent,
-            child=name,
-            pos_m=pos_m,
-            rpy_rad=rpy_rad,
-            lower_rad=lower_rad,
-            upper_rad=upper_rad,
-            source=URDF,
-            armature_kgm2=1e-4 if driven else 1e-5,
-            damping_nms_rad=0.0 if driven else 5e-4,
+# fmt: off
+JOINTS = (
+    *(
+        joint
+        for f in FINGERS.values()
+        for joint in (
+            _hinge(f"{f}_proximal", "hand_base", *KNUCKLES[f], 0.0, DRIVEN),
+            _hinge(f"{f}_intermediate", f"{f}_proximal", *SECOND[f], 0.0, COUPLED),
         )
-
-    joints = []
-    for finger in FINGERS.values():
-        pos, rpy, lower = KNUCKLES[finger]
-        joints.append(hinge(f"{finger}_proximal", "hand_base", pos, rpy, lower, 0.0, driven=True))
-        pos, rpy, lower = SECOND[finger]
-        joints.append(hinge(f"{finger}_intermediate", f"{finger}_proximal", pos, rpy, lower, 0.0))
-    joints += [
-        hinge(
-            "thumb_proximal_yaw",
-            "hand_base",
-            (0.022, -0.0155, -0.022992),
-            (0.0, 0.0, 0.0),
-            -1.676,
-            0.0,
-            driven=True,
-        ),
-        hinge(
-            "thumb_proximal_pitch",
-            "thumb_proximal_yaw",
-            (0.021749, -0.00016321, 0.0),
-            (-1.5708, 0.0, -0.0052052),
-            0.0,
-            1.159,
-            driven=True,
-        ),
-        hinge(
-            "thumb_distal",
-            "thumb_proximal_pitch",
-            (0.061549, 0.007464, 0.0),
-            (0.0, 1.7448e-05, -0.055652),
-            0.0,
-            1.267,
-        ),
-    ]
-    return tuple(joints)
+    ),
+    _hinge("thumb_proximal_yaw", "hand_base", (0.022, -0.0155, -0.022992), NO_TURN, -1.676, 0.0, DRIVEN),
+    _hinge("thumb_proximal_pitch", "thumb_proximal_yaw",
+           (0.021749, -0.00016321, 0.0), (-1.5708, 0.0, -0.0052052), 0.0, 1.159, DRIVEN),
+    _hinge("thumb_distal", "thumb_proximal_pitch",
+           (0.061549, 0.007464, 0.0), (0.0, 1.7448e-05, -0.055652), 0.0, 1.267, COUPLED),
+)
+# fmt: on
 
 
-def _actuator(name: str, drives: str, closed_rad: float, lever_m: float) -> Actuator:
-    return Actuator(
-        name=name,
-        drives=drives,
-        open_rad=0.0,
-        closed_rad=closed_rad,
-        lower_rad=min(0.0, closed_rad),
-        upper_rad=max(0.0, closed_rad),
-        motor=Servo(
-            stiffness_nm_rad=8.0,
-            damping_nms_rad=0.04,
-            top_speed_rad_s=abs(closed_rad) / 0.6,
-            effort_nm=1.5,
-            lever_m=lever_m,
-            source="assumed: effort and velocity are unset in the URDF; full stroke in 0.6 s, about 15 N at the tip",
-        ),
+def _actuator(name: str, drives: str, closed_rad: float) -> Actuator:
+    servo = Servo(
+        stiffness_nm_rad=8.0,
+        damping_nms_rad=0.04,
+        top_speed_rad_s=abs(closed_rad) / 0.6,
+        effort_nm=1.5,
+        lever_m=0.10,
+        source="assumed: effort and velocity are unset in the URDF; full stroke in 0.6 s, about 15 N at the tip",
     )
+    return actuator(name, drives, closed_rad, servo)
 
 
 LEFT = HandSpec(
@@ -327,8 +208,8 @@ LEFT = HandSpec(
     side="left",
     summary="Six motors, eleven joints, the hand of the GR robots.",
     root="hand_base",
-    links=(_base(), *(link for f in FINGERS.values() for link in _finger_links(f)), *_thumb_links()),
-    joints=_joints(),
+    links=tuple(_link(name) for name in ("hand_base", *(joint.child for joint in JOINTS))),
+    joints=JOINTS,
     couplings=(
         *(
             Coupling(joint=f"{f}_intermediate", driver=f"{f}_proximal", ratio=0.975, source=URDF)
@@ -338,9 +219,9 @@ LEFT = HandSpec(
     ),
     actuators=(
         # Ref: order of the vendor's position-velocity-current call: four fingers, thumb bend, thumb rotation.
-        *(_actuator(name, f"{f}_proximal", KNUCKLES[f][2], 0.10) for name, f in FINGERS.items()),
-        _actuator("thumb_bend", "thumb_proximal_pitch", 1.159, 0.10),
-        _actuator("thumb_rotation", "thumb_proximal_yaw", -1.676, 0.10),
+        *(_actuator(name, f"{f}_proximal", KNUCKLES[f][2]) for name, f in FINGERS.items()),
+        _actuator("thumb_bend", "thumb_proximal_pitch", 1.159),
+        _actuator("thumb_rotation", "thumb_proximal_yaw", -1.676),
     ),
     tips=(
         *(Tip(finger=name, link=f"{f}_intermediate", pos_m=TIPS[f]) for name, f in FINGERS.items()),

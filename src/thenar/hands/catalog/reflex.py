@@ -11,22 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
+from thenar.hands.catalog.rows import NO_TURN, X, Y, actuator, hinge
 from thenar.hands.flexure import flexures, with_stiffness
-from thenar.hands.shapes import Box, Cylinder, Loft, Station, Vec3, VisualShape
-from thenar.hands.spec import (
-    Actuator,
-    Coupling,
-    HandSpec,
-    Joint,
-    Link,
-    Pad,
-    Palette,
-    PalmFrame,
-    Servo,
-    Tendon,
-    Tip,
-)
+from thenar.hands.shapes import Box, Cylinder, Loft, Vec3, Visual, VisualShape
+from thenar.hands.spec import Coupling, HandSpec, Joint, Link, Pad, Palette, PalmFrame, Servo, Tendon, Tip
 
 XACRO = "reflex-ros-pkg full_reflex_model.urdf.xacro"
 STACK = "axkoenig/reflex_stack"
@@ -57,70 +47,63 @@ PROXIMAL_Z_M, DISTAL_Z_M, PALM_Z_M = 0.0154, 0.0129, 0.072
 TIP_SENSOR_M: Vec3 = (0.0375, 0.0, 0.00727)
 TIP_TILT_RAD = math.radians(30.0)
 
+NUMBERS = (1, 2, 3)  # of the fingers; 3 is the thumb
+
 PALETTE = Palette(body=(0.18, 0.22, 0.28), skin=(0.86, 0.84, 0.78), dark=(0.09, 0.09, 0.10))
 
 
-def _finger_links(number: int) -> tuple[Link, ...]:
-    across: Vec3 = (0.0, 1.0, 0.0)
+def _loft(*rows: tuple[float, float, float, float], tone: str = "body") -> Loft:
+    """A loft along x: place, height, half width and half depth, each in metres."""
+    stations = ((x, 0.0, z, width, depth) for x, z, width, depth in rows)
+    return Loft.through(*stations, across=Y, tone=tone, dome_m=0.002, squareness=4.0)
 
-    def loft(*stations: tuple[float, float, float, float], tone: str = "body") -> Loft:
-        return Loft(
-            stations=tuple(
-                Station(centre_m=(x, 0.0, z), half_width_m=width, half_depth_m=depth) for x, z, width, depth in stations
-            ),
-            across=across,
-            tone=tone,
+
+# Visuals by the name of a link without the number of its finger.
+VISUALS: dict[str, tuple[Visual, ...]] = {
+    "base": (
+        Loft.through(
+            (0.004, 0.0, 0.002, 0.040, 0.040),
+            (0.006, 0.0, 0.020, 0.052, 0.048),
+            (0.009, 0.0, 0.046, 0.064, 0.050),
+            (0.010, 0.0, 0.060, 0.062, 0.048),
+            across=X,
+            squareness=3.6,
             dome_m=0.002,
+        ),
+        Loft.through(
+            (0.010, 0.0, 0.061, 0.036, 0.042),
+            (0.010, 0.0, 0.070, 0.034, 0.040),
+            across=X,
             squareness=4.0,
-        )
-
-    proximal = Link(
-        name=f"proximal_{number}",
-        mass_kg=PROXIMAL_KG,
-        source=SIZES,
-        skin=Box(centre_m=(0.0347, 0.0, 0.0042), half_m=(0.0254, 0.0080, 0.0112)),
-        visuals=(
-            loft(
-                (-0.005, 0.0, 0.0068, 0.0075),
-                (0.020, -0.001, 0.0070, 0.0070),
-                (0.062, -0.001, 0.0070, 0.0060),
-            ),
-            loft((0.0110, 0.0090, 0.0080, 0.0066), (0.0590, 0.0090, 0.0080, 0.0066), tone="skin"),
+            tone="skin",
+            dome_m=0.002,
         ),
-    )
-    distal = Link(
-        name=f"distal_{number}",
-        mass_kg=DISTAL_KG,
-        source=SIZES,
-        skin=Box(centre_m=(0.016125, 0.0, 0.00465), half_m=(0.011625, 0.0080, 0.00825)),
-        more_skin=(_tilted_tip(),),
-        collision=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
-        visuals=(
-            loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
-            loft(
-                (0.0045, 0.0070, 0.0080, 0.0064),
-                (0.0290, 0.0070, 0.0080, 0.0062),
-                (0.038, 0.0035, 0.0070, 0.0040),
-                tone="skin",
-            ),
+        VisualShape(shape=Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012))),
+    ),
+    "swivel": (
+        VisualShape(shape=Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165), tone="dark"),
+        VisualShape(shape=Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095))),
+    ),
+    "proximal": (
+        _loft((-0.005, 0.0, 0.0068, 0.0075), (0.020, -0.001, 0.0070, 0.0070), (0.062, -0.001, 0.0070, 0.0060)),
+        _loft((0.0110, 0.0090, 0.0080, 0.0066), (0.0590, 0.0090, 0.0080, 0.0066), tone="skin"),
+    ),
+    # Seen, but it does not collide. A little longer than it is, so that no gap opens outside of the bend.
+    "flex": (
+        VisualShape(
+            shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)), tone="dark"
         ),
-    )
-    pieces = tuple(
-        Link(
-            name=f"flex_{number}_{piece}",
-            mass_kg=FLEXURE_KG / (HINGES - 1),
-            source=SIZES,
-            # Seen, but it does not collide. A little longer than it is, so that no gap opens outside of the bend.
-            visuals=(
-                VisualShape(
-                    shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)),
-                    tone="dark",
-                ),
-            ),
-        )
-        for piece in range(1, HINGES)
-    )
-    return proximal, *pieces, distal
+    ),
+    "distal": (
+        _loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
+        _loft(
+            (0.0045, 0.0070, 0.0080, 0.0064),
+            (0.0290, 0.0070, 0.0080, 0.0062),
+            (0.038, 0.0035, 0.0070, 0.0040),
+            tone="skin",
+        ),
+    ),
+}
 
 
 def _tilted_tip() -> Box:
@@ -137,198 +120,143 @@ def _tilted_tip() -> Box:
     )
 
 
-def _pads() -> tuple[Pad, ...]:
-    """Sensors in the order of the driver: finger 1 from base to tip, finger 2, finger 3, palm."""
-
-    def row(name: str, link: str, count: int, pitch_m: tuple[float, float], centre_m: Vec3, source: str) -> Pad:
-        return Pad(
-            name=name,
-            link=link,
-            rows=count,
-            cols=1,
-            row_pitch_m=pitch_m[0],
-            col_pitch_m=pitch_m[1],
-            chart="face",
-            centre_m=centre_m,
-            row_axis=(1.0, 0.0, 0.0),
-            normal=(0.0, 0.0, 1.0),
-            sensor="barometer",
-            source=source,
-        )
-
-    pads: list[Pad] = []
-    for n in (1, 2, 3):
-        # A hair wider than the rubber (16 mm), so that what presses on its very edge is counted.
-        cell = (SENSOR_PITCH_M, 0.0166)
-        tip = row(f"finger_{n}_tip", f"distal_{n}", 1, (0.0144, 0.0166), TIP_SENSOR_M, PLACES)
-        slope = math.cos(TIP_TILT_RAD), math.sin(TIP_TILT_RAD)
-        pads += [
-            row(f"finger_{n}_proximal", f"proximal_{n}", 5, cell, (0.034725, 0.0, PROXIMAL_Z_M), PLACES),
-            row(f"finger_{n}_distal", f"distal_{n}", 3, cell, (0.019315, 0.0, DISTAL_Z_M), PLACES),
-            replace(tip, row_axis=(slope[0], 0.0, -slope[1]), normal=(slope[1], 0.0, slope[0])),
-        ]
-    # Eleven in three columns of 4, 3 and 4: where they are on the real palm is not published.
-    for name, count, y in (("palm_1", 4, -0.024), ("palm_2", 3, 0.0), ("palm_3", 4, 0.024)):
-        pads.append(row(name, "base", count, (0.016, 0.024), (0.010, y, PALM_Z_M), "number: firmware; places assumed"))
-    return tuple(pads)
-
-
-def _base() -> Link:
-    return Link(
-        name="base",
-        mass_kg=HAND_KG - 2 * SWIVEL_KG - 3 * (PROXIMAL_KG + FLEXURE_KG + DISTAL_KG),
-        source=SIZES,
-        skin=Box(centre_m=(0.010, 0.0, PALM_Z_M - 0.0060), half_m=(0.034, 0.040, 0.0060)),
-        collision=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
-        visuals=(
-            Loft(
-                stations=(
-                    Station(centre_m=(0.004, 0.0, 0.002), half_width_m=0.040, half_depth_m=0.040),
-                    Station(centre_m=(0.006, 0.0, 0.020), half_width_m=0.052, half_depth_m=0.048),
-                    Station(centre_m=(0.009, 0.0, 0.046), half_width_m=0.064, half_depth_m=0.050),
-                    Station(centre_m=(0.010, 0.0, 0.060), half_width_m=0.062, half_depth_m=0.048),
-                ),
-                across=(1.0, 0.0, 0.0),
-                squareness=3.6,
-                dome_m=0.002,
-            ),
-            Loft(
-                stations=(
-                    Station(centre_m=(0.010, 0.0, 0.061), half_width_m=0.036, half_depth_m=0.042),
-                    Station(centre_m=(0.010, 0.0, 0.070), half_width_m=0.034, half_depth_m=0.040),
-                ),
-                across=(1.0, 0.0, 0.0),
-                squareness=4.0,
-                tone="skin",
-                dome_m=0.002,
-            ),
-            VisualShape(
-                shape=Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012)),
-                tone="body",
-            ),
-        ),
-    )
-
-
-def _swivel(number: int) -> Link:
-    return Link(
-        name=f"swivel_{number}",
-        mass_kg=SWIVEL_KG,
-        source=SIZES,
-        visuals=(
-            VisualShape(
-                shape=Cylinder(start_m=(0.0, 0.0, -0.004), end_m=(0.0, 0.0, 0.006), radius_m=0.0165),
-                tone="dark",
-            ),
-            VisualShape(
-                shape=Box(centre_m=(0.006, 0.0, 0.0130), half_m=(0.0095, 0.0110, 0.0095)),
-                tone="body",
-            ),
-        ),
-    )
-
-
-def _hinge(
+def _link(
     name: str,
-    parent: str,
-    child: str,
-    pos_m: Vec3,
-    axis: Vec3,
-    lower_rad: float,
-    upper_rad: float,
+    mass_kg: float,
+    skin: Box | None = None,
     *,
-    yaw_rad: float = 0.0,
-    spring_nm_rad: float = 0.0,
-    spring_rest_rad: float = 0.0,
-) -> Joint:
-    return Joint(
+    more_skin: tuple[Box, ...] = (),
+    collision: tuple[Box, ...] = (),
+) -> Link:
+    return Link(
         name=name,
-        parent=parent,
-        child=child,
-        pos_m=pos_m,
-        rpy_rad=(0.0, 0.0, yaw_rad),
-        axis=axis,
-        lower_rad=lower_rad,
-        upper_rad=upper_rad,
-        source=f"{XACRO}: origin and axis; {STACK}: limits; damping and armature assumed",
-        damping_nms_rad=0.01,
-        armature_kgm2=1e-4,
-        spring_nm_rad=spring_nm_rad,
-        spring_rest_rad=spring_rest_rad,
+        mass_kg=mass_kg,
+        source=SIZES,
+        skin=skin,
+        more_skin=more_skin,
+        collision=collision,
+        visuals=VISUALS[name.split("_")[0]],
     )
 
 
-def _knuckle(number: int, parent: str, pos_m: Vec3, *, yaw_rad: float = 0.0) -> Joint:
-    """The pin joint of a finger, which its spring holds open."""
-    return _hinge(
-        f"proximal_{number}",
-        parent,
-        f"proximal_{number}",
-        pos_m,
-        (0.0, -1.0, 0.0),
-        0.0,
-        math.pi,
-        yaw_rad=yaw_rad,
-        spring_nm_rad=RETURN_NM_RAD,
-        spring_rest_rad=-RETURN_NM / RETURN_NM_RAD,
+def _finger_links(number: int) -> tuple[Link, ...]:
+    return (
+        _link(f"proximal_{number}", PROXIMAL_KG, Box(centre_m=(0.0347, 0.0, 0.0042), half_m=(0.0254, 0.0080, 0.0112))),
+        *(_link(f"flex_{number}_{piece}", FLEXURE_KG / (HINGES - 1)) for piece in range(1, HINGES)),
+        _link(
+            f"distal_{number}",
+            DISTAL_KG,
+            Box(centre_m=(0.016125, 0.0, 0.00465), half_m=(0.011625, 0.0080, 0.00825)),
+            more_skin=(_tilted_tip(),),
+            collision=(Box(centre_m=(0.0340, 0.0, 0.0), half_m=(0.0063, 0.0080, 0.0036)),),
+        ),
     )
+
+
+LINKS = (
+    _link(
+        "base",
+        HAND_KG - 2 * SWIVEL_KG - 3 * (PROXIMAL_KG + FLEXURE_KG + DISTAL_KG),
+        Box(centre_m=(0.010, 0.0, PALM_Z_M - 0.0060), half_m=(0.034, 0.040, 0.0060)),
+        collision=(Box(centre_m=(0.008, 0.0, 0.0300), half_m=(0.060, 0.046, 0.0300)),),
+    ),
+    _link("swivel_1", SWIVEL_KG),
+    _link("swivel_2", SWIVEL_KG),
+    *(link for n in NUMBERS for link in _finger_links(n)),
+)
+
+
+def _sensors(
+    name: str,
+    link: str,
+    count: int,
+    pitch_m: tuple[float, float],
+    centre_m: Vec3,
+    source: str = PLACES,
+    tilt_rad: float = 0.0,
+) -> Pad:
+    """A row of barometers along x, in a face that may be tilted about y."""
+    c, s = math.cos(tilt_rad), math.sin(tilt_rad)
+    return Pad(
+        name=name,
+        link=link,
+        rows=count,
+        cols=1,
+        row_pitch_m=pitch_m[0],
+        col_pitch_m=pitch_m[1],
+        chart="face",
+        centre_m=centre_m,
+        row_axis=(c, 0.0, 0.0 - s),
+        normal=(s, 0.0, c),
+        sensor="barometer",
+        source=source,
+    )
+
+
+# A hair wider than the rubber (16 mm), so that what presses on its very edge is counted.
+CELL_M, TIP_CELL_M, PALM_CELL_M = (SENSOR_PITCH_M, 0.0166), (0.0144, 0.0166), (0.016, 0.024)
+# In the order of the driver: fingers 1, 2 and 3 from base to tip, palm. The palm has eleven, in columns of 4, 3
+# and 4: where they are on the real palm is not published.
+PADS = (
+    *(
+        pad
+        for n in NUMBERS
+        for pad in (
+            _sensors(f"finger_{n}_proximal", f"proximal_{n}", 5, CELL_M, (0.034725, 0.0, PROXIMAL_Z_M)),
+            _sensors(f"finger_{n}_distal", f"distal_{n}", 3, CELL_M, (0.019315, 0.0, DISTAL_Z_M)),
+            _sensors(f"finger_{n}_tip", f"distal_{n}", 1, TIP_CELL_M, TIP_SENSOR_M, tilt_rad=TIP_TILT_RAD),
+        )
+    ),
+    *(
+        _sensors(name, "base", count, PALM_CELL_M, (0.010, y, PALM_Z_M), "number: firmware; places assumed")
+        for name, count, y in (("palm_1", 4, -0.024), ("palm_2", 3, 0.0), ("palm_3", 4, 0.024))
+    ),
+)
+
+SOURCE = f"{XACRO}: origin and axis; {STACK}: limits; damping and armature assumed"
+DOWN: Vec3 = (0.0, 0.0, -1.0)
+BEND: Vec3 = (0.0, -1.0, 0.0)
+PIN = {"damping_nms_rad": 0.01, "armature_kgm2": 1e-4}
+# The spring of the pin joint holds a finger open.
+SPRUNG = PIN | {"spring_nm_rad": RETURN_NM_RAD, "spring_rest_rad": -RETURN_NM / RETURN_NM_RAD}
+RUBBER = {"damping_nms_rad": 0.002, "armature_kgm2": 1e-5, "spring_nm_rad": HINGES * FLEXURE_NM_RAD}
+
+END_RAD = math.pi / 3 / HINGES
 
 
 def _flexure(number: int) -> list[Joint]:
     """Hinges of a finger's flexure."""
     links = [f"proximal_{number}", *(f"flex_{number}_{piece}" for piece in range(1, HINGES)), f"distal_{number}"]
-    hinges = []
-    for n in range(HINGES):
-        hinge = _hinge(
-            f"flex_{number}_{n + 1}",
-            links[n],
-            links[n + 1],
-            FLEXURE_M if n == 0 else (PIECE_M, 0.0, 0.0),
-            (0.0, -1.0, 0.0),
-            0.0,
-            math.pi / 3 / HINGES,
-            spring_nm_rad=HINGES * FLEXURE_NM_RAD,
-        )
-        hinges.append(replace(hinge, armature_kgm2=1e-5, damping_nms_rad=0.002, continues=n > 0))
-    return hinges
+    hinges = [
+        hinge(f"flex_{number}_{n}", *ends, (PIECE_M, 0.0, 0.0), NO_TURN, BEND, 0.0, END_RAD, SOURCE, **RUBBER)
+        for n, ends in enumerate(pairwise(links), start=1)
+    ]
+    return [replace(hinges[0], pos_m=FLEXURE_M), *(replace(joint, continues=True) for joint in hinges[1:])]
 
 
-def _joints() -> tuple[Joint, ...]:
-    down: Vec3 = (0.0, 0.0, -1.0)
-    return (
-        _hinge("preshape_1", "base", "swivel_1", (0.0503974, -0.026, 0.063), down, 0.0, math.pi / 2),
-        _hinge("preshape_2", "base", "swivel_2", (0.0503974, 0.026, 0.063), down, -math.pi / 2, 0.0),
-        _knuckle(1, "swivel_1", (0.01, 0.0, 0.0186)),
-        _knuckle(2, "swivel_2", (0.01, 0.0, 0.0186)),
-        _knuckle(3, "base", (-0.03, 0.0, 0.0816), yaw_rad=math.pi),
-        *(hinge for number in (1, 2, 3) for hinge in _flexure(number)),
-    )
+# fmt: off
+JOINTS = (
+    hinge("preshape_1", "base", "swivel_1", (0.0503974, -0.026, 0.063), NO_TURN, DOWN, 0.0, math.pi / 2, SOURCE, **PIN),
+    hinge("preshape_2", "base", "swivel_2", (0.0503974, 0.026, 0.063), NO_TURN, DOWN, -math.pi / 2, 0.0, SOURCE, **PIN),
+    hinge("proximal_1", "swivel_1", "proximal_1", (0.01, 0.0, 0.0186), NO_TURN, BEND, 0.0, math.pi, SOURCE, **SPRUNG),
+    hinge("proximal_2", "swivel_2", "proximal_2", (0.01, 0.0, 0.0186), NO_TURN, BEND, 0.0, math.pi, SOURCE, **SPRUNG),
+    hinge("proximal_3", "base", "proximal_3", (-0.03, 0.0, 0.0816), (0.0, 0.0, math.pi),
+          BEND, 0.0, math.pi, SOURCE, **SPRUNG),
+    *(joint for n in NUMBERS for joint in _flexure(n)),
+)
+# fmt: on
 
 
-def _actuators() -> tuple[Actuator, ...]:
-    def motor(name: str, closed_rad: float, upper_rad: float, default_speed_rad_s: float) -> Actuator:
-        return Actuator(
-            name=name,
-            drives=name if name != "preshape" else "preshape_1",
-            open_rad=0.0,
-            closed_rad=closed_rad,
-            lower_rad=0.0,
-            upper_rad=upper_rad,
-            motor=Servo(
-                stiffness_nm_rad=12.0,
-                damping_nms_rad=0.1,
-                top_speed_rad_s=3.5,
-                effort_nm=2.0,
-                lever_m=0.10,
-                default_speed_rad_s=default_speed_rad_s,
-                pulls_only=name != "preshape",
-                source=f"reflex_takktile.yaml: speeds and travel; {STACK}: effort, damping; stiffness assumed",
-            ),
-        )
-
-    return (
-        *(motor(f"f{n}", 3.0, 3.6, 3.0) for n in (1, 2, 3)),
-        motor("preshape", math.pi / 2, 1.75, 2.0),
+def _servo(default_speed_rad_s: float, *, pulls_only: bool) -> Servo:
+    return Servo(
+        stiffness_nm_rad=12.0,
+        damping_nms_rad=0.1,
+        top_speed_rad_s=3.5,
+        effort_nm=2.0,
+        lever_m=0.10,
+        default_speed_rad_s=default_speed_rad_s,
+        pulls_only=pulls_only,
+        source=f"reflex_takktile.yaml: speeds and travel; {STACK}: effort, damping; stiffness assumed",
     )
 
 
@@ -339,13 +267,8 @@ _HAND = HandSpec(
     side="none",
     summary="Four motors, three underactuated fingers; two of them swivel against each other.",
     root="base",
-    links=(
-        _base(),
-        _swivel(1),
-        _swivel(2),
-        *(link for number in (1, 2, 3) for link in _finger_links(number)),
-    ),
-    joints=_joints(),
+    links=LINKS,
+    joints=JOINTS,
     couplings=(Coupling(joint="preshape_2", driver="preshape_1", ratio=-1.0, source=f"{XACRO}: equal and opposite"),),
     tendons=tuple(
         Tendon(
@@ -353,17 +276,20 @@ _HAND = HandSpec(
             joints=((f"proximal_{n}", 1.0), *((f"flex_{n}_{hinge}", 1.0) for hinge in range(1, HINGES + 1))),
             source="reflex driver: spool angle = proximal + distal",
         )
-        for n in (1, 2, 3)
+        for n in NUMBERS
     ),
-    actuators=_actuators(),
-    pads=_pads(),
-    tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in (1, 2, 3)),
+    actuators=(
+        *(actuator(f"f{n}", f"f{n}", 3.0, _servo(3.0, pulls_only=True), upper_rad=3.6) for n in NUMBERS),
+        actuator("preshape", "preshape_1", math.pi / 2, _servo(2.0, pulls_only=False), upper_rad=1.75),
+    ),
+    pads=PADS,
+    tips=tuple(Tip(finger=f"f{n}", link=f"distal_{n}", pos_m=(0.0400, 0.0, 0.0060)) for n in NUMBERS),
     palm=PalmFrame(pos_m=(0.010, 0.0, 0.0720), rpy_rad=(0.0, 0.0, -math.pi / 2)),
     palette=PALETTE,
     # The pads of one finger have rounded ends, which do not meet before the flexure is fully bent.
     no_contact=(
         *(("base", name) for name in ("proximal_1", "proximal_2")),
-        *((f"proximal_{n}", f"distal_{n}") for n in (1, 2, 3)),
+        *((f"proximal_{n}", f"distal_{n}") for n in NUMBERS),
     ),
     # Closing fractions: f1, f2, f3, preshape.
     poses={

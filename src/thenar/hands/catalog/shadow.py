@@ -8,447 +8,263 @@ from __future__ import annotations
 
 import math
 
+from thenar.hands.catalog.rows import NO_TURN, X, Y, actuator, hinge
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, Station, Vec3, VisualShape
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Sphere, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tendon, Tip
 
 URDF = "shadow-robot sr_common E3M5"
 MJCF = "mujoco_menagerie shadow_hand: servo gain and force range, joint dynamics"
-PRIMITIVES = f"{URDF}: mass; collision primitives of mujoco_menagerie shadow_hand"
-FITTED = f"{URDF}: mass; capsule within the extents of the distal mesh"
+PRIMITIVES = "collision primitives of mujoco_menagerie shadow_hand"
+FITTED = "capsule within the extents of the distal mesh"
 
 FINGERS = ("ff", "mf", "rf", "lf")
-# Knuckle in the palm [m] and direction of the spread axis. The little finger hangs on its metacarpal.
-KNUCKLES: dict[str, tuple[Vec3, float]] = {
-    "ff": ((0.033, 0.0, 0.095), -1.0),
-    "mf": ((0.011, 0.0, 0.099), -1.0),
-    "rf": ((-0.011, 0.0, 0.095), 1.0),
+# Where each knuckle hangs: link, origin [m], rpy [rad], direction of the spread axis along y.
+KNUCKLES: dict[str, tuple[str, Vec3, Vec3, float]] = {
+    "ff": ("palm", (0.033, 0.0, 0.095), NO_TURN, -1.0),
+    "mf": ("palm", (0.011, 0.0, 0.099), NO_TURN, -1.0),
+    "rf": ("palm", (-0.011, 0.0, 0.095), NO_TURN, 1.0),
+    "lf": ("lfmetacarpal", (0.05397275, 0.0, 0.03779463), (0.0, 0.9599, 0.0), 1.0),
 }
 DAMPING_NMS_RAD = 0.05
-FINGER_RADIUS_M = 0.009
-ACROSS: Vec3 = (1.0, 0.0, 0.0)
 
 PALETTE = Palette(body=(0.20, 0.20, 0.21), skin=(0.55, 0.56, 0.58), dark=(0.10, 0.10, 0.11))
 
 
-def _loft(*stations: tuple[float, float, float, float], tone: str = "body", dome_m: float = 0.003) -> Loft:
+def _loft(*rows: tuple[float, float, float, float]) -> Loft:
     """A loft along z: height, half width, half depth and shift towards the back, each in metres."""
-    return Loft(
-        stations=tuple(
-            Station(centre_m=(0.0, shift, z), half_width_m=width, half_depth_m=depth)
-            for z, width, depth, shift in stations
-        ),
-        across=ACROSS,
-        tone=tone,
-        dome_m=dome_m,
-        squareness=3.0,
-    )
+    stations = ((0.0, shift, z, width, depth) for z, width, depth, shift in rows)
+    return Loft.through(*stations, across=X, dome_m=0.003, squareness=3.0)
 
 
-def _finger_links(finger: str) -> tuple[Link, ...]:
-    return (
-        Link(
-            name=f"{finger}knuckle",
-            mass_kg=0.008,
-            source=f"{URDF}: mass; 9 mm knuckle",
-            visuals=(
-                VisualShape(
-                    shape=Cylinder(start_m=(-0.0085, 0.0, 0.0), end_m=(0.0085, 0.0, 0.0), radius_m=0.009), tone="dark"
-                ),
-            ),
-        ),
-        Link(
-            name=f"{finger}proximal",
-            mass_kg=0.030,
-            source=PRIMITIVES,
-            skin=Capsule(start_m=(0.0, 0.0, 0.005), end_m=(0.0, 0.0, 0.045), radius_m=FINGER_RADIUS_M),
-            visuals=(
-                _loft(
-                    (-0.002, 0.0085, 0.0080, 0.001),
-                    (0.012, 0.0094, 0.0078, 0.0022),
-                    (0.032, 0.0094, 0.0076, 0.0022),
-                    (0.046, 0.0086, 0.0080, 0.001),
-                ),
-            ),
-        ),
-        Link(
-            name=f"{finger}middle",
-            mass_kg=0.017,
-            source=PRIMITIVES,
-            skin=Capsule(start_m=(0.0, 0.0, 0.0), end_m=(0.0, 0.0, 0.025), radius_m=FINGER_RADIUS_M),
-            visuals=(
-                _loft(
-                    (-0.001, 0.0088, 0.0080, 0.001),
-                    (0.012, 0.0093, 0.0076, 0.0022),
-                    (0.026, 0.0085, 0.0078, 0.001),
-                ),
-            ),
-        ),
-        Link(
-            name=f"{finger}distal",
-            mass_kg=0.013,
-            source=FITTED,
-            skin=Capsule(start_m=(0.0, -0.0002, 0.006), end_m=(0.0, -0.0002, 0.0247), radius_m=0.0073),
-            visuals=(
-                _loft(
-                    (0.0, 0.0084, 0.0074, 0.0008),
-                    (0.010, 0.0083, 0.0062, 0.0022),
-                    (0.020, 0.0070, 0.0048, 0.0034),
-                    (0.027, 0.0048, 0.0032, 0.0036),
-                ),
-            ),
-        ),
-    )
+def _hub(shape: Shape) -> VisualShape:
+    return VisualShape(shape=shape, tone="dark")
 
 
-def _thumb_links() -> tuple[Link, ...]:
-    return (
-        Link(
-            name="thbase",
-            mass_kg=0.010,
-            source=PRIMITIVES,
-            collision=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013),),
-            visuals=(
-                VisualShape(
-                    shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0132),
-                    tone="dark",
-                ),
-            ),
+# Visuals of the parts that every finger has.
+FINGER_VISUALS: dict[str, Visual] = {
+    "knuckle": _hub(Cylinder(start_m=(-0.0085, 0.0, 0.0), end_m=(0.0085, 0.0, 0.0), radius_m=0.009)),
+    "proximal": _loft(
+        (-0.002, 0.0085, 0.0080, 0.001),
+        (0.012, 0.0094, 0.0078, 0.0022),
+        (0.032, 0.0094, 0.0076, 0.0022),
+        (0.046, 0.0086, 0.0080, 0.001),
+    ),
+    "middle": _loft(
+        (-0.001, 0.0088, 0.0080, 0.001),
+        (0.012, 0.0093, 0.0076, 0.0022),
+        (0.026, 0.0085, 0.0078, 0.001),
+    ),
+    "distal": _loft(
+        (0.0, 0.0084, 0.0074, 0.0008),
+        (0.010, 0.0083, 0.0062, 0.0022),
+        (0.020, 0.0070, 0.0048, 0.0034),
+        (0.027, 0.0048, 0.0032, 0.0036),
+    ),
+}
+VISUALS: dict[str, tuple[Visual, ...]] = {
+    "forearm": (
+        Loft.through(
+            (0.0, -0.010, 0.001, 0.058, 0.058),
+            (0.0, -0.010, 0.080, 0.060, 0.060),
+            (0.0, -0.010, 0.165, 0.057, 0.057),
+            (0.0, -0.010, 0.181, 0.046, 0.044),
+            (0.0, -0.010, 0.206, 0.024, 0.022),
+            across=X,
+            tone="dark",
+            dome_m=0.001,
+            squareness=2.2,
         ),
-        Link(
-            name="thproximal",
-            mass_kg=0.040,
-            source=PRIMITIVES,
-            skin=Capsule(start_m=(0.0, 0.0, 0.011), end_m=(0.0, 0.0, 0.029), radius_m=0.0105),
-            visuals=(
-                _loft(
-                    (0.004, 0.0110, 0.0100, 0.001),
-                    (0.020, 0.0112, 0.0092, 0.0026),
-                    (0.034, 0.0104, 0.0096, 0.001),
-                ),
-            ),
+    ),
+    "wrist": (_loft((-0.010, 0.020, 0.018, 0.0), (0.012, 0.022, 0.016, 0.0), (0.030, 0.024, 0.014, 0.0)),),
+    "palm": (
+        Loft.through(
+            (0.006, 0.0005, 0.004, 0.026, 0.0120),
+            (0.008, 0.0005, 0.025, 0.034, 0.0130),
+            (0.011, 0.0005, 0.060, 0.0335, 0.0125),
+            (0.011, 0.0005, 0.086, 0.0315, 0.0100),
+            across=X,
+            squareness=4.0,
         ),
-        Link(
-            name="thhub",
-            mass_kg=0.005,
-            source=PRIMITIVES,
-            collision=(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011),),
-            visuals=(
-                VisualShape(
-                    shape=Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0112),
-                    tone="dark",
-                ),
-            ),
+        # The bearing of the thumb.
+        Loft.through((0.022, -0.004, 0.012, 0.012, 0.011), (0.031, -0.008, 0.026, 0.011, 0.011), across=X, tone="dark"),
+    ),
+    "lfmetacarpal": (
+        Loft.through(
+            (0.008, 0.0, 0.004, 0.0105, 0.0110),
+            (0.030, 0.0, 0.021, 0.0105, 0.0115),
+            (0.050, 0.0, 0.035, 0.0095, 0.0095),
+            across=(0.82, 0.0, -0.57),
+            squareness=3.5,
         ),
-        Link(
-            name="thmiddle",
-            mass_kg=0.020,
-            source=PRIMITIVES,
-            skin=Capsule(start_m=(0.0, 0.0, 0.003), end_m=(0.0, 0.0, 0.021), radius_m=0.009),
-            collision=(Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010),),
-            visuals=(
-                _loft(
-                    (0.004, 0.0096, 0.0084, 0.001),
-                    (0.018, 0.0096, 0.0082, 0.0018),
-                    (0.032, 0.0100, 0.0094, 0.0008),
-                ),
-            ),
+    ),
+    **{f"{f}{part}": (visual,) for f in FINGERS for part, visual in FINGER_VISUALS.items()},
+    "thbase": (_hub(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0132)),),
+    "thproximal": (
+        _loft((0.004, 0.0110, 0.0100, 0.001), (0.020, 0.0112, 0.0092, 0.0026), (0.034, 0.0104, 0.0096, 0.001)),
+    ),
+    "thhub": (_hub(Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.0112)),),
+    "thmiddle": (
+        _loft((0.004, 0.0096, 0.0084, 0.001), (0.018, 0.0096, 0.0082, 0.0018), (0.032, 0.0100, 0.0094, 0.0008)),
+    ),
+    "thdistal": (
+        _loft(
+            (0.001, 0.0100, 0.0090, 0.0008),
+            (0.012, 0.0100, 0.0074, 0.0026),
+            (0.022, 0.0086, 0.0058, 0.0040),
+            (0.029, 0.0058, 0.0038, 0.0044),
         ),
-        Link(
-            name="thdistal",
-            mass_kg=0.017,
-            source=FITTED,
-            skin=Capsule(start_m=(0.0, 0.0, 0.008), end_m=(0.0, 0.0, 0.026), radius_m=0.009),
-            visuals=(
-                _loft(
-                    (0.001, 0.0100, 0.0090, 0.0008),
-                    (0.012, 0.0100, 0.0074, 0.0026),
-                    (0.022, 0.0086, 0.0058, 0.0040),
-                    (0.029, 0.0058, 0.0038, 0.0044),
-                ),
-            ),
-        ),
-    )
+    ),
+}
 
 
-def _trunk_links() -> tuple[Link, ...]:
-    palm_boxes: tuple[Shape, ...] = (
-        Box(centre_m=(0.011, 0.0005, 0.0455), half_m=(0.0315, 0.0110, 0.0410)),
-        Box(centre_m=(-0.016, 0.0005, 0.0180), half_m=(0.0090, 0.0110, 0.0135)),
-    )
-    return (
-        Link(
-            name="forearm",
-            mass_kg=3.0,
-            source=f"{URDF}: mass; size assumed",
-            collision=(
-                Cylinder(start_m=(0.0, -0.010, 0.0), end_m=(0.0, -0.010, 0.181), radius_m=0.059),
-                Cylinder(start_m=(0.0, -0.010, 0.181), end_m=(0.0, -0.010, 0.205), radius_m=0.030),
-            ),
-            visuals=(
-                Loft(
-                    stations=(
-                        Station(centre_m=(0.0, -0.010, 0.001), half_width_m=0.058, half_depth_m=0.058),
-                        Station(centre_m=(0.0, -0.010, 0.080), half_width_m=0.060, half_depth_m=0.060),
-                        Station(centre_m=(0.0, -0.010, 0.165), half_width_m=0.057, half_depth_m=0.057),
-                        Station(centre_m=(0.0, -0.010, 0.181), half_width_m=0.046, half_depth_m=0.044),
-                        Station(centre_m=(0.0, -0.010, 0.206), half_width_m=0.024, half_depth_m=0.022),
-                    ),
-                    across=ACROSS,
-                    tone="dark",
-                    dome_m=0.001,
-                    squareness=2.2,
-                ),
-            ),
-        ),
-        Link(
-            name="wrist",
-            mass_kg=0.1,
-            source=f"{URDF}: mass; size assumed",
-            collision=(Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0150),),
-            visuals=(_loft((-0.010, 0.020, 0.018, 0.0), (0.012, 0.022, 0.016, 0.0), (0.030, 0.024, 0.014, 0.0)),),
-        ),
-        Link(
-            name="palm",
-            mass_kg=0.3,
-            source=f"{URDF}: mass; two boxes within the palm between knuckles and wrist",
-            collision=palm_boxes,
-            visuals=(
-                Loft(
-                    stations=(
-                        Station(centre_m=(0.006, 0.0005, 0.004), half_width_m=0.026, half_depth_m=0.0120),
-                        Station(centre_m=(0.008, 0.0005, 0.025), half_width_m=0.034, half_depth_m=0.0130),
-                        Station(centre_m=(0.011, 0.0005, 0.060), half_width_m=0.0335, half_depth_m=0.0125),
-                        Station(centre_m=(0.011, 0.0005, 0.086), half_width_m=0.0315, half_depth_m=0.0100),
-                    ),
-                    across=ACROSS,
-                    squareness=4.0,
-                ),
-                # The bearing of the thumb.
-                Loft(
-                    stations=(
-                        Station(centre_m=(0.022, -0.004, 0.012), half_width_m=0.012, half_depth_m=0.011),
-                        Station(centre_m=(0.031, -0.008, 0.026), half_width_m=0.011, half_depth_m=0.011),
-                    ),
-                    across=ACROSS,
-                    tone="dark",
-                ),
-            ),
-        ),
-        Link(
-            name="lfmetacarpal",
-            mass_kg=0.030,
-            source=f"{URDF}: mass; capsule from the joint to the knuckle",
-            skin=Capsule(start_m=(0.019, 0.0, 0.010), end_m=(0.0490, 0.0, 0.0343), radius_m=0.0100),
-            visuals=(
-                Loft(
-                    stations=(
-                        Station(centre_m=(0.008, 0.0, 0.004), half_width_m=0.0105, half_depth_m=0.0110),
-                        Station(centre_m=(0.030, 0.0, 0.021), half_width_m=0.0105, half_depth_m=0.0115),
-                        Station(centre_m=(0.050, 0.0, 0.035), half_width_m=0.0095, half_depth_m=0.0095),
-                    ),
-                    across=(0.82, 0.0, -0.57),
-                    squareness=3.5,
-                ),
-            ),
-        ),
-    )
-
-
-def _joint(
-    name: str,
-    parent: str,
-    child: str,
-    pos_m: Vec3,
-    axis: Vec3,
-    lower_rad: float,
-    upper_rad: float,
-    *,
-    rpy_rad: Vec3 = (0.0, 0.0, 0.0),
-    damping_nms_rad: float = 0.0,
-    spring_nm_rad: float = 0.0,
-    spring_rest_rad: float = 0.0,
-) -> Joint:
-    return Joint(
+def _link(name: str, mass_kg: float, source: str, skin: Shape | None = None, *collision: Shape) -> Link:
+    return Link(
         name=name,
-        parent=parent,
-        child=child,
-        pos_m=pos_m,
-        rpy_rad=rpy_rad,
-        axis=axis,
-        lower_rad=lower_rad,
-        upper_rad=upper_rad,
-        source=URDF,
-        damping_nms_rad=damping_nms_rad,
-        armature_kgm2=2e-4,
-        friction_nm=0.01,
-        spring_nm_rad=spring_nm_rad,
-        spring_rest_rad=spring_rest_rad,
+        mass_kg=mass_kg,
+        source=f"{URDF}: mass; {source}",
+        skin=skin,
+        collision=collision,
+        visuals=VISUALS[name],
     )
 
 
-def _joints() -> tuple[Joint, ...]:
-    joints = [
-        _joint("WRJ2", "forearm", "wrist", (0.0, -0.010, 0.21301), (0.0, 1.0, 0.0), -0.5236, 0.1745),
-        _joint("WRJ1", "wrist", "palm", (0.0, 0.0, 0.034), (1.0, 0.0, 0.0), -0.6981, 0.4887),
-        _joint(
-            "LFJ5",
-            "palm",
-            "lfmetacarpal",
-            (-0.033, 0.0, 0.02071),
-            (1.0, 0.0, 0.0),
-            0.0,
-            0.7854,
-            rpy_rad=(0.0, -0.9599, 0.0),
-        ),
-    ]
-    for finger in FINGERS:
-        J = finger.upper()
-        if finger == "lf":
-            parent, pos, rpy, side = (
-                "lfmetacarpal",
-                (0.05397275, 0.0, 0.03779463),
-                (0.0, 0.9599, 0.0),
-                1.0,
-            )
-        else:
-            parent, rpy = "palm", (0.0, 0.0, 0.0)
-            pos, side = KNUCKLES[finger]
-        joints += [
-            _joint(f"{J}J4", parent, f"{finger}knuckle", pos, (0.0, side, 0.0), -0.3491, 0.3491, rpy_rad=rpy),
-            _joint(
-                f"{J}J3",
-                f"{finger}knuckle",
-                f"{finger}proximal",
-                (0.0, 0.0, 0.0),
-                (1.0, 0.0, 0.0),
-                -0.2618,
-                1.5708,
-            ),
-            _joint(
-                f"{J}J2",
-                f"{finger}proximal",
-                f"{finger}middle",
-                (0.0, 0.0, 0.045),
-                (1.0, 0.0, 0.0),
-                0.0,
-                1.5708,
-                damping_nms_rad=0.02,
-            ),
-            # A nearly constant pull of 0.03 N m, above friction, lets the middle joint bend first, as on the
-            # real hand.
-            _joint(
-                f"{J}J1",
-                f"{finger}middle",
-                f"{finger}distal",
-                (0.0, 0.0, 0.025),
-                (1.0, 0.0, 0.0),
-                0.0,
-                1.5708,
-                damping_nms_rad=0.02,
-                spring_nm_rad=0.005,
-                spring_rest_rad=-6.0,
-            ),
-        ]
-    joints += [
-        _joint(
-            "THJ5",
-            "palm",
-            "thbase",
-            (0.034, -0.00858, 0.029),
-            (0.0, 0.0, -1.0),
-            -1.0472,
-            1.0472,
-            rpy_rad=(-0.7854, 0.0, -1.5708),
-        ),
-        _joint("THJ4", "thbase", "thproximal", (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), 0.0, 1.2217),
-        _joint("THJ3", "thproximal", "thhub", (0.0, 0.0, 0.038), (0.0, 1.0, 0.0), -0.2094, 0.2094),
-        _joint("THJ2", "thhub", "thmiddle", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.6981, 0.6981),
-        _joint("THJ1", "thmiddle", "thdistal", (0.0, 0.0, 0.032), (1.0, 0.0, 0.0), -0.2618, 1.5708),
-    ]
-    return tuple(joints)
+def _bone(from_z_m: float, to_z_m: float, radius_m: float, y_m: float = 0.0) -> Capsule:
+    return Capsule(start_m=(0.0, y_m, from_z_m), end_m=(0.0, y_m, to_z_m), radius_m=radius_m)
 
 
-def _servo(kp: float, effort_nm: float, top_speed_rad_s: float, lever_m: float, damping: float) -> Servo:
-    return Servo(
+FOREARM = (
+    Cylinder(start_m=(0.0, -0.010, 0.0), end_m=(0.0, -0.010, 0.181), radius_m=0.059),
+    Cylinder(start_m=(0.0, -0.010, 0.181), end_m=(0.0, -0.010, 0.205), radius_m=0.030),
+)
+WRIST = Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 0.026), radius_m=0.0150)
+PALM = (
+    Box(centre_m=(0.011, 0.0005, 0.0455), half_m=(0.0315, 0.0110, 0.0410)),
+    Box(centre_m=(-0.016, 0.0005, 0.0180), half_m=(0.0090, 0.0110, 0.0135)),
+)
+METACARPAL = Capsule(start_m=(0.019, 0.0, 0.010), end_m=(0.0490, 0.0, 0.0343), radius_m=0.0100)
+
+LINKS = (
+    _link("forearm", 3.0, "size assumed", None, *FOREARM),
+    _link("wrist", 0.1, "size assumed", None, WRIST),
+    _link("palm", 0.3, "two boxes within the palm between knuckles and wrist", None, *PALM),
+    _link("lfmetacarpal", 0.030, "capsule from the joint to the knuckle", METACARPAL),
+    *(
+        link
+        for f in FINGERS
+        for link in (
+            _link(f"{f}knuckle", 0.008, "9 mm knuckle"),
+            _link(f"{f}proximal", 0.030, PRIMITIVES, _bone(0.005, 0.045, 0.009)),
+            _link(f"{f}middle", 0.017, PRIMITIVES, _bone(0.0, 0.025, 0.009)),
+            _link(f"{f}distal", 0.013, FITTED, _bone(0.006, 0.0247, 0.0073, y_m=-0.0002)),
+        )
+    ),
+    _link("thbase", 0.010, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013)),
+    _link("thproximal", 0.040, PRIMITIVES, _bone(0.011, 0.029, 0.0105)),
+    _link("thhub", 0.005, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011)),
+    _link(
+        "thmiddle", 0.020, PRIMITIVES, _bone(0.003, 0.021, 0.009), Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010)
+    ),
+    _link("thdistal", 0.017, FITTED, _bone(0.008, 0.026, 0.009)),
+)
+
+
+HINGED = {"armature_kgm2": 2e-4, "friction_nm": 0.01}
+DAMPED = HINGED | {"damping_nms_rad": 0.02}
+# A nearly constant pull of 0.03 N m, above friction, lets the middle joint bend first, as on the real hand.
+PULLED = DAMPED | {"spring_nm_rad": 0.005, "spring_rest_rad": -6.0}
+
+
+def _finger_joints(finger: str) -> tuple[Joint, ...]:
+    J = finger.upper()
+    parent, pos, rpy, spread = KNUCKLES[finger]
+    knuckle, proximal, middle, distal = (f"{finger}{part}" for part in FINGER_VISUALS)
+    return (
+        hinge(f"{J}J4", parent, knuckle, pos, rpy, (0.0, spread, 0.0), -0.3491, 0.3491, URDF, **HINGED),
+        hinge(f"{J}J3", knuckle, proximal, (0.0, 0.0, 0.0), NO_TURN, X, -0.2618, 1.5708, URDF, **HINGED),
+        hinge(f"{J}J2", proximal, middle, (0.0, 0.0, 0.045), NO_TURN, X, 0.0, 1.5708, URDF, **DAMPED),
+        hinge(f"{J}J1", middle, distal, (0.0, 0.0, 0.025), NO_TURN, X, 0.0, 1.5708, URDF, **PULLED),
+    )
+
+
+# fmt: off
+JOINTS = (
+    hinge("WRJ2", "forearm", "wrist", (0.0, -0.010, 0.21301), NO_TURN, Y, -0.5236, 0.1745, URDF, **HINGED),
+    hinge("WRJ1", "wrist", "palm", (0.0, 0.0, 0.034), NO_TURN, X, -0.6981, 0.4887, URDF, **HINGED),
+    hinge("LFJ5", "palm", "lfmetacarpal", (-0.033, 0.0, 0.02071), (0.0, -0.9599, 0.0),
+          X, 0.0, 0.7854, URDF, **HINGED),
+    *(joint for finger in FINGERS for joint in _finger_joints(finger)),
+    hinge("THJ5", "palm", "thbase", (0.034, -0.00858, 0.029), (-0.7854, 0.0, -1.5708),
+          (0.0, 0.0, -1.0), -1.0472, 1.0472, URDF, **HINGED),
+    hinge("THJ4", "thbase", "thproximal", (0.0, 0.0, 0.0), NO_TURN, Y, 0.0, 1.2217, URDF, **HINGED),
+    hinge("THJ3", "thproximal", "thhub", (0.0, 0.0, 0.038), NO_TURN, Y, -0.2094, 0.2094, URDF, **HINGED),
+    hinge("THJ2", "thhub", "thmiddle", (0.0, 0.0, 0.0), NO_TURN, X, -0.6981, 0.6981, URDF, **HINGED),
+    hinge("THJ1", "thmiddle", "thdistal", (0.0, 0.0, 0.032), NO_TURN, X, -0.2618, 1.5708, URDF, **HINGED),
+)
+# fmt: on
+
+# In the order wrist, first to little finger, thumb: closed [rad], then stiffness [N m/rad], effort [N m], top speed
+# [rad/s], lever [m] and damping [N m s/rad] of the servo. J0 pulls two joints of 2 rad/s each.
+MOTORS: dict[str, tuple[float, float, float, float, float, float]] = {
+    "WRJ2": (0.0, 10.0, 10.0, 2.0, 0.20, 0.5),
+    "WRJ1": (0.0, 8.0, 5.0, 2.0, 0.20, 0.5),
+    **{
+        f"{f.upper()}{number}": row
+        for f in FINGERS
+        for number, row in (
+            *((("J5", (0.4, 1.0, 1.0, 2.0, 0.096, DAMPING_NMS_RAD)),) if f == "lf" else ()),
+            ("J4", (0.0, 1.0, 1.0, 2.0, 0.096, DAMPING_NMS_RAD)),
+            ("J3", (1.5708, 1.0, 1.0, 2.0, 0.096, DAMPING_NMS_RAD)),
+            ("J0", (3.1415, 0.5, 1.0, 4.0, 0.051, 0.02)),
+        )
+    },
+    "THJ5": (1.0472, 0.4, 3.0, 4.0, 0.098, DAMPING_NMS_RAD),
+    "THJ4": (1.2217, 1.0, 2.0, 4.0, 0.098, DAMPING_NMS_RAD),
+    "THJ3": (0.0, 0.5, 1.0, 4.0, 0.060, DAMPING_NMS_RAD),
+    "THJ2": (0.6981, 1.5, 1.0, 2.0, 0.060, DAMPING_NMS_RAD),
+    "THJ1": (1.5708, 1.0, 1.0, 4.0, 0.028, DAMPING_NMS_RAD),
+}
+
+
+def _actuator(
+    name: str, closed_rad: float, kp: float, effort_nm: float, speed_rad_s: float, lever_m: float, kd: float
+) -> Actuator:
+    servo = Servo(
         stiffness_nm_rad=kp,
-        damping_nms_rad=damping,
-        top_speed_rad_s=top_speed_rad_s,
+        damping_nms_rad=kd,
+        top_speed_rad_s=speed_rad_s,
         effort_nm=effort_nm,
         lever_m=lever_m,
         source=f"{MJCF}; speed of {URDF}",
     )
+    ends = next(((j.lower_rad, j.upper_rad) for j in JOINTS if j.name == name), (0.0, closed_rad))
+    return actuator(name, name, closed_rad, servo, lower_rad=ends[0], upper_rad=ends[1])
 
 
-def _actuators() -> tuple[Actuator, ...]:
-    """The motors, in the order wrist, first to little finger, thumb."""
-
-    def motor(
-        name: str, open_rad: float, closed_rad: float, lower_rad: float, upper_rad: float, servo: Servo
-    ) -> Actuator:
-        return Actuator(
-            name=name,
-            drives=name,
-            open_rad=open_rad,
-            closed_rad=closed_rad,
-            lower_rad=lower_rad,
-            upper_rad=upper_rad,
-            motor=servo,
-        )
-
-    finger = _servo(1.0, 1.0, 2.0, 0.096, DAMPING_NMS_RAD)
-    j0 = _servo(0.5, 1.0, 4.0, 0.051, 0.02)  # pulls two joints of 2 rad/s each
-    motors = [
-        motor("WRJ2", 0.0, 0.0, -0.5236, 0.1745, _servo(10.0, 10.0, 2.0, 0.20, 0.5)),
-        motor("WRJ1", 0.0, 0.0, -0.6981, 0.4887, _servo(8.0, 5.0, 2.0, 0.20, 0.5)),
-    ]
-    for name in FINGERS:
-        J = name.upper()
-        if name == "lf":
-            motors.append(motor("LFJ5", 0.0, 0.4, 0.0, 0.7854, finger))
-        motors += [
-            motor(f"{J}J4", 0.0, 0.0, -0.3491, 0.3491, finger),
-            motor(f"{J}J3", 0.0, 1.5708, -0.2618, 1.5708, finger),
-            motor(f"{J}J0", 0.0, 3.1415, 0.0, 3.1415, j0),
-        ]
-    motors += [
-        motor("THJ5", 0.0, 1.0472, -1.0472, 1.0472, _servo(0.4, 3.0, 4.0, 0.098, DAMPING_NMS_RAD)),
-        motor("THJ4", 0.0, 1.2217, 0.0, 1.2217, _servo(1.0, 2.0, 4.0, 0.098, DAMPING_NMS_RAD)),
-        motor("THJ3", 0.0, 0.0, -0.2094, 0.2094, _servo(0.5, 1.0, 4.0, 0.060, DAMPING_NMS_RAD)),
-        motor("THJ2", 0.0, 0.6981, -0.6981, 0.6981, _servo(1.5, 1.0, 2.0, 0.060, DAMPING_NMS_RAD)),
-        motor("THJ1", 0.0, 1.5708, -0.2618, 1.5708, _servo(1.0, 1.0, 4.0, 0.028, DAMPING_NMS_RAD)),
-    ]
-    return tuple(motors)
-
-
-def _tendons() -> tuple[Tendon, ...]:
-    tendons = []
-    for finger in FINGERS:
-        J = finger.upper()
-        tendons.append(
-            Tendon(
-                name=f"{J}J0",
-                joints=((f"{J}J2", 1.0), (f"{J}J1", 1.0)),
-                source=f"{URDF}: J0Transmission, one motor for the sum of both joints",
-            )
-        )
-        tendons.append(
-            Tendon(
-                name=f"{J}_order",
-                joints=((f"{J}J2", 1.0), (f"{J}J1", -1.0)),
-                lower_rad=0.0,
-                source="Shadow: the middle joint is never less bent than the distal one (not found in print)",
-            )
-        )
-    return tuple(tendons)
+ACTUATORS = tuple(_actuator(name, *row) for name, row in MOTORS.items())
+TENDONS = tuple(
+    tendon
+    for J in (finger.upper() for finger in FINGERS)
+    for tendon in (
+        Tendon(
+            name=f"{J}J0",
+            joints=((f"{J}J2", 1.0), (f"{J}J1", 1.0)),
+            source=f"{URDF}: J0Transmission, one motor for the sum of both joints",
+        ),
+        Tendon(
+            name=f"{J}_order",
+            joints=((f"{J}J2", 1.0), (f"{J}J1", -1.0)),
+            lower_rad=0.0,
+            source="Shadow: the middle joint is never less bent than the distal one (not found in print)",
+        ),
+    )
+)
 
 
 def _pose(**fractions: float) -> tuple[float, ...]:
     """Closing fractions by motor name, 0 for the rest; ``fingers_J3`` and ``fingers_J0`` serve all four."""
     return tuple(fractions.get(motor.name, fractions.get(f"fingers_{motor.name[2:]}", 0.0)) for motor in ACTUATORS)
 
-
-ACTUATORS = _actuators()
 
 POSES = {
     "open": _pose(),
@@ -458,14 +274,14 @@ POSES = {
     "thumbs_up": _pose(fingers_J3=1.0, fingers_J0=0.97),
 }
 
-_CHAINS = (
-    *(tuple(f"{f}{part}" for part in ("knuckle", "proximal", "middle", "distal")) for f in FINGERS[:3]),
-    ("lfmetacarpal", "lfknuckle", "lfproximal", "lfmiddle", "lfdistal"),
+CHAINS = (
+    *(tuple(f"{f}{part}" for part in FINGER_VISUALS) for f in FINGERS[:3]),
+    ("lfmetacarpal", *(f"lf{part}" for part in FINGER_VISUALS)),
     ("thbase", "thproximal", "thhub", "thmiddle", "thdistal"),
 )
 # Parts of one finger, and the first parts of a finger against the palm, bear on each other by construction.
-_BY_CONSTRUCTION = (
-    *((a, b) for chain in _CHAINS for i, a in enumerate(chain) for b in chain[i + 2 :]),
+BY_CONSTRUCTION = (
+    *((a, b) for chain in CHAINS for i, a in enumerate(chain) for b in chain[i + 2 :]),
     *(("palm", f"{f}proximal") for f in FINGERS),
     *(("palm", name) for name in ("lfknuckle", "thproximal", "thhub")),
     ("lfmetacarpal", "rfproximal"),
@@ -479,9 +295,9 @@ RIGHT = HandSpec(
     side="right",
     summary="Twenty tendon motors, twenty-four joints; the last two joints of a finger share one motor.",
     root="forearm",
-    links=(*_trunk_links(), *(link for f in FINGERS for link in _finger_links(f)), *_thumb_links()),
-    joints=_joints(),
-    tendons=_tendons(),
+    links=LINKS,
+    joints=JOINTS,
+    tendons=TENDONS,
     actuators=ACTUATORS,
     tips=(
         *(Tip(finger=f, link=f"{f}distal", pos_m=(0.0, 0.0, 0.026)) for f in FINGERS),
@@ -489,7 +305,7 @@ RIGHT = HandSpec(
     ),
     palm=PalmFrame(pos_m=(0.008, -0.022, 0.30), rpy_rad=(math.pi / 2, 0.0, 0.0)),
     palette=PALETTE,
-    no_contact=_BY_CONSTRUCTION,
+    no_contact=BY_CONSTRUCTION,
     poses=POSES,
     notes=(
         "J1 <= J2 is a limit of its own tendon; the wording of Shadow's manual was not found in print.",
