@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from patience import free_domain
+from skip_gate import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 
 import thenar
 from thenar.signals import HandState

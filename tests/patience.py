@@ -26,10 +26,16 @@ def domains(first: int, count: int) -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens at now; the one after it is likely free too."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses now, and the next one neither: two hands take two."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port
 
 
 _domains = domains(1, 25)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from patience import free_domain, wait_for
+from patience import free_domain, free_port, wait_for
 
 from thenar.wire.clients.survey import local_domains
 
@@ -33,19 +33,6 @@ def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)  # what it compiles just now is finished first
-
-
-def free_port() -> int:
-    """A port whose next one is free too: two hands take two."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port
 
 
 def answers(port: int) -> bool:

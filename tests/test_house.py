@@ -209,3 +209,32 @@ def test_wheel_carries_the_licence_the_types_and_every_module(tmp_path: Path):
     assert "thenar/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert {path.relative_to(SRC.parent).as_posix() for path in MODULES} <= names
+
+
+SKIPPING = """
+import pytest
+def test_passes(): pass
+def test_asks_for_too_much(): pytest.skip("no such tool")
+def test_may_be_skipped(): pytest.skip("network namespaces cannot be made here: no")
+"""
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("true", "1 failed, 1 passed, 1 skipped"), (None, "1 passed, 2 skipped")])
+def test_a_skip_that_is_not_on_the_list_fails_in_ci(tmp_path: Path, ci: str | None, outcome: str):
+    (tmp_path / "test_skipping.py").write_text(SKIPPING)
+    env = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST")}
+    env |= {"PYTHONPATH": str(ROOT / "tests")} | ({} if ci is None else {"CI": ci})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "skip_gate",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert outcome in done.stdout

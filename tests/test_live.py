@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from patience import wait_for
+from patience import free_port, wait_for
 from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 
 import thenar
@@ -32,9 +32,7 @@ BOTH = ("inspire_left", "inspire_right")
 @pytest.fixture
 def port() -> int:
     """A port with free neighbours."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return min(probe.getsockname()[1], 65000)
+    return free_port()
 
 
 @pytest.fixture

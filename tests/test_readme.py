@@ -8,8 +8,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from patience import wait_for
-from serving import answers, free_port, served
+from patience import free_port, wait_for
+from serving import answers, served
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

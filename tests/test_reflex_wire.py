@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from patience import free_domain, wait_for
+from patience import free_domain, free_port, wait_for
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 import thenar
@@ -38,12 +38,6 @@ from thenar.wire.rtps.type_hash import type_hash
 types: Any = idl_types
 DORA = ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"]
 ROSBAGS = ["rosbags==0.11.9"]
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
 
 
 # What the board says

@@ -3,7 +3,6 @@
 import itertools
 import json
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from patience import wait_for
+from patience import free_port, wait_for
 from peer_env import PEERS, fast2_program, quiet_environment
 
 from thenar import hands
@@ -26,12 +25,6 @@ from thenar.wire.codecs.tienkung_codec import decode_joint_state
 
 FIST = make_log(("fist",))[70]  # closed
 SHADOW = hands.load("shadow_right")
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.mark.parametrize("hand", ["inspire_right", "shadow_right"])
