@@ -22,12 +22,12 @@ from thenar import hands
 from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
-from thenar.retarget.batch import follow_recording, time_steps
+from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.model.hand_model import HandModel, build_model
-from thenar.retarget.retargeter import Retargeter, direction_targets, frame_targets_m
-from thenar.sim.collision_checker import Judge
-from thenar.twin.retarget_measure import Quality, measure
+from thenar.retarget.solver import key_point_targets_m
+from thenar.sim.collision_checker import CollisionChecker
+from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".cache" / "peers" / "retarget"
@@ -60,7 +60,7 @@ def peer_python() -> Path | None:
     return python
 
 
-def our_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndarray) -> list[Row]:
+def our_rows(model: HandModel, checker: CollisionChecker, nodes: np.ndarray, step_s: np.ndarray) -> list[Row]:
     """Our solver with everything on, and with limits alone, at the motors' speed and without that limit."""
     rows = []
     for name, config in {
@@ -69,39 +69,32 @@ def our_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndarr
         "limits alone, speed lifted": replace(LIMITS_ALONE, speed_scale=LIFTED),
         "everything on, speed lifted": RetargetConfig(speed_scale=LIFTED),
     }.items():
-        angles = follow_recording(model, nodes, step_s, config)
-        passes = []
-        for _ in range(3):
-            retargeter, took = Retargeter(model, config), []
-            for frame, step in zip(nodes, step_s, strict=True):
-                start = time.thread_time_ns()
-                retargeter.follow(frame, float(step))
-                took.append(1e-3 * (time.thread_time_ns() - start))
-            passes.append(took)
-        quality = measure(
-            model, nodes, step_s, angles, targets=direction_targets(), speed_scale=config.speed_scale, judge=judge
-        )
-        rows.append(Row(f"thenar, {name}", quality, np.min(passes, axis=0)))
+        angles = retarget_recording(model, nodes, step_s, config)
+        cpu_us = time_frames_us(model, config, nodes, step_s)
+        quality = measure(model, nodes, step_s, angles, speed_scale=config.speed_scale, checker=checker)
+        rows.append(Row(f"thenar, {name}", quality, cpu_us))
     return rows
 
 
-def peer_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndarray, python: Path) -> list[Row]:
+def peer_rows(
+    model: HandModel, checker: CollisionChecker, nodes: np.ndarray, step_s: np.ndarray, python: Path
+) -> list[Row]:
     """Every peer on the same targets."""
     spec = hands.build_spec(model.hand)
     arrays = model.record[0]
     links = {joint.name: joint.child for joint in model.hand.joints}
-    names = [finger.marks for finger in model.fingers]
+    names = [finger.landmarks for finger in model.fingers]
     number = 0
-    for finger, marks in zip(model.fingers, names, strict=True):
-        for n in range(1, len(marks)):
-            link = finger.tip_link if n == len(marks) - 1 else links[_joint_name(model, marks[n].joint)]
-            spec.body(link).add_site(name=f"key_{number}", pos=marks[n].pos_m.tolist())
+    for finger, landmarks in zip(model.fingers, names, strict=True):
+        for n in range(1, len(landmarks)):
+            link = finger.tip_link if n == len(landmarks) - 1 else links[_joint_name(model, landmarks[n].joint)]
+            spec.body(link).add_site(name=f"key_{number}", pos=landmarks[n].pos_m.tolist())
             number += 1
     spec.compile()
     speeds = dict(zip(model.variables, arrays["speed_rad_s"][: len(model.variables)], strict=True))
     points = model.points_m(model.open_rad)[0]
     keys = np.concatenate([points[part][1:] for part in model.point_slices])
-    targets = frame_targets_m(model, direction_targets(), nodes) - model.palm_m
+    targets = key_point_targets_m(model, nodes) - model.palm_m
     rows = []
     with TemporaryDirectory() as folder:
         job, answer = Path(folder) / "job.npz", Path(folder) / "answer.npz"
@@ -125,7 +118,7 @@ def peer_rows(model: HandModel, judge: Judge, nodes: np.ndarray, step_s: np.ndar
                 sys.stderr.write(f"{name}: {held[f'{name}|failed']}\n")
                 continue
             angles = held[f"{name}|angle"][:, at]
-            quality = measure(model, nodes, step_s, angles, targets=direction_targets(), judge=judge)
+            quality = measure(model, nodes, step_s, angles, checker=checker)
             rows.append(Row(name, quality, held[f"{name}|cpu"]))
     return rows
 
@@ -144,13 +137,13 @@ def table(title: str, rows: list[Row]) -> str:
     lines = [f"## {title}\n", head]
     for row in rows:
         q = row.quality
-        speed = "-" if "lifted" in row.method else f"{q.speed_over:.2f}"
+        speed = "-" if "lifted" in row.method else f"{q.speed_ratio:.2f}"
         palmar = "-" if np.isnan(q.pinch_palmar) else f"{100 * q.pinch_palmar:.0f}"
         chatter = "-" if "lifted" in row.method else f"{100 * q.chatter:.1f}"
         lines.append(
             f"| {row.method} | {np.median(row.cpu_us):.0f} / {np.percentile(row.cpu_us, 99):.0f} | {q.tip_mm:.2f} | "
-            f"{q.segment_deg:.2f} | {100 * q.pinch_ok:.1f} | {palmar} | {100 * q.deep:.2f} | {q.deepest_mm:.1f} | "
-            f"{q.limit_over_deg:.1f} | {speed} | {chatter} |"
+            f"{q.segment_deg:.2f} | {100 * q.pinch_ok:.1f} | {palmar} | {100 * q.penetrating:.2f} | "
+            f"{q.max_penetration_mm:.1f} | {q.limit_excess_deg:.1f} | {speed} | {chatter} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -167,19 +160,19 @@ def main() -> None:
         logs = {"made, 21 nodes": make_log(), "made, 25 nodes": make_log(layout="manus25")}
         logs |= {path.name: read_log(path) for path in sorted(SHARED.glob("manus*")) if path.suffix in (".csv", ".npz")}
     model = build_model(hands.load("shadow_right"))
-    judge, python = Judge(model.hand), None if options.no_peers else peer_python()
+    checker, python = CollisionChecker(model.hand), None if options.no_peers else peer_python()
     parts, nodes = [], np.empty((0, 21, 3))
     for name, log in logs.items():
         nodes = np.ascontiguousarray(log.finger_m[-FRAMES:])
         step_s = time_steps(log.stamp_s[-FRAMES:])
-        rows = our_rows(model, judge, nodes, step_s)
+        rows = our_rows(model, checker, nodes, step_s)
         if python is not None:
-            rows += peer_rows(model, judge, nodes, step_s, python)
+            rows += peer_rows(model, checker, nodes, step_s, python)
         parts.append(table(f"{name} ({len(nodes)} frames)", rows))
         sys.stdout.write(parts[-1] + "\n")
     hour = np.concatenate([nodes, nodes[::-1]] * (1 + 414000 // (2 * len(nodes))))[:414000]
     start_s, busy_s = time.perf_counter(), time.process_time()
-    follow_recording(model, hour, np.full(len(hour), 1 / 115))
+    retarget_recording(model, hour, np.full(len(hour), 1 / 115))
     took_s, busy_s = time.perf_counter() - start_s, time.process_time() - busy_s
     parts.append(
         f"One hour at 115 Hz (414000 frames), all cores of this machine: {took_s:.1f} s, {busy_s:.1f} s of CPU time.\n"

@@ -9,7 +9,7 @@ import numpy as np
 
 import thenar
 from thenar.glove.make import make_log
-from thenar.retarget.batch import follow_recording, time_steps
+from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.model.hand_model import build_model
 from thenar.retarget.retargeter import aligned_nodes
 
@@ -18,9 +18,9 @@ print(f"{len(log)} frames")
 for hand in ("shadow_right", "inspire_right", "fourier_right", "reflex"):
     model = build_model(thenar.hands.load(hand))
     nodes = aligned_nodes(model, log.finger_m, log.side, mirror=False)
-    follow_recording(model, nodes[:1], np.array([1 / 60]))  # compiled before the clock runs
+    retarget_recording(model, nodes[:1], np.array([1 / 60]))  # compiled before the clock runs
     start_s = time.perf_counter()
-    angles = follow_recording(model, nodes, time_steps(log.stamp_s))
+    angles = retarget_recording(model, nodes, time_steps(log.stamp_s))
     took_s = time.perf_counter() - start_s
     motor_rad = model.motor_rad(angles)  # one row a frame, one column a motor
     fastest = np.abs(np.diff(motor_rad, axis=0)).max() / (log.stamp_s[1] - log.stamp_s[0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from thenar.errors import BadFile, BadValue, UnknownName
-from thenar.glove.files import COLUMNS, read_log, write_csv, write_npz
+from thenar.glove.files import COLUMNS, read_log, write_log
 from thenar.glove.glove_socket import GloveReceiver, GloveSender, decode_frame, encode_frame
 from thenar.glove.log import repair_clock
 from thenar.glove.make import GESTURES, make_log
@@ -26,7 +26,7 @@ CALM = ("point", "pinch_index")
 def write(path: Path, layout: GloveLayout, side: GloveSide = "right") -> Path:
     log = make_log(CALM, layout=layout, side=side)
     file = path / ("glove.csv" if layout == "nodes21" else "glove.npz")
-    (write_csv if layout == "nodes21" else write_npz)(file, log)
+    write_log(file, log)
     return file
 
 

@@ -1,7 +1,6 @@
 """From the glove to the hand: constraints that hold, pinches that close, postures that come back."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -18,23 +17,18 @@ from thenar.errors import BadValue
 from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
-from thenar.retarget.batch import follow_recording, time_steps
+from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
-from thenar.retarget.fit import MAP_KINDS, fit_map, load_map, save_map
-from thenar.retarget.kernel.quadratic import SOLVED, solve_quadratic
+from thenar.retarget.fit import MAP_KINDS, LinearMap, fit_map, load_map, save_map
+from thenar.retarget.kernel.quadratic import SOLVED, solve_qp
+from thenar.retarget.kernel.records import WORK
+from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel, build_model
-from thenar.retarget.model.records import TARGETS, WORK, as_record
-from thenar.retarget.retargeter import (
-    Following,
-    Retargeter,
-    aligned_nodes,
-    direction_targets,
-    settled_state,
-    tuning_record,
-)
+from thenar.retarget.retargeter import Following, Retargeter, aligned_nodes
+from thenar.retarget.solver import Solver
 from thenar.signals import FloatArray, GloveLayout
-from thenar.sim.collision_checker import Judge
-from thenar.twin.retarget_measure import Quality, measure
+from thenar.sim.collision_checker import CollisionChecker
+from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LIFTED = 100.0
@@ -47,8 +41,8 @@ def model_of(hand: str) -> HandModel:
 
 
 @cache
-def judge_of(hand: str) -> Judge:
-    return Judge(hands.load(hand))
+def checker_of(hand: str) -> CollisionChecker:
+    return CollisionChecker(hands.load(hand))
 
 
 @cache
@@ -76,10 +70,8 @@ def followed(hand: str, name: str, config: RetargetConfig) -> tuple[FloatArray, 
     log, model = recording(name), model_of(hand)
     nodes = np.ascontiguousarray(aligned_nodes(model, log.finger_m, log.side, mirror=True))
     step_s = time_steps(log.stamp_s)
-    angles = follow_recording(model, nodes, step_s, config)
-    quality = measure(
-        model, nodes, step_s, angles, targets=direction_targets(), speed_scale=config.speed_scale, judge=judge_of(hand)
-    )
+    angles = retarget_recording(model, nodes, step_s, config)
+    quality = measure(model, nodes, step_s, angles, speed_scale=config.speed_scale, checker=checker_of(hand))
     return angles, quality
 
 
@@ -93,31 +85,31 @@ ONE_OF_EACH = ("shadow_right", "inspire_right", "inspire_dfx_left", "fourier_lef
 @pytest.mark.parametrize("name", BOTH)
 def test_no_limit_coupling_or_speed_is_ever_broken(hand: str, name: str):
     _, quality = followed(hand, name, RetargetConfig())
-    assert quality.limit_over_deg == 0.0
-    assert quality.speed_over < 1.0 + 1e-6
+    assert quality.limit_excess_deg == 0.0
+    assert quality.speed_ratio < 1.0 + 1e-6
 
 
 @pytest.mark.parametrize("hand", hands.names())
 @pytest.mark.parametrize("name", BOTH)
 def test_a_hand_never_runs_into_itself(hand: str, name: str):
-    assert followed(hand, name, RetargetConfig())[1].deep == 0.0
-    assert followed(hand, name, RetargetConfig(speed_scale=LIFTED))[1].deep <= 0.001
+    assert followed(hand, name, RetargetConfig())[1].penetrating == 0.0
+    assert followed(hand, name, RetargetConfig(speed_scale=LIFTED))[1].penetrating <= 0.001
 
 
 def test_limits_alone_would_run_into_itself():
-    assert followed("shadow_right", "nodes21", LIMITS_ALONE)[1].deep > 0.02
+    assert followed("shadow_right", "nodes21", LIMITS_ALONE)[1].penetrating > 0.02
 
 
 @pytest.mark.parametrize("name", [*BOTH, *OTHERS, *REAL])
 def test_shadow_keeps_to_the_bars(name: str):
     tabled, lifted = (followed("shadow_right", name, RetargetConfig(speed_scale=k))[1] for k in (1.0, LIFTED))
     alone = followed("shadow_right", name, LIMITS_ALONE)[1]
-    assert tabled.deep == 0.0
-    assert lifted.deep <= 0.001
+    assert tabled.penetrating == 0.0
+    assert lifted.penetrating <= 0.001
     assert lifted.pinch_ok >= 0.99
     assert min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80
-    assert tabled.limit_over_deg == lifted.limit_over_deg == 0.0
-    assert tabled.speed_over < 1.0 + 1e-6
+    assert tabled.limit_excess_deg == lifted.limit_excess_deg == 0.0
+    assert tabled.speed_ratio < 1.0 + 1e-6
     assert tabled.pinch_ok >= 0.95
     assert tabled.chatter <= 1.3 * alone.chatter
     assert lifted.chatter == 0.0
@@ -136,7 +128,7 @@ def test_shadow_follows_a_21_node_log_closely(name: str):
 def test_where_limits_alone_do_not_touch_contact_costs_little(name: str):
     with_all = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
     alone = followed("shadow_right", name, replace(LIMITS_ALONE, speed_scale=LIFTED))[1]
-    fair = ~with_all.pinching & (alone.overlap_mm == 0.0)
+    fair = ~with_all.pinching & (alone.penetration_mm == 0.0)
     # A made person moves so smoothly that limits alone follow to 0.3 mm: there 3 % is nothing.
     excess_mm = with_all.tip_frame_mm[fair].mean() - alone.tip_frame_mm[fair].mean()
     assert excess_mm <= max(0.03 * alone.tip_frame_mm[fair].mean(), 0.1)
@@ -158,15 +150,15 @@ def test_only_fingers_the_thumb_can_touch_have_a_pinch():
 
 def test_the_tactile_inspire_hand_brings_its_middle_finger_to_two_millimetres_and_no_nearer():
     # All postures of thumb and middle finger on a grid: both thumb motors at their ends are the best there is.
-    model, judge = model_of("inspire_right"), judge_of("inspire_right")
+    model, checker = model_of("inspire_right"), checker_of("inspire_right")
     lower, upper = (model.record[f"{end}_rad"][0] for end in ("lower", "upper"))
     at = [model.variables.index(name) for name in ("middle_1", "thumb_1", "thumb_2")]
     nearest_m = np.inf
     for choice in product(*(np.linspace(lower[n], upper[n], 15) for n in at)):
         angles = np.zeros(len(model.variables))
         angles[at] = choice
-        judge.pose(model.joint_rad(angles))
-        nearest_m = min(nearest_m, judge.distance(model.fingers[0].tip_link, model.fingers[2].tip_link)[0])
+        checker.pose(model.joint_rad(angles))
+        nearest_m = min(nearest_m, checker.distance(model.fingers[0].tip_link, model.fingers[2].tip_link)[0])
     assert 0.0020 < nearest_m < 0.0023
 
 
@@ -175,13 +167,13 @@ def test_the_tactile_inspire_hand_brings_its_middle_finger_to_two_millimetres_an
 def test_a_left_hand_does_what_the_mirrored_right_hand_does(hand: str):
     right, _ = followed(f"{hand}_right", "nodes21", RetargetConfig())
     log = make_log(MOTIONS, layout="nodes21", side="left", rate_hz=60.0, seed=5)
-    left = follow_recording(model_of(f"{hand}_left"), log.finger_m, time_steps(log.stamp_s))
+    left = retarget_recording(model_of(f"{hand}_left"), log.finger_m, time_steps(log.stamp_s))
     assert np.abs(left - right).max() < 1e-6
 
 
 def random_postures(hand: str, count: int) -> FloatArray:
     """Postures within all limits in which nothing touches."""
-    model, judge, rng = model_of(hand), judge_of(hand), np.random.default_rng(1)
+    model, checker, rng = model_of(hand), checker_of(hand), np.random.default_rng(1)
     record, v = model.record[0], len(model.variables)
     found = []
     while len(found) < count:
@@ -190,8 +182,8 @@ def random_postures(hand: str, count: int) -> FloatArray:
             a, b = record["row_variable"][tendon]
             if record["row_weight"][tendon][1] < 0 and angles[b] > angles[a]:  # the middle joint bends more
                 angles[a], angles[b] = angles[b], angles[a]
-        judge.pose(model.joint_rad(angles))
-        if judge.overlap().depth_m == 0.0:
+        checker.pose(model.joint_rad(angles))
+        if checker.overlap().depth_m == 0.0:
             found.append(angles)
     return np.array(found)
 
@@ -204,15 +196,20 @@ def test_a_posture_shown_to_a_hand_comes_back(hand: str):
     nodes = np.zeros((len(postures), 21, 3))
     for finger, part in zip(model.fingers, model.point_slices, strict=True):
         nodes[:, list(finger.nodes)] = (points[:, part] - model.palm_m) @ model.R_palm
-    same = {
-        "linear": 1,
-        "matrix": np.tile(model.R_palm, (fingers, 1, 1)),
-        "shift_m": np.tile(model.palm_m, (fingers, 1)),
-    }
-    targets = as_record(TARGETS, same)
-    tuning = tuning_record(RetargetConfig(pinch=False, clearance_mm=0.0).tuning())
-    found = [settled_state(model, tuning, targets, frame)["angle_rad"][0] for frame in nodes]
-    again = model.points_m(np.array(found)[:, : len(model.variables)])
+    same = LinearMap(
+        hand=hand,
+        kind="full",
+        fingers=model.finger_names,
+        matrix=np.tile(np.eye(3), (fingers, 1, 1)),
+        shift_m=np.zeros((fingers, 3)),
+        residual_mm=0.0,
+        condition=1.0,
+    )
+    solver, found = Solver(model, RetargetConfig(pinch=False, clearance_mm=0.0), same), []
+    for frame in nodes:
+        solver.settle(frame)
+        found.append(solver.angle_rad.copy())
+    again = model.points_m(np.array(found))
     tips = [part.stop - 1 for part in model.point_slices]
     assert np.linalg.norm(again[:, tips] - points[:, tips], axis=2).max() < 1e-3
 
@@ -229,19 +226,19 @@ def test_bad_motion_breaks_nothing(hand: str, trouble: str):
     else:
         nodes = np.repeat(nodes[rng.permutation(len(nodes))[::10]], 10, axis=0)
         step_s = np.full(len(nodes), step_s[0])
-    angles = follow_recording(model, nodes, step_s)
-    quality = measure(model, nodes, step_s, angles, targets=direction_targets(), judge=judge_of(hand))
-    assert quality.limit_over_deg == 0.0
-    assert quality.speed_over < 1.0 + 1e-6
-    assert quality.deep <= 0.005
+    angles = retarget_recording(model, nodes, step_s)
+    quality = measure(model, nodes, step_s, angles, checker=checker_of(hand))
+    assert quality.limit_excess_deg == 0.0
+    assert quality.speed_ratio < 1.0 + 1e-6
+    assert quality.penetrating <= 0.005
 
 
 def test_pieces_followed_side_by_side_are_what_one_pass_gives():
     log = recording("nodes21")
     nodes, step_s = np.tile(log.finger_m, (12, 1, 1)), np.tile(time_steps(log.stamp_s), 12)
     done = []
-    together = follow_recording(model_of("shadow_right"), nodes, step_s, workers=2, progress=done.append)
-    alone = follow_recording(model_of("shadow_right"), nodes, step_s, workers=1)
+    together = retarget_recording(model_of("shadow_right"), nodes, step_s, workers=2, progress=done.append)
+    alone = retarget_recording(model_of("shadow_right"), nodes, step_s, workers=1)
     assert len(done) > 1
     assert sum(done) == len(nodes)
     assert np.abs(together - alone).max() < 1e-6
@@ -294,7 +291,8 @@ def test_a_frame_with_a_missing_number_is_a_lost_frame():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("pinch_from_mm", 0.0), ("turn_back", -1.0), ("foresee_s", float("nan")), ("damping", 0.0)]
+    ("name", "value"),
+    [("pinch_from_mm", 0.0), ("reversal_share", -1.0), ("prediction_s", float("nan")), ("damping", 0.0)],
 )
 def test_a_number_that_cannot_work_is_refused(name: str, value: float):
     given: dict[str, Any] = {name: value}
@@ -317,7 +315,7 @@ def test_smoothing_calms_and_tells_its_latency():
     model, log = model_of("shadow_right"), recording("nodes21")
     noisy = log.finger_m + np.random.default_rng(0).normal(0.0, 0.001, log.finger_m.shape)
     jerk = [
-        np.abs(np.diff(follow_recording(model, noisy, time_steps(log.stamp_s), c), n=3, axis=0)).mean()
+        np.abs(np.diff(retarget_recording(model, noisy, time_steps(log.stamp_s), c), n=3, axis=0)).mean()
         for c in (config, replace(config, smooth_s=0.0))
     ]
     assert jerk[0] < 0.6 * jerk[1]
@@ -328,7 +326,7 @@ def test_accelerations_keep_to_the_motors():
     slow = replace(model, record=model.record.copy())
     slow.record["acceleration_rad_s2"] = 20.0
     step_s = np.full(len(log), 0.005)
-    angles = follow_recording(slow, log.finger_m, step_s, RetargetConfig(pinch=False, contact=False))
+    angles = retarget_recording(slow, log.finger_m, step_s, RetargetConfig(pinch=False, contact=False))
     velocity = np.diff(angles, axis=0) / 0.005
     assert np.abs(np.diff(velocity, axis=0)).max() / 0.005 < 20.0 * (1 + 1e-6)
 
@@ -347,11 +345,11 @@ def test_a_map_is_fitted_and_fits_better_the_more_it_may_choose(tmp_path: Path):
     assert residuals == sorted(residuals, reverse=True)
     assert residuals[-1] < 4.0
     save_map(tmp_path / "map.json", maps[-1])
-    targets = load_map(tmp_path / "map.json").targets(model)
-    angles = follow_recording(model, log.finger_m, step_s, RetargetConfig(speed_scale=LIFTED), targets=targets)
-    quality = measure(model, log.finger_m, step_s, angles, targets=targets, judge=judge_of("shadow_right"))
+    fitted = load_map(tmp_path / "map.json")
+    angles = retarget_recording(model, log.finger_m, step_s, RetargetConfig(speed_scale=LIFTED), linear_map=fitted)
+    quality = measure(model, log.finger_m, step_s, angles, linear_map=fitted, checker=checker_of("shadow_right"))
     assert quality.tip_mm < 6.0
-    assert quality.deep <= 0.001
+    assert quality.penetrating <= 0.001
 
 
 def test_the_quadratic_program_finds_the_best_allowed_step():
@@ -361,38 +359,36 @@ def test_the_quadratic_program_finds_the_best_allowed_step():
         n, rows, work = 12, 8, np.zeros(1, WORK)
         A = rng.normal(size=(20, n))
         H, g = A.T @ A + 1e-3 * np.eye(n), rng.normal(size=n)
-        row, least = rng.normal(size=(rows, n)), -rng.random(rows) * 0.2
+        row, row_lower = rng.normal(size=(rows, n)), -rng.random(rows) * 0.2
         lower, upper = -rng.random(n) * 0.3, rng.random(n) * 0.3
         work["H"][0, :n, :n], work["g"][0, :n] = H, g
-        work["row"][0, :rows, :n], work["least"][0, :rows] = row, least
+        work["row"][0, :rows, :n], work["row_lower"][0, :rows] = row, row_lower
         work["step_lower"][0, :n], work["step_upper"][0, :n] = lower, upper
-        assert solve_quadratic.py_func(n, n, rows, work.view(np.recarray)[0]) == SOLVED
+        assert solve_qp.py_func(n, n, rows, work.view(np.recarray)[0]) == SOLVED
         x = work["x"][0, :n]
         assert np.all(x >= lower - 1e-9)
         assert np.all(x <= upper + 1e-9)
-        assert np.all(row @ x >= least - 1e-9)
+        assert np.all(row @ x >= row_lower - 1e-9)
         best = 0.5 * x @ H @ x + g @ x
         others = np.clip(x + rng.normal(size=(400, n)) * 10.0 ** rng.uniform(-4, -0.5, (400, 1)), lower, upper)
-        others = others[np.all(others @ row.T >= least, axis=1)]
+        others = others[np.all(others @ row.T >= row_lower, axis=1)]
         values = 0.5 * np.sum(others @ H * others, axis=1) + others @ g
         assert np.all(values >= best - 1e-9)
 
 
 def test_distances_agree_with_mujoco():
-    model, judge = model_of("shadow_right"), judge_of("shadow_right")
-    from thenar.retarget.model.near import tightest_m
-
-    apart = [tightest_m(model.record, posture) for posture in random_postures("shadow_right", 60)]
+    model, checker = model_of("shadow_right"), checker_of("shadow_right")
+    apart = [min_distance_m(model.record, posture) for posture in random_postures("shadow_right", 60)]
     assert min(apart) > -0.0008  # edges of boxes and cylinders are rounded by a millimetre
     rng, found = np.random.default_rng(4), 0
     while found < 60:
         v = len(model.variables)
         posture = rng.uniform(model.record["lower_rad"][0, :v], model.record["upper_rad"][0, :v])
-        judge.pose(model.joint_rad(posture))
-        depth_m = judge.overlap().depth_m
+        checker.pose(model.joint_rad(posture))
+        depth_m = checker.overlap().depth_m
         if depth_m > 0.001:
             found += 1
-            assert tightest_m(model.record, posture) < 0.0
+            assert min_distance_m(model.record, posture) < 0.0
 
 
 @pytest.mark.timing
@@ -400,17 +396,8 @@ def test_distances_agree_with_mujoco():
     ("hand", "median_us", "p99_us"), [("shadow_right", 60.0, 200.0), ("inspire_right", 20.0, 60.0)]
 )
 def test_a_frame_takes_microseconds(hand: str, median_us: float, p99_us: float):
-    log, passes = recording("nodes21"), []
-    for _ in range(3):
-        retargeter, took = Retargeter(model_of(hand)), []
-        nodes = aligned_nodes(retargeter.model, log.finger_m, log.side, mirror=False)
-        retargeter(log[0])
-        for frame in nodes:
-            start = time.thread_time_ns()
-            retargeter.follow(frame, 1 / 60)
-            took.append(1e-3 * (time.thread_time_ns() - start))
-        passes.append(took)
-    best = np.min(passes, axis=0)
+    log = recording("nodes21")
+    best = time_frames_us(model_of(hand), RetargetConfig(), log.finger_m, time_steps(log.stamp_s))
     assert np.median(best) < median_us
     assert np.percentile(best, 99) < p99_us
 

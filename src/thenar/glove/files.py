@@ -44,26 +44,22 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
     return _read_csv(path, side) if path.suffix == ".csv" else _read_npz(path, side)
 
 
-def write_csv(path: Path, log: GloveLog) -> None:
-    """Write 21 nodes as positions and orientations relative to their parents."""
-    if log.layout != "nodes21":
-        raise BadFile(path, f"a .csv log holds the layout nodes21, not {log.layout}: name the file .npz")
+def write_log(path: Path, log: GloveLog) -> None:
+    """Write a recording: 21 nodes relative to their parents (.csv), or 25 in the axes of the wrist (.npz)."""
+    ending = ".csv" if log.layout == "nodes21" else ".npz"
+    if path.suffix != ending:
+        raise BadFile(path, f"a recording of the layout {log.layout} is written as {ending}")
+    if ending == ".npz":
+        data = np.concatenate([log.position_m, log.quat_wxyz], axis=2).astype(np.float32)
+        said = {"chirality": np.array(log.side.upper()), "quaternion_order": np.array("wxyz")}
+        np.savez_compressed(path, data=data, timestamps=log.stamp_s, **said)
+        return
     relative_m, relative_wxyz = _relative(log.position_m, log.quat_wxyz)
     xyzw = np.roll(relative_wxyz, -1, axis=2)
     table = np.concatenate([log.stamp_s[:, None], relative_m.reshape(len(log), -1), xyzw.reshape(len(log), -1)], axis=1)
     lines = [",".join(COLUMNS)]
     lines += [f"{row[0]:.6f}," + ",".join(f"{value:.5f}" for value in row[1:]) for row in table]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def write_npz(path: Path, log: GloveLog) -> None:
-    """Write 25 nodes in the axes of the wrist."""
-    if log.layout != "manus25":
-        raise BadFile(path, f"an .npz archive holds the layout manus25, not {log.layout}: name the file .csv")
-    data = np.concatenate([log.position_m, log.quat_wxyz], axis=2).astype(np.float32)
-    np.savez_compressed(
-        path, data=data, timestamps=log.stamp_s, chirality=np.array(log.side.upper()), quaternion_order=np.array("wxyz")
-    )
 
 
 def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:

@@ -1,7 +1,7 @@
 """Whole recordings at once, on all cores.
 
-A recording is cut into pieces that are followed side by side. Every piece but the first begins a little early, so that
-it has caught up with the hand by the time it counts. Where it has not, it is followed again from the end of the piece
+A recording is cut into chunks that are followed side by side. Every chunk but the first begins a little early, so that
+it has caught up with the hand by the time it counts. Where it has not, it is followed again from the end of the chunk
 before until both agree: the answer is that of one pass from beginning to end, to a billionth of a radian.
 """
 
@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.kernel.solve import solve_frames
 from thenar.retarget.model.hand_model import HandModel
-from thenar.retarget.model.records import WORK
-from thenar.retarget.retargeter import LONGEST_STEP_S, direction_targets, settled_state, tuning_record
+from thenar.retarget.retargeter import MAX_STEP_S, USUAL_STEP_S
+from thenar.retarget.solver import Solver
 from thenar.signals import FloatArray
 
-SHORTEST_PIECE = 4000
-PIECES_PER_CORE = 4
+if TYPE_CHECKING:
+    from thenar.retarget.fit import LinearMap
+
+MIN_CHUNK_FRAMES, CHUNKS_PER_CORE = 4000, 4
 EARLY_FRAMES = 300
 STITCH_FRAMES = 200
 SAME_RAD = 1e-9
@@ -31,17 +32,17 @@ SAME_RAD = 1e-9
 def time_steps(stamp_s: FloatArray) -> FloatArray:
     """Time of each frame from the one before [s]; a gap in the recording counts as a tenth of a second."""
     steps_s = np.diff(stamp_s, prepend=stamp_s[:1])
-    steps_s[0] = np.median(steps_s[1:]) if len(steps_s) > 1 else 1 / 60
-    return np.clip(steps_s, 1e-4, LONGEST_STEP_S)
+    steps_s[0] = np.median(steps_s[1:]) if len(steps_s) > 1 else USUAL_STEP_S
+    return np.clip(steps_s, 1e-4, MAX_STEP_S)
 
 
-def follow_recording(
+def retarget_recording(
     model: HandModel,
     nodes: FloatArray,
     step_s: FloatArray,
     config: RetargetConfig | None = None,
     *,
-    targets: NDArray[np.void] | None = None,
+    linear_map: LinearMap | None = None,
     workers: int | None = None,
     progress: Callable[[int], None] = lambda frames: None,
 ) -> FloatArray:
@@ -52,47 +53,37 @@ def follow_recording(
         nodes: Frames as the hand's own side has them (see `aligned_nodes`) [m]. Shape (n, 21, 3).
         step_s: Time from the frame before [s]. Shape (n,).
         config: How to follow.
-        targets: A fitted linear map, or None for segment directions.
+        linear_map: A fitted map, or None for segment directions.
         workers: Number of threads; None takes all cores.
-        progress: Told now and then how many more frames are done.
+        progress: Is called now and then with the number of frames done since.
 
     Returns:
         Variables of the hand [rad]. Shape (n, v).
     """
-    tuning = tuning_record((config or RetargetConfig()).tuning())
-    targets = direction_targets() if targets is None else targets
     nodes = np.ascontiguousarray(nodes, dtype=np.float64)
     out = np.empty((len(nodes), len(model.variables)))
     workers = workers or os.cpu_count() or 1
-    pieces = 1 if workers == 1 else min(PIECES_PER_CORE * workers, max(1, len(nodes) // SHORTEST_PIECE))
-    edges = np.linspace(0, len(nodes), pieces + 1).astype(int)
+    chunks = 1 if workers == 1 else min(CHUNKS_PER_CORE * workers, max(1, len(nodes) // MIN_CHUNK_FRAMES))
+    edges = np.linspace(0, len(nodes), chunks + 1).astype(int).tolist()
 
-    def follow(state: NDArray[np.void], start: int, stop: int, into: FloatArray) -> None:
-        for first in range(start, stop, 2000):
-            last = min(stop, first + 2000)
-            part = into[first - start : last - start]
-            solve_frames(
-                model.record, tuning, targets, state, np.zeros(1, WORK), nodes[first:last], step_s[first:last], part
-            )
+    def follow(solver: Solver, start: int, stop: int, into: FloatArray) -> None:
+        solver.follow(nodes[start:stop], step_s[start:stop], into)
 
-    def follow_piece(piece: int) -> tuple[FloatArray, NDArray[np.void]]:
-        """One piece: the angles it came in with, and the state it left."""
-        start, stop = int(edges[piece]), int(edges[piece + 1])
-        early = max(0, start - EARLY_FRAMES) if piece else 0
-        state = settled_state(model, tuning, targets, nodes[early])
-        follow(state, early, start, np.empty((start - early, out.shape[1])))
-        came_in = state["angle_rad"][0].copy()
-        follow(state, start, stop, out[start:stop])
+    def follow_chunk(start: int, stop: int) -> tuple[Solver, FloatArray]:
+        """One chunk: its solver, and the angles it started from."""
+        solver, early = Solver(model, config, linear_map), max(0, start - EARLY_FRAMES)
+        solver.settle(nodes[early])
+        follow(solver, early, start, np.empty((start - early, out.shape[1])))
+        started_rad = solver.angle_rad.copy()
+        follow(solver, start, stop, out[start:stop])
         progress(stop - start)
-        return came_in, state
+        return solver, started_rad
 
     with ThreadPoolExecutor(workers) as pool:
-        done = list(pool.map(follow_piece, range(pieces)))
-    before = done[0][1]
-    for piece in range(1, pieces):
-        came_in, state = done[piece]
-        start, stop = int(edges[piece]), int(edges[piece + 1])
-        apart_rad = np.max(np.abs(came_in - before["angle_rad"][0]))
+        done = list(pool.map(follow_chunk, edges[:-1], edges[1:]))
+    before = done[0][0]
+    for (solver, started_rad), start, stop in zip(done[1:], edges[1:-1], edges[2:], strict=True):
+        apart_rad = np.max(np.abs(started_rad - before.angle_rad))
         while apart_rad > SAME_RAD and start < stop:
             end = min(stop, start + STITCH_FRAMES)
             again = np.empty((end - start, out.shape[1]))
@@ -100,6 +91,7 @@ def follow_recording(
             apart_rad = np.max(np.abs(again[-1] - out[end - 1]))
             out[start:end] = again
             start = end
-        # Where both agree before the end, the piece's own state goes on.
-        before = state if start < stop or apart_rad <= SAME_RAD else before
+        # Where both agree before the end, the chunk's own state goes on.
+        if apart_rad <= SAME_RAD:
+            before = solver
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thenar.errors import BadValue
-from thenar.retarget.model.records import Tuning
+from thenar.retarget.kernel.records import Tuning
 
 PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 27.0, 50.0, 60.0
 
@@ -34,9 +34,9 @@ class RetargetConfig:
     """Smallest distance of parts, pinching tips excepted."""
     speed_scale: float = 1.0
     """Motors may move at this multiple of their speed; large numbers lift the limit."""
-    turn_back: float = 0.25
+    reversal_share: float = 0.25
     """Share of its speed at which a joint may turn back in the frame after it ran faster; 1 does not hold it."""
-    foresee_s: float = 0.15
+    prediction_s: float = 0.15
     """How far ahead a finger looks that is behind a target on its way back; 0 runs after it."""
     posture: float = 3e-4
     """Pull of joints that carry a knuckle towards the open hand; segment directions do not determine them."""
@@ -55,15 +55,12 @@ class RetargetConfig:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        for name in (
-            *("weight_middle", "weight_last", "weight_tip", "posture", "twist", "smooth_s", "clearance_mm"),
-            *("turn_back", "foresee_s"),
-        ):
-            if not 0.0 <= getattr(self, name) < 1e6:
-                raise BadValue(name, getattr(self, name), "a number from 0")
-        for name in ("speed_scale", "damping"):
-            if not 0.0 < getattr(self, name) < 1e6:
-                raise BadValue(name, getattr(self, name), "a number above 0")
+        positive, free = ("speed_scale", "damping"), ("pinch_from_mm", "pinch_full_mm", "hold_s", "relax_s")
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or name in free:
+                continue
+            if not (0.0 < value < 1e6 if name in positive else 0.0 <= value < 1e6):
+                raise BadValue(name, value, f"a number {'above' if name in positive else 'from'} 0")
         below = PINCH_FROM_MM if self.pinch_from_mm is None else self.pinch_from_mm
         if not 0.0 < self.pinch_full_mm < below:
             raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({below})")
@@ -71,42 +68,16 @@ class RetargetConfig:
             raise BadValue("hold_s", self.hold_s, f"above 0, at most relax_s ({self.relax_s})")
 
     def tuning(self) -> Tuning:
-        """The numbers of the solver: what the user chose, and what is not worth choosing."""
+        """All numbers of the solver."""
+        same = {name: float(getattr(self, name)) for name in Tuning._fields if hasattr(self, name)}
         return Tuning(
-            weight_middle=self.weight_middle,
-            weight_last=self.weight_last,
-            weight_tip=self.weight_tip,
-            damping=self.damping,
-            posture=self.posture,
-            twist=self.twist,
-            pinch=float(self.pinch),
+            **same,
             pinch_from_m=1e-3 * (self.pinch_from_mm or 0.0),
             pinch_full_m=1e-3 * self.pinch_full_mm,
-            touch_m=0.012,
-            pinch_gap_m=0.0007,
-            pinch_weight=200.0,
-            pinch_stiffness=1 / 1.5,
-            pad_weight=3.0,
-            pad_stiffness=0.5,
-            come_round=20.0,
-            pad_closed=3.0,
-            slide_weight=5.0,
-            touch_slide=1.0,
-            pinch_damping=60.0,
-            contact=float(self.contact),
             clearance_m=1e-3 * self.clearance_mm,
-            look_m=0.012,
-            approach=0.9,
-            slack_weight=1e5,
-            rounds=3.0 if self.speed_scale <= 1.0 else 4.0,
-            settled_rad=0.035,
-            trust_rad=0.2,
-            speed_scale=self.speed_scale,
-            turn=self.turn_back,
-            foresee_s=self.foresee_s,
-            smooth_s=self.smooth_s,
+            max_iterations=3.0 if self.speed_scale <= 1.0 else 4.0,
         )
 
 
-LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, turn_back=1.0, foresee_s=0.0)
+LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, reversal_share=1.0, prediction_s=0.0)
 """What is left without pinches, contact and smoothing: to measure against."""

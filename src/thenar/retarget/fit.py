@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thenar.errors import BadFile
-from thenar.retarget.batch import follow_recording
+from thenar.retarget.batch import retarget_recording
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel
-from thenar.retarget.model.records import TARGETS, as_record
 from thenar.signals import FloatArray
 
 MapKind = Literal["scalar", "diagonal", "full", "finger"]
@@ -28,7 +26,7 @@ MAP_KINDS: tuple[MapKind, ...] = ("scalar", "diagonal", "full", "finger")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinearMap:
-    """A fitted map, in palm axes."""
+    """A map of a person's points to a robot's, in palm axes: ``robot = matrix @ person + shift``."""
 
     hand: str
     kind: MapKind
@@ -42,12 +40,6 @@ class LinearMap:
     condition: float
     """How well the recording determines the map: 1 is best, thousands mean it moves too little."""
 
-    def targets(self, model: HandModel) -> NDArray[np.void]:
-        """The map as the solver reads it."""
-        matrix = model.R_palm @ self.matrix
-        shift = model.palm_m + self.shift_m @ model.R_palm.T
-        return as_record(TARGETS, {"linear": 1, "matrix": matrix, "shift_m": shift})
-
 
 def fit_map(model: HandModel, nodes: FloatArray, step_s: FloatArray, kind: MapKind) -> LinearMap:
     """Fit a map to a recording.
@@ -59,7 +51,7 @@ def fit_map(model: HandModel, nodes: FloatArray, step_s: FloatArray, kind: MapKi
         kind: One factor, one per axis, a whole matrix, or one factor per axis and a shift for each finger.
     """
     free = RetargetConfig(pinch=False, contact=False, speed_scale=100.0)
-    points = model.points_m(follow_recording(model, nodes, step_s, free))
+    points = model.points_m(retarget_recording(model, nodes, step_s, free))
     person, robot = [], []
     for finger, part in zip(model.fingers, model.point_slices, strict=True):
         person.append(nodes[:, list(finger.nodes[1:])].reshape(-1, 3))

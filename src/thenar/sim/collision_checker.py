@@ -24,7 +24,7 @@ class Overlap:
     """The two links."""
 
 
-class Judge:
+class CollisionChecker:
     """A hand without physics: postures in, overlaps and distances out."""
 
     def __init__(self, hand: HandSpec):

@@ -1,19 +1,23 @@
-"""How well a hand followed a glove: errors, pinches, violations, smoothness, with MuJoCo as judge of contact.
+"""How well a hand followed a glove: errors, pinches, violations, smoothness, with MuJoCo as the judge of contact.
 
 Distances are millimetres and angles degrees here, as people read them. Shapes use n = frames, v = variables.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.retarget.config import RetargetConfig
+from thenar.retarget.fit import LinearMap
 from thenar.retarget.model.hand_model import HandModel
-from thenar.retarget.retargeter import frame_targets_m
+from thenar.retarget.retargeter import Retargeter
+from thenar.retarget.solver import key_point_targets_m
 from thenar.signals import FloatArray
-from thenar.sim.collision_checker import Judge
+from thenar.sim.collision_checker import CollisionChecker
 
 PINCH_MM = 20.0  # a person whose fingertips are this near pinches
 PINCH_OK_MM = (-2.0, 3.0)
@@ -41,19 +45,19 @@ class Quality:
     """Median distance of the tips."""
     pinch_palmar: float
     """Share of the good ones that touch on the palmar half of both tips."""
-    deep: float
+    penetrating: float
     """Share of frames in which parts overlap by more than a millimetre."""
-    deepest_mm: float
-    limit_over_deg: float
+    max_penetration_mm: float
+    limit_excess_deg: float
     """Largest excess over an angle or tendon limit."""
-    speed_over: float
+    speed_ratio: float
     """Largest speed of a variable or tendon as a multiple of its limit."""
     chatter: float
     """Share of frames in which a variable turns back at more than 30 % of its speed in both steps."""
     largest_step_deg: float
     tip_frame_mm: FloatArray
     """Mean tip error of each frame. (n,)"""
-    overlap_mm: FloatArray
+    penetration_mm: FloatArray
     """Deepest overlap of each frame. (n,)"""
     pinching: NDArray[np.bool_]
     """True where the person pinches. (n,)"""
@@ -65,9 +69,9 @@ def measure(
     step_s: FloatArray,
     variable_rad: FloatArray,
     *,
-    targets: NDArray[np.void],
+    linear_map: LinearMap | None = None,
     speed_scale: float = 1.0,
-    judge: Judge | None = None,
+    checker: CollisionChecker | None = None,
 ) -> Quality:
     """Measure a whole recording.
 
@@ -76,18 +80,18 @@ def measure(
         nodes: Frames as the hand's own side has them [m]. Shape (n, 21, 3).
         step_s: Time from the frame before [s]. Shape (n,).
         variable_rad: What the hand did [rad]. Shape (n, v).
-        targets: How nodes become targets.
+        linear_map: The map that was followed, or None for segment directions.
         speed_scale: Multiple of the motors' speed that was allowed.
-        judge: To be used again for many recordings of one hand.
+        checker: To be used again for many recordings of one hand.
     """
-    judge = judge or Judge(model.hand)
+    checker = checker or CollisionChecker(model.hand)
     points = model.points_m(variable_rad)
-    wanted = frame_targets_m(model, targets, nodes)
+    wanted = key_point_targets_m(model, nodes, linear_map)
     tip_mm = _tip_errors_mm(model, points, wanted)
     gap_mm = 1e3 * np.linalg.norm(nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2)
     pinching = np.any(gap_mm < PINCH_MM, axis=1)
     off = ~pinching if not np.all(pinching) else np.ones(len(nodes), dtype=bool)
-    overlap_mm, gaps, palmar = _judged(model, judge, variable_rad, gap_mm)
+    penetration_mm, gaps, palmar = _collisions(model, checker, variable_rad, gap_mm)
     good = (gaps > PINCH_OK_MM[0]) & (gaps < PINCH_OK_MM[1])
     steps = np.diff(variable_rad, axis=0)
     reach = step_s[1:, None] * model.speed_rad_s * speed_scale
@@ -103,16 +107,29 @@ def measure(
         pinch_ok=float(good.mean()) if len(gaps) else 1.0,
         pinch_gap_mm=float(np.median(gaps)) if len(gaps) else float("nan"),
         pinch_palmar=float(palmar[good].mean()) if good.any() else float("nan"),
-        deep=float((overlap_mm > DEEP_MM).mean()),
-        deepest_mm=float(overlap_mm.max(initial=0.0)),
-        limit_over_deg=_limit_over_deg(model, variable_rad),
-        speed_over=_speed_over(model, variable_rad, step_s) / speed_scale,
+        penetrating=float((penetration_mm > DEEP_MM).mean()),
+        max_penetration_mm=float(penetration_mm.max(initial=0.0)),
+        limit_excess_deg=_limit_excess_deg(model, variable_rad),
+        speed_ratio=_speed_ratio(model, variable_rad, step_s) / speed_scale,
         chatter=float(back.any(axis=1).mean()) if len(back) else 0.0,
         largest_step_deg=float(np.degrees(np.abs(steps).max(initial=0.0))),
         tip_frame_mm=tip_mm.mean(axis=1),
-        overlap_mm=overlap_mm,
+        penetration_mm=penetration_mm,
         pinching=pinching,
     )
+
+
+def time_frames_us(model: HandModel, config: RetargetConfig, nodes: FloatArray, step_s: FloatArray) -> FloatArray:
+    """CPU time of each frame on one core [us], the least of three passes. Shape (n,)."""
+    passes = []
+    for _ in range(3):
+        retargeter, took = Retargeter(model, config), []
+        for frame, step in zip(nodes, step_s, strict=True):
+            start_ns = time.thread_time_ns()
+            retargeter.follow(frame, float(step))
+            took.append(1e-3 * (time.thread_time_ns() - start_ns))
+        passes.append(took)
+    return np.min(passes, axis=0)
 
 
 def _tip_errors_mm(model: HandModel, points: FloatArray, wanted: FloatArray) -> FloatArray:
@@ -136,26 +153,26 @@ def _segment_errors_deg(model: HandModel, points: FloatArray, nodes: FloatArray)
     return np.concatenate(columns, axis=1)
 
 
-def _judged(
-    model: HandModel, judge: Judge, variable_rad: FloatArray, gap_mm: FloatArray
+def _collisions(
+    model: HandModel, checker: CollisionChecker, variable_rad: FloatArray, gap_mm: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Overlap of each frame, distance of every pinch, and whether it is on the palmar side of both."""
     joint_rad = model.joint_rad(variable_rad)
-    overlap_mm, gaps, palmar = np.zeros(len(joint_rad)), [], []
+    penetration_mm, gaps, palmar = np.zeros(len(joint_rad)), [], []
     reachable = [(k, finger) for k, finger in enumerate(model.fingers[1:]) if finger.name in model.pinch_fingers]
     thumb = model.fingers[0]
     for n, angles in enumerate(joint_rad):
-        judge.pose(angles)
-        overlap_mm[n] = 1e3 * judge.overlap().depth_m
+        checker.pose(angles)
+        penetration_mm[n] = 1e3 * checker.overlap().depth_m
         for k, finger in reachable:
             if gap_mm[n, k] < PINCH_MM:
-                distance_m, on_thumb, on_finger = judge.distance(thumb.tip_link, finger.tip_link)
+                distance_m, on_thumb, on_finger = checker.distance(thumb.tip_link, finger.tip_link)
                 gaps.append(1e3 * distance_m)
                 palmar.append(thumb.is_palmar(on_thumb) and finger.is_palmar(on_finger))
-    return overlap_mm, np.array(gaps), np.array(palmar, dtype=bool)
+    return penetration_mm, np.array(gaps), np.array(palmar, dtype=bool)
 
 
-def _limit_over_deg(model: HandModel, variable_rad: FloatArray) -> float:
+def _limit_excess_deg(model: HandModel, variable_rad: FloatArray) -> float:
     joint_rad = model.joint_rad(variable_rad)
     lower = np.array([joint.lower_rad for joint in model.hand.joints])
     upper = np.array([joint.upper_rad for joint in model.hand.joints])
@@ -174,7 +191,7 @@ def _limit_over_deg(model: HandModel, variable_rad: FloatArray) -> float:
     return max(0.0, float(np.degrees(max(over))) - 1e-9)
 
 
-def _speed_over(model: HandModel, variable_rad: FloatArray, step_s: FloatArray) -> float:
+def _speed_ratio(model: HandModel, variable_rad: FloatArray, step_s: FloatArray) -> float:
     """Largest speed of a motor, or of one of the joints it pulls, as a multiple of its limit."""
     moves = np.concatenate([model.motor_rad(variable_rad), variable_rad], axis=1)
     top = np.concatenate([model.hand.top_speed_rad_s, model.speed_rad_s])

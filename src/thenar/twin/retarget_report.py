@@ -1,4 +1,4 @@
-"""A report on how a hand followed a glove, as one HTML page that needs nothing else."""
+"""What a hand did after a glove, written down: its motion, and a report as one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import NoRenderer
+from thenar.errors import BadFile, NoRenderer
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
 from thenar.sim import render
@@ -34,10 +34,10 @@ def quality_rows(quality: Quality, cpu_us: FloatArray) -> list[dict[str, object]
         ("pinches of the person that the hand can reach", quality.pinches),
         ("  closed (2 mm deep to 3 mm apart), %", round(100 * quality.pinch_ok, 1)),
         ("  of those on the pads' side, %", round(100 * quality.pinch_palmar, 1)),
-        ("frames with parts more than 1 mm deep, %", round(100 * quality.deep, 2)),
-        ("deepest, mm", round(quality.deepest_mm, 2)),
-        ("over a limit or coupling, degrees", round(quality.limit_over_deg, 6)),
-        ("largest motor speed, of its limit", round(quality.speed_over, 6)),
+        ("frames with parts more than 1 mm deep, %", round(100 * quality.penetrating, 2)),
+        ("deepest, mm", round(quality.max_penetration_mm, 2)),
+        ("over a limit or coupling, degrees", round(quality.limit_excess_deg, 6)),
+        ("largest motor speed, of its limit", round(quality.speed_ratio, 6)),
         ("frames in which a joint turns back fast, %", round(100 * quality.chatter, 1)),
         ("largest joint step, degrees", round(quality.largest_step_deg, 1)),
         ("CPU time per frame, median, us", round(float(np.median(cpu_us)), 1)),
@@ -81,8 +81,28 @@ def write_report(
     path.write_text(page, encoding="utf-8")
 
 
+def write_motion(path: Path, model: HandModel, stamp_s: FloatArray, variable_rad: FloatArray) -> None:
+    """Write joint and motor angles with a name for every column, as .npz or .csv: the whole file or none."""
+    joint_rad, motor_rad = model.joint_rad(variable_rad), model.motor_rad(variable_rad)
+    joints, motors = model.hand.joint_names, model.hand.actuator_names
+    unfinished = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        if path.suffix == ".npz":
+            names = {"joint_names": np.array(joints), "motor_names": np.array(motors)}
+            np.savez_compressed(unfinished, stamp_s=stamp_s, joint_rad=joint_rad, motor_rad=motor_rad, **names)
+        else:
+            header = ",".join(("stamp_s", *joints, *(f"motor:{name}" for name in motors)))
+            table = np.concatenate([stamp_s[:, None], joint_rad, motor_rad], axis=1)
+            np.savetxt(unfinished, table, delimiter=",", header=header, comments="", fmt="%.7f")
+        unfinished.replace(path)
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def _worst_frames(error_mm: FloatArray) -> list[int]:
-    """Frames with the largest errors, at least a twentieth of the recording apart."""
+    """Frames with the largest errors, at row_lower a twentieth of the recording apart."""
     left, found = error_mm.copy(), []
     while len(found) < WORST and np.any(left >= 0.0):
         n = int(np.argmax(left))

@@ -23,52 +23,32 @@ if TYPE_CHECKING:
 BONES = tuple((0 if node % 4 == 1 else node - 1, node) for node in range(1, 21))
 WIDE, HIGH = 72, 24  # characters; a character is two dots wide and four high
 PAGE = Path(__file__).with_name("glove_page.html")
+Recording = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
 
 
 @dataclass(frozen=True)
-class Glove:
-    """Make a recording of gestures, or show one.
+class Make:
+    """Make a recording of gestures."""
 
-    For example:
-
-    thenar glove make person.csv
-
-    thenar glove make pinches.npz --gestures pinch_index,pinch_ring,fist --side left --size 0.9 --speed 1.3 --seed 3
-
-    thenar glove animate person.csv
-
-    thenar glove animate person.csv --out person.html
-    """
-
-    action: tyro.conf.Positional[Literal["make", "animate"]]
-    """What to do."""
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    file: Recording
     """The recording: .csv has 21 nodes, .npz has 25."""
     gestures: str = ""
-    """For make: names separated by commas, all of them by default: open, fist, pinch_index, pinch_middle, pinch_ring,
+    """Names separated by commas, all of them by default: open, fist, pinch_index, pinch_middle, pinch_ring,
     pinch_little, spread, point, wave, thumbs_up, random."""
     side: Literal["left", "right"] = "right"
-    """For make: which hand."""
+    """Which hand."""
     rate_hz: float = 60.0
-    """For make: frames per second."""
+    """Frames per second."""
     size: float = 1.0
-    """For make: size of the hand, 1 is usual."""
+    """Size of the hand, 1 is usual."""
     seed: int = 0
-    """For make: of tremor and of random gestures."""
+    """Of tremor and of random gestures."""
     speed: float = 1.0
-    """How fast the person moves, or the recording is shown; 1 is usual."""
-    out: Path | None = None
-    """For animate: a page (.html) to turn and play it in a browser, instead of the terminal."""
+    """How fast the person moves, 1 is usual."""
 
     def run(self) -> None:
-        """Make or show."""
-        if self.action == "make":
-            self._make()
-        else:
-            self._animate()
-
-    def _make(self) -> None:
-        from thenar.glove.files import write_csv, write_npz
+        """Make it."""
+        from thenar.glove.files import write_log
         from thenar.glove.make import GESTURES, make_log
 
         if self.file.suffix not in (".csv", ".npz"):
@@ -77,20 +57,26 @@ class Glove:
             raise BadValue("--rate-hz", self.rate_hz, "frames per second from 1 to 1000")
         names = listed(self.gestures) or GESTURES
         layout = "nodes21" if self.file.suffix == ".csv" else "manus25"
-        log = make_log(
-            names,
-            layout=layout,
-            side=self.side,
-            rate_hz=self.rate_hz,
-            size=self.size,
-            pace=self.speed,
-            seed=self.seed,
-        )
-        (write_csv if layout == "nodes21" else write_npz)(self.file, log)
+        person = {"side": self.side, "rate_hz": self.rate_hz, "size": self.size, "seed": self.seed}
+        log = make_log(names, layout=layout, pace=self.speed, **person)
+        write_log(self.file, log)
         seconds = len(log) / self.rate_hz
         console.print(f"{self.file}: {len(log)} frames, {seconds:.1f} s, a {self.side} hand: {', '.join(names)}")
 
-    def _animate(self) -> None:
+
+@dataclass(frozen=True)
+class Animate:
+    """Show a recording in the terminal, or make a page of it."""
+
+    file: Recording
+    """The recording: .csv has 21 nodes, .npz has 25."""
+    speed: float = 1.0
+    """How fast it is shown, 1 is as it was."""
+    out: Path | None = None
+    """A page (.html) to turn and play it in a browser, instead of the terminal."""
+
+    def run(self) -> None:
+        """Show it."""
         from thenar.glove.files import read_log
 
         log = read_log(self.file)
@@ -110,6 +96,30 @@ class Glove:
                 head = f"{self.file.name}  {log.side} hand  {log.stamp_s[shown] - log.stamp_s[0]:6.2f} s\n"
                 live.update(Text(head + draw_dots(log.finger_m[shown])), refresh=True)
                 time.sleep(1 / 25)
+
+
+@dataclass(frozen=True)
+class Glove:
+    """Make a recording of gestures, or show one.
+
+    For example:
+
+    thenar glove make person.csv
+
+    thenar glove make pinches.npz --gestures pinch_index,pinch_ring,fist --side left --size 0.9 --speed 1.3 --seed 3
+
+    thenar glove animate person.csv
+
+    thenar glove animate person.csv --out person.html
+    """
+
+    action: tyro.conf.OmitSubcommandPrefixes[
+        Annotated[Make, tyro.conf.subcommand("make")] | Annotated[Animate, tyro.conf.subcommand("animate")]
+    ]
+
+    def run(self) -> None:
+        """Make or show."""
+        self.action.run()
 
 
 def draw_dots(finger_m: FloatArray) -> str:
@@ -132,11 +142,10 @@ def draw_dots(finger_m: FloatArray) -> str:
 
 def _write_page(path: Path, name: str, log: GloveLog) -> None:
     every = max(1, len(log) // 3000)  # a page of a few megabytes at most
-    frames = np.round(1e3 * log.finger_m[::every], 1).tolist()
     data = {
         "name": name,
         "bones": BONES,
-        "frames": frames,
+        "frames": np.round(1e3 * log.finger_m[::every], 1).tolist(),
         "seconds": np.round(log.stamp_s[::every] - log.stamp_s[0], 3).tolist(),
     }
     path.write_text(PAGE.read_text(encoding="utf-8").replace("DATA", json_text.dumps(data)), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What motors allow within one frame, compiled: a box around the last posture, and rows for tendons."""
+"""Bounds of one frame, compiled: a box that the motors' speed and acceleration allow, and rows for tendons."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import FAST
+from thenar.retarget.kernel.kinematics import OPTIONS
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def frame_box(hand, tuning, state, step_s, lower, upper):
+@njit(**OPTIONS)
+def frame_bounds(hand, tuning, state, step_s, lower, upper):
     """Angles each variable can have at the end of this frame."""
     for i in range(hand.variables):
         last = state.angle_rad[i]
         fastest = hand.speed_rad_s[i] * tuning.speed_scale
         up, down = fastest, -fastest
         # A joint may stop at once, but turns back gently.
-        was = state.velocity_rad_s[i]
-        if was > tuning.turn * fastest:
-            down = -tuning.turn * fastest
-        elif was < -tuning.turn * fastest:
-            up = tuning.turn * fastest
+        velocity = state.velocity_rad_s[i]
+        if velocity > tuning.reversal_share * fastest:
+            down = -tuning.reversal_share * fastest
+        elif velocity < -tuning.reversal_share * fastest:
+            up = tuning.reversal_share * fastest
         # As fast as still lets it stop before its end, and within what it can change in one step.
         brake = hand.acceleration_rad_s2[i] * tuning.speed_scale
         up = min(up, _stoppable(hand.upper_rad[i] - last, brake, step_s))
         down = max(down, -_stoppable(last - hand.lower_rad[i], brake, step_s))
-        up = max(down, min(up, was + brake * step_s))
-        down = min(up, max(down, was - brake * step_s))
+        up = max(down, min(up, velocity + brake * step_s))
+        down = min(up, max(down, velocity - brake * step_s))
         lower[i] = max(hand.lower_rad[i], last + down * step_s)
         upper[i] = min(hand.upper_rad[i], last + up * step_s)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _stoppable(room_rad, brake, step_s):
     """Largest speed of this step from which the next steps can stop within the room."""
     room = max(room_rad, 0.0)
@@ -40,7 +40,7 @@ def _stoppable(room_rad, brake, step_s):
     return max(many_steps, min(room, brake * step_s * step_s) / step_s)  # one step to the end, and it stands
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def add_tendon_rows(hand, w, rows, v):
     """Rows that keep every tendon within its limits; those that cannot bind are left out."""
     for k in range(hand.tendons):
@@ -49,26 +49,26 @@ def add_tendon_rows(hand, w, rows, v):
         now = wa * w.angle[a] + wb * w.angle[b]
         for sign in (1.0, -1.0):
             need = hand.row_lower_rad[k] - now if sign > 0.0 else now - hand.row_upper_rad[k]
-            least = smallest(sign * wa, w.step_lower[a], w.step_upper[a])
-            least += smallest(sign * wb, w.step_lower[b], w.step_upper[b])
-            if least >= need:
+            lowest = min_product(sign * wa, w.step_lower[a], w.step_upper[a])
+            lowest += min_product(sign * wb, w.step_lower[b], w.step_upper[b])
+            if lowest >= need:
                 continue
             for j in range(v + 1):
                 w.row[rows, j] = 0.0
             w.row[rows, a] = sign * wa
             w.row[rows, b] = sign * wb
-            w.least[rows] = min(need, 0.0)
+            w.row_lower[rows] = min(need, 0.0)
             rows += 1
     return rows
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def smallest(weight, low, high):
+@njit(**OPTIONS)
+def min_product(weight, low, high):
     """Smallest that ``weight * x`` can be for x between low and high."""
     return weight * low if weight > 0.0 else weight * high
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def take_step(hand, w, v):
     """Move the angles by the step, exactly within bounds and tendons; leaves the size of each move in ``x``."""
     largest = 0.0

@@ -1,7 +1,7 @@
-"""Distance of rounded convex cores, compiled: capsules in closed form, everything else by GJK.
+"""Distance of rounded collision hulls, compiled: capsules in closed form, everything else by GJK.
 
-The distance of two cores is that of their bare hulls less both radii. Once the hulls themselves overlap, deeper than
-the radii together, only the direction between their centres is left to push them apart.
+The distance of two rounded hulls is that of the bare ones less both radii. Once the bare ones overlap, deeper than the
+radii together, only the direction between their centres is left to push them apart.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import FAST, place
+from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics, transform_point
 
 FAR = 1.0
 """Answers from here on mean: at least ``answer - FAR`` away, no need to know more."""
-ROUNDS = 24
+MAX_GJK_ITERATIONS = 24
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def segment_points(a, a_end, b, b_end, on_a, on_b):
+@njit(**OPTIONS)
+def nearest_on_segments(a, a_end, b, b_end, on_a, on_b):
     """Nearest points of two segments; their middles where they run side by side."""
     dx, dy, dz = a_end[0] - a[0], a_end[1] - a[1], a_end[2] - a[2]
     ex, ey, ez = b_end[0] - b[0], b_end[1] - b[1], b_end[2] - b[2]
@@ -48,9 +48,9 @@ def segment_points(a, a_end, b, b_end, on_a, on_b):
     on_b[0], on_b[1], on_b[2] = b[0] + t * ex, b[1] + t * ey, b[2] + t * ez
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def triangle_share(a, b, c, share):
-    """Shares of the corners in the point of a triangle nearest to the origin."""
+@njit(**OPTIONS)
+def triangle_weights(a, b, c, share):
+    """Barycentric weights of the point of a triangle nearest to the origin."""
     abx, aby, abz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     acx, acy, acz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
     d1 = -(abx * a[0] + aby * a[1] + abz * a[2])
@@ -93,9 +93,9 @@ def triangle_share(a, b, c, share):
     share[0] = 1.0 - share[1] - share[2]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def tetrahedron_share(corner, share, trial):
-    """Shares of four corners in the point nearest to the origin; False when the origin is inside."""
+@njit(**OPTIONS)
+def tetrahedron_weights(corner, share, trial):
+    """The same for a tetrahedron; False when the origin is inside."""
     best = 1e30
     found = False
     f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
@@ -113,7 +113,7 @@ def tetrahedron_share(corner, share, trial):
         if inner * origin > 0.0:
             continue
         found = True
-        triangle_share(corner[i], corner[j], corner[k], trial)
+        triangle_weights(corner[i], corner[j], corner[k], trial)
         square = 0.0
         for a in range(3):
             x = trial[0] * corner[i, a] + trial[1] * corner[j, a] + trial[2] * corner[k, a]
@@ -121,7 +121,7 @@ def tetrahedron_share(corner, share, trial):
         if square < best:
             best = square
             f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
-            # Put the three shares back in their places.
+            # Put the three weights back in their places.
             if left_out == 0:
                 f1, f2, f3 = trial[0], trial[1], trial[2]
             elif left_out == 1:
@@ -134,24 +134,24 @@ def tetrahedron_share(corner, share, trial):
     return found
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def hull_distance(a_first, a_count, b_first, b_count, far, between, w):
+@njit(**OPTIONS)
+def gjk_distance(a_first, a_count, b_first, b_count, far, separation, w):
     """Distance of two hulls by GJK, 0 when they overlap, ``FAR`` plus a lower bound when it exceeds ``far``.
 
-    ``between`` holds a guess of the vector from b to a, such as the last frame's, and then the answer.
+    ``separation`` holds a guess of the vector from b to a, such as the last frame's, and then the answer.
     """
     vertex, corner, share, corner_a, corner_b = w.vertex, w.corner, w.share, w.corner_a, w.corner_b
     count = 0
-    square = between[0] * between[0] + between[1] * between[1] + between[2] * between[2]
-    for _ in range(ROUNDS):
+    square = separation[0] * separation[0] + separation[1] * separation[1] + separation[2] * separation[2]
+    for _ in range(MAX_GJK_ITERATIONS):
         low, at_a = 1e30, a_first
         for i in range(a_first, a_first + a_count):
-            along = vertex[i, 0] * between[0] + vertex[i, 1] * between[1] + vertex[i, 2] * between[2]
+            along = vertex[i, 0] * separation[0] + vertex[i, 1] * separation[1] + vertex[i, 2] * separation[2]
             if along < low:
                 low, at_a = along, i
         high, at_b = -1e30, b_first
         for i in range(b_first, b_first + b_count):
-            along = vertex[i, 0] * between[0] + vertex[i, 1] * between[1] + vertex[i, 2] * between[2]
+            along = vertex[i, 0] * separation[0] + vertex[i, 1] * separation[1] + vertex[i, 2] * separation[2]
             if along > high:
                 high, at_b = along, i
         gap = low - high
@@ -178,8 +178,8 @@ def hull_distance(a_first, a_count, b_first, b_count, far, between, w):
             share[1] = min(1.0, max(0.0, t))
             share[0] = 1.0 - share[1]
         elif count == 3:
-            triangle_share(corner[0], corner[1], corner[2], share)
-        elif not tetrahedron_share(corner, share, w.trial):
+            triangle_weights(corner[0], corner[1], corner[2], share)
+        elif not tetrahedron_weights(corner, share, w.trial):
             return 0.0
         kept = 0
         for k in range(count):
@@ -194,7 +194,7 @@ def hull_distance(a_first, a_count, b_first, b_count, far, between, w):
             x = 0.0
             for k in range(count):
                 x += share[k] * corner[k, a]
-            between[a] = x
+            separation[a] = x
             square += x * x
         if square < 1e-14:
             return 0.0
@@ -207,44 +207,75 @@ def hull_distance(a_first, a_count, b_first, b_count, far, between, w):
     return math.sqrt(square)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def pair_distance(hand, pair, far, between, w):
-    """Signed distance of two parts; fills their nearest points and the normal from the second to the first.
+@njit(**OPTIONS)
+def place_hulls(hand, w):
+    """Fill the centres of all hulls; their vertices follow where a distance is asked for."""
+    for i in range(hand.hulls):
+        transform_point(hand.hull_joint[i], hand.hull_centre_m[i], w.pos, w.R, w.centre[i])
+        w.placed[i] = 0
 
-    ``between`` is the last direction from b to a, all 0 where there is none. ``FAR`` or more means at least that less
+
+@njit(**OPTIONS)
+def pair_distance(hand, pair, far, separation, w):
+    """Signed distance of a pair of hulls; fills their nearest points and the normal from the second to the first.
+
+    ``separation`` is the last vector from b to a, all 0 where there is none. ``FAR`` or more means at least that less
     ``FAR``; points and normal are then not filled.
     """
     vertex, centre, on_a, on_b, normal = w.vertex, w.centre, w.on_a, w.on_b, w.normal
     a, b = hand.pair[pair, 0], hand.pair[pair, 1]
-    for part in (a, b):
-        if w.placed[part] == 0:
-            for k in range(hand.core_first[part], hand.core_first[part] + hand.core_count[part]):
-                place(hand.core_joint[part], hand.vertex_m[k], w.pos, w.R, vertex[k])
-            w.placed[part] = 1
-    radii = hand.core_radius_m[a] + hand.core_radius_m[b]
-    a0, b0 = hand.core_first[a], hand.core_first[b]
-    na, nb = hand.core_count[a], hand.core_count[b]
+    for hull in (a, b):
+        if w.placed[hull] == 0:
+            for k in range(hand.hull_first[hull], hand.hull_first[hull] + hand.hull_count[hull]):
+                transform_point(hand.hull_joint[hull], hand.vertex_m[k], w.pos, w.R, vertex[k])
+            w.placed[hull] = 1
+    radii = hand.hull_radius_m[a] + hand.hull_radius_m[b]
+    a0, b0 = hand.hull_first[a], hand.hull_first[b]
+    na, nb = hand.hull_count[a], hand.hull_count[b]
     if na <= 2 and nb <= 2:
-        segment_points(vertex[a0], vertex[a0 + na - 1], vertex[b0], vertex[b0 + nb - 1], on_a, on_b)
+        nearest_on_segments(vertex[a0], vertex[a0 + na - 1], vertex[b0], vertex[b0 + nb - 1], on_a, on_b)
         for i in range(3):
             normal[i] = on_a[i] - on_b[i]
         distance = math.sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2])
     else:
-        if between[0] == 0.0 and between[1] == 0.0 and between[2] == 0.0:
+        if separation[0] == 0.0 and separation[1] == 0.0 and separation[2] == 0.0:
             for i in range(3):
-                between[i] = centre[a, i] - centre[b, i]
-        distance = hull_distance(a0, na, b0, nb, far + radii, between, w)
+                separation[i] = centre[a, i] - centre[b, i]
+        distance = gjk_distance(a0, na, b0, nb, far + radii, separation, w)
         if distance >= FAR:
             return distance - radii
         if distance == 0.0:
             for i in range(3):
-                between[i] = centre[a, i] - centre[b, i]
+                separation[i] = centre[a, i] - centre[b, i]
                 on_a[i], on_b[i] = centre[a, i], centre[b, i]
         for i in range(3):
-            normal[i] = between[i]
+            normal[i] = separation[i]
     length = math.sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]) + 1e-12
     for i in range(3):
         normal[i] /= length
-        on_a[i] -= normal[i] * hand.core_radius_m[a]
-        on_b[i] += normal[i] * hand.core_radius_m[b]
+        on_a[i] -= normal[i] * hand.hull_radius_m[a]
+        on_b[i] += normal[i] * hand.hull_radius_m[b]
     return distance - radii
+
+
+@njit(**OPTIONS)
+def nearest_approaches(hands, works, postures, enough_m, nearest_m):
+    """Lower ``nearest_m`` to the smallest distance of each pair over all postures, as far down as ``enough_m``."""
+    hand, w = hands[0], works[0]
+    for n in range(postures.shape[0]):
+        forward_kinematics(hand, postures[n], w.pos, w.R, w.axis)
+        place_hulls(hand, w)
+        for k in range(hand.pairs):
+            if nearest_m[k] < enough_m:
+                continue
+            a, b = hand.pair[k, 0], hand.pair[k, 1]
+            bound = hand.hull_bound_m[a] + hand.hull_bound_m[b] + nearest_m[k]
+            square = 0.0
+            for i in range(3):
+                square += (w.centre[a, i] - w.centre[b, i]) ** 2
+                w.point[i] = 0.0
+            if square > bound * bound:
+                continue
+            distance = pair_distance(hand, k, nearest_m[k], w.point, w)
+            if distance < 0.5 * FAR:
+                nearest_m[k] = min(nearest_m[k], distance)

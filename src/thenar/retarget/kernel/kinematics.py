@@ -1,4 +1,4 @@
-"""Where everything is at given angles, compiled: joint frames, points, and how fast points move."""
+"""Kinematics of a hand, compiled: joint frames, key points and Jacobians at given angles."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import math
 
 from numba import njit
 
-# Sums may be regrouped and fused, but NaN and infinity keep their meaning.
-FAST = {"reassoc", "contract", "arcp", "nsz"}
+# Of every compiled function. Sums may be regrouped and fused, but NaN and infinity keep their meaning.
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def forward(hand, variable_rad, pos, R, axis):
+@njit(**OPTIONS)
+def forward_kinematics(hand, variable_rad, pos, R, axis):
     """Fill the origin, orientation and axis of every moving joint in the root frame."""
     for i in range(hand.joints):
         angle = hand.ratio[i] * variable_rad[hand.variable[i]] + hand.offset_rad[i]
-        s = math.sin(angle)
-        c = math.cos(angle)
+        s, c = math.sin(angle), math.cos(angle)
         x, y, z = hand.axis[i, 0], hand.axis[i, 1], hand.axis[i, 2]
         v = 1.0 - c
         t00, t01, t02 = c + x * x * v, x * y * v - z * s, x * z * v + y * s
@@ -40,8 +39,8 @@ def forward(hand, variable_rad, pos, R, axis):
             R[i, a, 2] = b0 * t02 + b1 * t12 + b2 * t22
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy", inline="always")
-def place(joint, point, pos, R, out):
+@njit(**OPTIONS, inline="always")
+def transform_point(joint, point, pos, R, out):
     """A point of a joint's frame (-1: the root's) in the root frame."""
     if joint < 0:
         out[0], out[1], out[2] = point[0], point[1], point[2]
@@ -50,20 +49,32 @@ def place(joint, point, pos, R, out):
             out[a] = pos[joint, a] + R[joint, a, 0] * point[0] + R[joint, a, 1] * point[1] + R[joint, a, 2] * point[2]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def add_speed(hand, joint, at, along, sign, pos, axis, row):
-    """Add to ``row`` how fast a point carried by a joint moves along a direction, per unit speed of each variable."""
+@njit(**OPTIONS)
+def add_jacobian(hand, joint, at, along, sign, pos, axis, row):
+    """Add to ``row`` the Jacobian of a point carried by a joint, along a direction: d(along @ point) / d(variables)."""
     if joint < 0:
         return
     for m in range(hand.chain_length[joint]):
         k = hand.chain[joint, m]
         rx, ry, rz = at[0] - pos[k, 0], at[1] - pos[k, 1], at[2] - pos[k, 2]
-        row[hand.variable[k]] += (
-            sign
-            * hand.ratio[k]
-            * (
-                along[0] * (axis[k, 1] * rz - axis[k, 2] * ry)
-                + along[1] * (axis[k, 2] * rx - axis[k, 0] * rz)
-                + along[2] * (axis[k, 0] * ry - axis[k, 1] * rx)
-            )
+        lever = (
+            along[0] * (axis[k, 1] * rz - axis[k, 2] * ry)
+            + along[1] * (axis[k, 2] * rx - axis[k, 0] * rz)
+            + along[2] * (axis[k, 0] * ry - axis[k, 1] * rx)
         )
+        row[hand.variable[k]] += sign * hand.ratio[k] * lever
+
+
+@njit(**OPTIONS)
+def points_of_postures(hands, works, variable_rad, out):
+    """Fill the knuckle and key points of each finger for every posture. Shapes (n, v) and (n, p + f, 3)."""
+    hand, w = hands[0], works[0]
+    for n in range(variable_rad.shape[0]):
+        forward_kinematics(hand, variable_rad[n], w.pos, w.R, w.axis)
+        row = 0
+        for finger in range(hand.fingers):
+            transform_point(hand.knuckle_joint[finger], hand.knuckle_m[finger], w.pos, w.R, out[n, row])
+            row += 1
+            for i in range(hand.finger_first[finger], hand.finger_first[finger + 1]):
+                transform_point(hand.point_joint[i], hand.point_m[i], w.pos, w.R, out[n, row])
+                row += 1

@@ -1,7 +1,7 @@
 """A small dense quadratic program, compiled: Goldfarb and Idnani's dual active-set method.
 
-Minimise ``x'Hx/2 + g'x`` with ``step_lower <= x[:bounded] <= step_upper`` and ``row @ x >= least`` for every row. It
-starts at the free minimum and adds the most violated constraint until none is left, so few active constraints cost
+Minimise ``x'Hx/2 + g'x`` with ``step_lower <= x[:bounded] <= step_upper`` and ``row @ x >= row_lower`` for every row.
+It starts at the free minimum and adds the most violated constraint until none is left, so few active constraints cost
 little. Constraints are numbered: lower bounds, upper bounds, rows.
 """
 
@@ -11,16 +11,15 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import FAST
+from thenar.retarget.kernel.kinematics import OPTIONS
 
-BOUND_SLACK = 1e-10
-ROW_SLACK = 1e-10
-STEPS = 250
+TOLERANCE = 1e-10
+MAX_STEPS = 250
 SOLVED, INFEASIBLE, GAVE_UP = 0, 1, 2
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def factorise(H, n, L, J):
+@njit(**OPTIONS)
+def factorize(H, n, L, J):
     """Cholesky factor of H (lower triangle given) and its inverse, row by row."""
     for j in range(n):
         for i in range(j, n):
@@ -43,34 +42,34 @@ def factorise(H, n, L, J):
         J[i, i] = inverse
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def most_violated(x, lower, upper, bounded, row, least, rows, n, active):
+@njit(**OPTIONS)
+def most_violated(x, lower, upper, bounded, row, row_lower, rows, n, active):
     """Number of the constraint that is broken most, or -1, and by how much (negative)."""
     worst, which, amount = 0.0, -1, 0.0
     for i in range(bounded):
         # Bounds are angles and rows mostly lengths of some 5 cm per radian: compare them as lengths.
         s = x[i] - lower[i]
-        if s < -BOUND_SLACK and active[i] == 0 and 0.05 * s < worst:
+        if s < -TOLERANCE and active[i] == 0 and 0.05 * s < worst:
             worst, which, amount = 0.05 * s, i, s
         s = upper[i] - x[i]
-        if s < -BOUND_SLACK and active[bounded + i] == 0 and 0.05 * s < worst:
+        if s < -TOLERANCE and active[bounded + i] == 0 and 0.05 * s < worst:
             worst, which, amount = 0.05 * s, bounded + i, s
     for k in range(rows):
         if active[2 * bounded + k] == 0:
-            s = -least[k]
+            s = -row_lower[k]
             for j in range(n):
                 s += row[k, j] * x[j]
-            if s < -ROW_SLACK and s < worst:
+            if s < -TOLERANCE and s < worst:
                 worst, which, amount = s, 2 * bounded + k, s
     return which, amount
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def solve_quadratic(n, bounded, rows, w):
+@njit(**OPTIONS)
+def solve_qp(n, bounded, rows, w):
     """Solve the program in ``w`` into ``w.x`` and say how it went: solved, infeasible or gave up."""
     J, g, x, row, triangle = w.J, w.g, w.x, w.row, w.triangle
-    d, z, r, force, who, active = w.d, w.z, w.r, w.force, w.who, w.active
-    factorise(w.H, n, w.L, J)
+    d, z, r, multiplier, active_set, active = w.d, w.z, w.r, w.multiplier, w.active_set, w.active
+    factorize(w.H, n, w.L, J)
     for i in range(n):
         d[i] = 0.0
         for j in range(i + 1):
@@ -83,13 +82,13 @@ def solve_quadratic(n, bounded, rows, w):
         active[i] = 0
     count, steps = 0, 0
     while True:
-        new, gap = most_violated(x, w.step_lower, w.step_upper, bounded, row, w.least, rows, n, active)
+        new, gap = most_violated(x, w.step_lower, w.step_upper, bounded, row, w.row_lower, rows, n, active)
         if new < 0:
             return SOLVED
-        new_force = 0.0
+        new_multiplier = 0.0
         while True:
             steps += 1
-            if steps > STEPS:
+            if steps > MAX_STEPS:
                 return GAVE_UP
             # The new constraint's normal in the transformed space.
             if new < bounded:
@@ -104,7 +103,7 @@ def solve_quadratic(n, bounded, rows, w):
                     for j in range(n):
                         s += J[i, j] * row[new - 2 * bounded, j]
                     d[i] = s
-            # z: the step in x that closes the gap; r: how the forces of the active ones change.
+            # z: the step in x that closes the gap; r: how the multipliers of the active ones change.
             curvature = 0.0
             for j in range(n):
                 z[j] = 0.0
@@ -119,31 +118,31 @@ def solve_quadratic(n, bounded, rows, w):
                 r[i] = s / triangle[i, i]
             until_drop, drop = 1e300, -1
             for i in range(count):
-                if r[i] > 1e-14 and force[i] / r[i] < until_drop:
-                    until_drop, drop = force[i] / r[i], i
+                if r[i] > 1e-14 and multiplier[i] / r[i] < until_drop:
+                    until_drop, drop = multiplier[i] / r[i], i
             until_closed = -gap / curvature if curvature > 1e-14 else 1e300
             if until_drop >= 1e299 and until_closed >= 1e299:
                 return INFEASIBLE
             step = min(until_drop, until_closed)
             for i in range(count):
-                force[i] -= step * r[i]
-            new_force += step
+                multiplier[i] -= step * r[i]
+            new_multiplier += step
             if until_closed < 1e299:
                 for j in range(n):
                     x[j] += step * z[j]
                 gap += step * curvature
             if until_closed <= until_drop:
                 _add(J, triangle, d, z, w.v, n, count, curvature)
-                force[count], who[count] = new_force, new
+                multiplier[count], active_set[count] = new_multiplier, new
                 active[new] = 1
                 count += 1
                 break
-            active[who[drop]] = 0
+            active[active_set[drop]] = 0
             count -= 1
-            _drop(J, triangle, force, who, n, count, drop)
+            _drop(J, triangle, multiplier, active_set, n, count, drop)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _add(J, triangle, d, z, v, n, count, curvature):
     """Take a constraint in: a reflection makes its normal end at place ``count``."""
     end = -math.sqrt(curvature) if d[count] > 0.0 else math.sqrt(curvature)
@@ -167,13 +166,13 @@ def _add(J, triangle, d, z, v, n, count, curvature):
     triangle[count, count] = end
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def _drop(J, triangle, force, who, n, count, drop):
+@njit(**OPTIONS)
+def _drop(J, triangle, multiplier, active_set, n, count, drop):
     """Leave a constraint out: rotations make what is left a triangle again. ``count`` is what is left."""
     for j in range(drop + 1, count + 1):
         for i in range(j + 1):
             triangle[i, j - 1] = triangle[i, j]
-        force[j - 1], who[j - 1] = force[j], who[j]
+        multiplier[j - 1], active_set[j - 1] = multiplier[j], active_set[j]
     for j in range(drop, count):
         a, b = triangle[j, j], triangle[j + 1, j]
         length = math.sqrt(a * a + b * b)

@@ -1,4 +1,4 @@
-"""What a person's hand asks of a robot hand, compiled: targets of its key points, and pinches.
+"""Targets of a robot hand's key points and its pinches from a person's hand, compiled.
 
 Nodes are smoothed first, before any constraint, so that smoothing can break none.
 """
@@ -9,21 +9,21 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import FAST, forward, place
+from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics, transform_point
 
 NODE_SPEED_S = 0.02  # a glove's noise is faster than this
 BEHIND_M = 0.005
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy", nogil=True)
-def find_targets(hands, targets, node_m, out_m):
+@njit(**OPTIONS)
+def targets_of_frames(hands, targets, node_m, out_m):
     """Targets of the key points of many frames in the root frame. Shapes (n, 21, 3) and (n, p, 3)."""
     for n in range(node_m.shape[0]):
-        aim(hands[0], targets[0], node_m[n], out_m[n])
+        frame_targets(hands[0], targets[0], node_m[n], out_m[n])
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def aim(hand, targets, node, target):
+@njit(**OPTIONS)
+def frame_targets(hand, targets, node, target):
     """Targets of one frame: segment by segment from the knuckle of the open hand, or by the linear map."""
     for f in range(hand.fingers):
         for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
@@ -42,8 +42,8 @@ def aim(hand, targets, node, target):
                 target[i, a] = base + scale * (turn[a, 0] * dx + turn[a, 1] * dy + turn[a, 2] * dz)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def smooth(tuning, state, node_m, step_s):
+@njit(**OPTIONS)
+def filter_nodes(tuning, state, node_m, step_s):
     """Take in a frame: a first-order low pass of the nodes, and how fast they move."""
     first = math.isnan(state.node_m[0, 0])
     share = 1.0 if first or tuning.smooth_s == 0.0 else 1.0 - math.exp(-step_s / tuning.smooth_s)
@@ -57,51 +57,51 @@ def smooth(tuning, state, node_m, step_s):
                 state.node_m_s[i, a] += speed_share * ((new - old) / step_s - state.node_m_s[i, a])
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def foresee(hand, tuning, targets, state, w):
-    """Meet targets that are coming back: fill the targets of this frame.
+@njit(**OPTIONS)
+def predict_targets(hand, tuning, targets, state, w):
+    """Fill the targets of this frame; those that are coming back are met on their way.
 
     A finger whose motors are too slow for the person is behind. Where its target is already on its way back, running
     after it is lost time: the finger goes to where the two can meet. A finger that keeps up is not touched by this.
     """
-    aim(hand, targets, state.node_m, w.target)
-    if tuning.foresee_s == 0.0:
+    frame_targets(hand, targets, state.node_m, w.target)
+    if tuning.prediction_s == 0.0:
         return
     for i in range(21):
         for a in range(3):
-            w.node[i, a] = state.node_m[i, a] + tuning.foresee_s * state.node_m_s[i, a]
-    aim(hand, targets, w.node, w.soon)
-    forward(hand, state.angle_rad, w.pos, w.R, w.axis)
+            w.node[i, a] = state.node_m[i, a] + tuning.prediction_s * state.node_m_s[i, a]
+    frame_targets(hand, targets, w.node, w.predicted)
+    forward_kinematics(hand, state.angle_rad, w.pos, w.R, w.axis)
     for f in range(hand.fingers):
         tip = hand.finger_first[f + 1] - 1
-        place(hand.point_joint[tip], hand.point_m[tip], w.pos, w.R, w.point)
-        place(hand.knuckle_joint[f], hand.knuckle_m[f], w.pos, w.R, w.knuckle)
+        transform_point(hand.point_joint[tip], hand.point_m[tip], w.pos, w.R, w.point)
+        transform_point(hand.knuckle_joint[f], hand.knuckle_m[f], w.pos, w.R, w.knuckle)
         square = coming = 0.0
         for a in range(3):
             error = w.point[a] - w.target[tip, a]
             if hand.knuckle_moves[f] == 1 and targets.linear == 0:
                 error -= w.knuckle[a] - hand.knuckle_open_m[f, a]
             square += error * error
-            coming += error * (w.soon[tip, a] - w.target[tip, a])
+            coming += error * (w.predicted[tip, a] - w.target[tip, a])
         behind_m = math.sqrt(square) - BEHIND_M
         if coming <= 0.0 or behind_m <= 0.0:
             continue
-        share = min(1.0, behind_m / (hand.tip_speed_m_s[f] * tuning.speed_scale * tuning.foresee_s))
+        share = min(1.0, behind_m / (hand.tip_speed_m_s[f] * tuning.speed_scale * tuning.prediction_s))
         for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
             for a in range(3):
-                w.target[i, a] += share * (w.soon[i, a] - w.target[i, a])
+                w.target[i, a] += share * (w.predicted[i, a] - w.target[i, a])
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def find_pinches(hand, tuning, node, w):
-    """How much each finger pinches (0 to 1), how hard it is drawn, how far apart pads should be, and who takes part."""
+@njit(**OPTIONS)
+def blend_pinches(hand, tuning, node, w):
+    """Fill how much each finger pinches (0 to 1), its weight, the gap of its pad, and which variables take part."""
     thumb = hand.tip_node[0]
     for i in range(hand.variables):
-        w.calm[i] = 0.0
-    w.blend[0] = w.pull[0] = 0.0
+        w.pinch_damping_scale[i] = 0.0
+    w.blend[0] = w.pinch_weight[0] = 0.0
     for f in range(1, hand.fingers):
-        w.blend[f] = w.pull[f] = 0.0
-        if hand.firmness[f] == 0.0:
+        w.blend[f] = w.pinch_weight[f] = 0.0
+        if hand.pinch_gain[f] == 0.0:
             continue
         tip = hand.tip_node[f]
         dx, dy, dz = node[thumb, 0] - node[tip, 0], node[thumb, 1] - node[tip, 1], node[thumb, 2] - node[tip, 2]
@@ -111,11 +111,12 @@ def find_pinches(hand, tuning, node, w):
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
         w.blend[f] = blend
         # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
-        w.pull[f] = hand.firmness[f] * min(tuning.pinch_weight, tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend))
-        w.apart[f] = max(0.0, gap - tuning.touch_m)
+        weight = min(tuning.pinch_weight, tuning.pinch_stiffness * blend / max(1e-6, 1.0 - blend))
+        w.pinch_weight[f] = hand.pinch_gain[f] * weight
+        w.pad_gap[f] = max(0.0, gap - tuning.touch_m)
         if blend > 0.0:
             for end in (0, f):
                 joint = hand.pad_joint[end]
                 for m in range(hand.chain_length[joint]):
                     i = hand.variable[hand.chain[joint, m]]
-                    w.calm[i] = max(w.calm[i], blend)
+                    w.pinch_damping_scale[i] = max(w.pinch_damping_scale[i], blend)

@@ -1,4 +1,4 @@
-"""Terms of one round's quadratic program, compiled: key points, pinches, and parts that must not meet.
+"""Terms of one iteration's quadratic program, compiled: key points, pinches, and hulls that must not meet.
 
 The objective is ``x'Hx/2 + g'x`` over the step of every variable and one shared slack.
 """
@@ -9,31 +9,31 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.bounds import smallest
+from thenar.retarget.kernel.bounds import min_product
 from thenar.retarget.kernel.distance import FAR, pair_distance
-from thenar.retarget.kernel.kinematics import FAST, add_speed, place
-from thenar.retarget.model.records import ROWS
+from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, transform_point
+from thenar.retarget.kernel.records import ROWS
 
 SIDEWAYS_NEAR_M, SIDEWAYS_FAR_M = 0.002, 0.012
 TOUCHING_M = 0.001
 CLOSED_M = 0.003
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
-def add_points(hand, tuning, targets, w, v):
+@njit(**OPTIONS)
+def add_points(hand, tuning, targets, w):
     """Add the distances of all key points to their targets."""
     for f in range(hand.fingers):
         relative = hand.knuckle_moves[f] == 1 and targets.linear == 0
         knuckle_joint = hand.knuckle_joint[f]
         knuckle = w.knuckle
-        place(knuckle_joint, hand.knuckle_m[f], w.pos, w.R, knuckle)
+        transform_point(knuckle_joint, hand.knuckle_m[f], w.pos, w.R, knuckle)
         for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
             kind = hand.point_kind[i]
             weight = tuning.weight_tip if kind == 2 else tuning.weight_last if kind == 1 else tuning.weight_middle
             if weight == 0.0:
                 continue
             joint, x = hand.point_joint[i], w.point
-            place(joint, hand.point_m[i], w.pos, w.R, x)
+            transform_point(joint, hand.point_m[i], w.pos, w.R, x)
             e0, e1, e2 = x[0] - w.target[i, 0], x[1] - w.target[i, 1], x[2] - w.target[i, 2]
             if relative:
                 e0 -= knuckle[0] - hand.knuckle_open_m[f, 0]
@@ -43,7 +43,7 @@ def add_points(hand, tuning, targets, w, v):
             for m in range(length):
                 column = hand.variable[hand.chain[joint, m]]
                 for a in range(3):
-                    w.speed[a, column] = 0.0
+                    w.jac[a, column] = 0.0
             for m in range(length):
                 k = hand.chain[joint, m]
                 # Seen from a moving knuckle, a joint before it only turns the finger.
@@ -52,27 +52,27 @@ def add_points(hand, tuning, targets, w, v):
                 ry = x[1] - (knuckle[1] if before else w.pos[k, 1])
                 rz = x[2] - (knuckle[2] if before else w.pos[k, 2])
                 column, ratio = hand.variable[k], hand.ratio[k]
-                w.speed[0, column] += ratio * (w.axis[k, 1] * rz - w.axis[k, 2] * ry)
-                w.speed[1, column] += ratio * (w.axis[k, 2] * rx - w.axis[k, 0] * rz)
-                w.speed[2, column] += ratio * (w.axis[k, 0] * ry - w.axis[k, 1] * rx)
+                w.jac[0, column] += ratio * (w.axis[k, 1] * rz - w.axis[k, 2] * ry)
+                w.jac[1, column] += ratio * (w.axis[k, 2] * rx - w.axis[k, 0] * rz)
+                w.jac[2, column] += ratio * (w.axis[k, 0] * ry - w.axis[k, 1] * rx)
             for m in range(length):
                 a = hand.variable[hand.chain[joint, m]]
                 if m > 0 and _met_before(hand, joint, m, a):
                     continue
-                j0, j1, j2 = weight * w.speed[0, a], weight * w.speed[1, a], weight * w.speed[2, a]
+                j0, j1, j2 = weight * w.jac[0, a], weight * w.jac[1, a], weight * w.jac[2, a]
                 w.g[a] += j0 * e0 + j1 * e1 + j2 * e2
                 for o in range(m + 1):
                     b = hand.variable[hand.chain[joint, o]]
                     if o > 0 and _met_before(hand, joint, o, b):
                         continue
-                    value = j0 * w.speed[0, b] + j1 * w.speed[1, b] + j2 * w.speed[2, b]
+                    value = j0 * w.jac[0, b] + j1 * w.jac[1, b] + j2 * w.jac[2, b]
                     if a >= b:
                         w.H[a, b] += value
                     else:
                         w.H[b, a] += value
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _met_before(hand, joint, m, variable):
     """True where an earlier joint of the chain follows the same variable."""
     met = False
@@ -82,72 +82,72 @@ def _met_before(hand, joint, m, variable):
     return met
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def add_pairs(hand, tuning, state, w, rows, v):
-    """Pull pinching tips together and add a row for every pair of parts that could meet in this step.
+    """Pull pinching tips together and add a row for every pair of hulls that could meet in this step.
 
-    Returns the number of rows and the smallest room left between parts.
+    Returns the number of rows and the smallest distance of hulls beyond their clearance.
     """
-    tightest = 1.0
+    min_margin = 1.0
     for k in range(hand.pairs):
         f = hand.pair_finger[k]
         a, b = hand.pair[k, 0], hand.pair[k, 1]
-        pinching = f > 0 and w.pull[f] > 0.0
+        pinching = f > 0 and w.pinch_weight[f] > 0.0
         if not pinching:
             if tuning.contact == 0.0:
                 continue
-            look = min(tuning.look_m, tuning.clearance_m + 1.12 * (w.reach[a] + w.reach[b]) + 0.0005)
-            # What is known from before shrinks by what both parts have moved since.
-            state.apart_m[k] -= w.moved[a] + w.moved[b]
-            if state.apart_m[k] > look:
+            detection = min(tuning.detection_m, tuning.clearance_m + 1.12 * (w.reach[a] + w.reach[b]) + 0.0005)
+            # What is known from before shrinks by what both hulls have moved since.
+            state.min_distance_m[k] -= w.moved[a] + w.moved[b]
+            if state.min_distance_m[k] > detection:
                 continue
             square = 0.0
             for i in range(3):
                 square += (w.centre[a, i] - w.centre[b, i]) ** 2
-            bound = hand.core_bound_m[a] + hand.core_bound_m[b]
-            if square > (bound + look) * (bound + look):
-                state.apart_m[k] = math.sqrt(square) - bound
+            bound = hand.hull_bound_m[a] + hand.hull_bound_m[b]
+            if square > (bound + detection) * (bound + detection):
+                state.min_distance_m[k] = math.sqrt(square) - bound
                 continue
         else:
-            look = 0.5 * FAR
-        d = pair_distance(hand, k, look, state.between[k], w)
+            detection = 0.5 * FAR
+        d = pair_distance(hand, k, detection, state.separation[k], w)
         if d >= 0.5 * FAR:
-            state.apart_m[k] = d - FAR
+            state.min_distance_m[k] = d - FAR
             continue
-        state.apart_m[k] = d
-        if d > look:
+        state.min_distance_m[k] = d
+        if d > detection:
             continue
-        _clear(w.dense, v)
-        add_speed(hand, hand.core_joint[a], w.on_a, w.normal, 1.0, w.pos, w.axis, w.dense)
-        add_speed(hand, hand.core_joint[b], w.on_b, w.normal, -1.0, w.pos, w.axis, w.dense)
+        _clear(w.jac_row, v)
+        add_jacobian(hand, hand.hull_joint[a], w.on_a, w.normal, 1.0, w.pos, w.axis, w.jac_row)
+        add_jacobian(hand, hand.hull_joint[b], w.on_b, w.normal, -1.0, w.pos, w.axis, w.jac_row)
         if pinching:
             near = min(1.0, max(0.0, (SIDEWAYS_FAR_M - d) / (SIDEWAYS_FAR_M - SIDEWAYS_NEAR_M)))
-            w.closed[f] = min(1.0, max(0.0, (CLOSED_M - d) / (CLOSED_M - TOUCHING_M)))
-            weight = hand.firmness[f] * tuning.slide_weight * w.blend[f] * near
+            w.closure[f] = min(1.0, max(0.0, (CLOSED_M - d) / (CLOSED_M - TOUCHING_M)))
+            weight = hand.pinch_gain[f] * tuning.slide_weight * w.blend[f] * near
             if weight > 0.0:
                 _add_slide(hand, w, a, b, weight, v)
-            _add_square(w.H, w.g, w.dense, w.pull[f], d - tuning.pinch_gap_m, v)
-        if d > tuning.look_m or tuning.contact == 0.0:
+            _add_square(w.H, w.g, w.jac_row, w.pinch_weight[f], d - tuning.pinch_gap_m, v)
+        if d > tuning.detection_m or tuning.contact == 0.0:
             continue
-        room = d - tuning.clearance_m * (1.0 - w.blend[f])  # a full pinch may touch
-        tightest = min(tightest, room)
+        margin = d - tuning.clearance_m * (1.0 - w.blend[f])  # a full pinch may touch
+        min_margin = min(min_margin, margin)
         # The most this step could close the gap by; a row that cannot bind is left out.
         closing = 0.0
         for i in range(v):
-            closing -= smallest(w.dense[i], w.step_lower[i], w.step_upper[i])
-        if tuning.approach * room > closing or rows >= ROWS:
+            closing -= min_product(w.jac_row[i], w.step_lower[i], w.step_upper[i])
+        if tuning.collision_gain * margin > closing or rows >= ROWS:
             continue
         for i in range(v):
-            w.row[rows, i] = w.dense[i]
+            w.row[rows, i] = w.jac_row[i]
         w.row[rows, v] = 1.0
-        w.least[rows] = -tuning.approach * room if room > 0.0 else -room
-        if not pinching and room < TOUCHING_M and tuning.touch_slide > 0.0:
-            _add_slide(hand, w, a, b, tuning.touch_slide * (1.0 - max(room, 0.0) / TOUCHING_M), v)
+        w.row_lower[rows] = -tuning.collision_gain * margin if margin > 0.0 else -margin
+        if not pinching and margin < TOUCHING_M and tuning.touch_slide > 0.0:
+            _add_slide(hand, w, a, b, tuning.touch_slide * (1.0 - max(margin, 0.0) / TOUCHING_M), v)
         rows += 1
-    return rows, tightest
+    return rows, min_margin
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def add_pads(hand, tuning, w, v):
     """Draw the thumb's pad to the front of the finger's pad, as far before it as the person's tips are apart.
 
@@ -155,12 +155,12 @@ def add_pads(hand, tuning, w, v):
     touch yet are drawn weakly, because touching comes first.
     """
     for f in range(hand.fingers):
-        place(hand.pad_joint[f], hand.pad_m[f], w.pos, w.R, w.pad[f])
+        transform_point(hand.pad_joint[f], hand.pad_m[f], w.pos, w.R, w.pad[f])
     for f in range(1, hand.fingers):
         if w.blend[f] == 0.0 or tuning.pad_weight == 0.0:
             continue
         weight = min(tuning.pad_weight, tuning.pad_stiffness * w.blend[f] / max(1e-6, 1.0 - w.blend[f]))
-        weight *= 1.0 + tuning.pad_closed * w.closed[f]
+        weight *= 1.0 + tuning.pad_closed * w.closure[f]
         # Seen from the finger: turning it moves the thumb's pad in its frame as much as moving the thumb does.
         joint = hand.pad_joint[f]
         front = 0.0
@@ -168,36 +168,36 @@ def add_pads(hand, tuning, w, v):
             for a in range(3):
                 front += hand.pad_normal[f, c] * w.R[joint, a, c] * (w.pad[0, a] - w.pad[f, a])
         if front < 0.0:
-            # The thumb is behind the pad it should meet: come round before the tips touch.
-            weight *= tuning.come_round
+            # The thumb is behind the pad it should meet: it comes round before the tips touch.
+            weight *= tuning.approach_gain
         for c in range(3):
-            _clear(w.dense, v)
-            error = -w.apart[f] * hand.pad_normal[f, c]
+            _clear(w.jac_row, v)
+            error = -w.pad_gap[f] * hand.pad_normal[f, c]
             for a in range(3):
                 w.normal[a] = w.R[joint, a, c]
                 error += w.normal[a] * (w.pad[0, a] - w.pad[f, a])
-            add_speed(hand, hand.pad_joint[0], w.pad[0], w.normal, 1.0, w.pos, w.axis, w.dense)
-            add_speed(hand, joint, w.pad[0], w.normal, -1.0, w.pos, w.axis, w.dense)
-            _add_square(w.H, w.g, w.dense, weight, error, v)
+            add_jacobian(hand, hand.pad_joint[0], w.pad[0], w.normal, 1.0, w.pos, w.axis, w.jac_row)
+            add_jacobian(hand, joint, w.pad[0], w.normal, -1.0, w.pos, w.axis, w.jac_row)
+            _add_square(w.H, w.g, w.jac_row, weight, error, v)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _add_slide(hand, w, a, b, weight, v):
     """Hold still sideways where a pinch touches: stands for the curvature of the contact that linearising drops."""
     for i in range(3):
-        _clear(w.speed[i], v)
+        _clear(w.jac[i], v)
         _clear(w.point, 3)
         w.point[i] = 1.0
-        add_speed(hand, hand.core_joint[a], w.on_a, w.point, 1.0, w.pos, w.axis, w.speed[i])
-        add_speed(hand, hand.core_joint[b], w.on_b, w.point, -1.0, w.pos, w.axis, w.speed[i])
+        add_jacobian(hand, hand.hull_joint[a], w.on_a, w.point, 1.0, w.pos, w.axis, w.jac[i])
+        add_jacobian(hand, hand.hull_joint[b], w.on_b, w.point, -1.0, w.pos, w.axis, w.jac[i])
     for i in range(v):
-        s0, s1, s2 = weight * w.speed[0, i], weight * w.speed[1, i], weight * w.speed[2, i]
+        s0, s1, s2 = weight * w.jac[0, i], weight * w.jac[1, i], weight * w.jac[2, i]
         if s0 != 0.0 or s1 != 0.0 or s2 != 0.0:
             for j in range(i + 1):
-                w.H[i, j] += s0 * w.speed[0, j] + s1 * w.speed[1, j] + s2 * w.speed[2, j]
+                w.H[i, j] += s0 * w.jac[0, j] + s1 * w.jac[1, j] + s2 * w.jac[2, j]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _add_square(H, g, row, weight, error, v):
     """Add ``weight/2 (row @ x + error)^2`` to the objective."""
     for a in range(v):
@@ -207,7 +207,7 @@ def _add_square(H, g, row, weight, error, v):
                 H[a, b] += weight * row[a] * row[b]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**OPTIONS)
 def _clear(row, count):
     for i in range(count):
         row[i] = 0.0

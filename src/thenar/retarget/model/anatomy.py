@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Box, Capsule, Shape
-from thenar.hands.spec import HandSpec
-from thenar.retarget.model.drive import closing_sign, joints_to, whole_hand_joints
-from thenar.retarget.model.tree import Place, Tree
+from thenar.hands.spec import HandSpec, Tip
+from thenar.retarget.model.actuation import closing_sign, joints_to, whole_hand_joints
+from thenar.retarget.model.tree import JointFrame, KinematicTree
 from thenar.signals import FloatArray
 
 FINGERS = ("thumb", "index", "middle", "ring", "little")
@@ -20,7 +20,7 @@ FINGER_OF_TIP = {
     **dict(zip(("th", "ff", "mf", "rf", "lf"), FINGERS, strict=True)),  # Shadow
     **{"f1": "index", "f2": "middle", "f3": "thumb"},  # ReFlex
 }
-MIDDLE, LAST, TIP = 0, 1, 2
+MIDDLE, LAST, TIP = range(3)  # kinds of key points
 # A joint that bends in the plane of the next one starts a segment; any other only if it stands this far back.
 SEGMENT_M = 0.030
 PAD_FROM_TIP_M = 0.006  # where two fingertips meet in a pinch
@@ -28,17 +28,17 @@ PAD_FROM_TIP_M = 0.006  # where two fingertips meet in a pinch
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Finger:
-    """One finger."""
+    """One finger of a robot hand."""
 
     name: str
     """The person's finger it answers to."""
     tip_link: str
-    marks: tuple[Place, ...]
+    landmarks: tuple[JointFrame, ...]
     """Knuckle, further joints, tip."""
     nodes: tuple[int, ...]
-    """Glove node of each mark."""
+    """Glove node of each landmark."""
     length_m: FloatArray
-    """Length of each segment between marks [m]."""
+    """Length of each segment between landmarks [m]."""
     knuckle_m: FloatArray
     """Knuckle of the open hand, in the root frame [m]."""
     knuckle_moves: bool
@@ -65,38 +65,25 @@ def palm_rotation(hand: HandSpec) -> FloatArray:
     return np.stack([x, -z, y], axis=1)
 
 
-def find_fingers(hand: HandSpec, tree: Tree) -> tuple[Finger, ...]:
+def find_fingers(hand: HandSpec, tree: KinematicTree) -> tuple[Finger, ...]:
     """Fingers that a person has too, thumb first."""
     tips = {FINGER_OF_TIP[tip.finger]: tip for tip in hand.tips if tip.finger in FINGER_OF_TIP}
     if "thumb" not in tips or len(tips) < 2:
         raise BadValue("hand", hand.name, f"a hand with a thumb and a finger (tips named {', '.join(FINGER_OF_TIP)})")
-    closing = closing_sign(hand)
-    R_palm = palm_rotation(hand)
-    return tuple(
-        _finger(hand, tree, name, tips[name].link, np.asarray(tips[name].pos_m), closing, R_palm)
-        for name in FINGERS
-        if name in tips
-    )
+    return tuple(_finger(hand, tree, name, tips[name]) for name in FINGERS if name in tips)
 
 
-def _finger(
-    hand: HandSpec,
-    tree: Tree,
-    name: str,
-    link: str,
-    tip_m: FloatArray,
-    closing: dict[str, float],
-    R_palm: FloatArray,
-) -> Finger:
+def _finger(hand: HandSpec, tree: KinematicTree, name: str, end: Tip) -> Finger:
+    link, tip_m, R_palm = end.link, np.asarray(end.pos_m), palm_rotation(hand)
     place = tree.links[link]
-    tip = Place(joint=place.joint, pos_m=place.point(tip_m), R=place.R)
+    tip = replace(place, pos_m=place.point(tip_m))
     chain = [joint for joint in joints_to(hand, link) if joint not in whole_hand_joints(hand)]
-    marks = (*_segment_starts(hand, tree, chain, tip), tip)
-    at = [tree.open_point(mark) for mark in marks]
+    landmarks = (*_segment_starts(hand, tree, chain, tip), tip)
+    at = [tree.open_point(mark) for mark in landmarks]
     number = FINGERS.index(name)
     # Two segments for a person's three: a finger's last two bones, or a thumb's first two, count as one.
-    nodes = (1, 2, 3, 4) if len(marks) == 4 else (1, 3, 4) if name == "thumb" else (1, 2, 4)
-    before = tree.chains[marks[0].joint]
+    nodes = (1, 2, 3, 4) if len(landmarks) == 4 else (1, 3, 4) if name == "thumb" else (1, 2, 4)
+    before = tree.chains[landmarks[0].joint]
     swing_m = [np.cross(tree.open_R[j] @ tree.axis[j], at[0] - tree.open_pos_m[j]) for j in before]
     furthest_m = max(float(np.linalg.norm(swing)) for swing in swing_m)
     R = R_palm
@@ -106,14 +93,14 @@ def _finger(
     # The pad looks where the tip goes when the finger closes.
     last_axis = place.R.T @ tree.axis[place.joint]
     along = tip_m / np.linalg.norm(tip_m)
-    palmar = closing[tree.names[place.joint]] * np.cross(last_axis, along)
+    palmar = closing_sign(hand)[tree.names[place.joint]] * np.cross(last_axis, along)
     palmar = palmar / np.linalg.norm(palmar)
     skin = hand.link(link).skin
     pad_m = tip_m if skin is None else _pad_point(skin, tip_m, along, palmar)
     return Finger(
         name=name,
         tip_link=link,
-        marks=marks,
+        landmarks=landmarks,
         nodes=tuple(4 * number + node for node in nodes),
         length_m=np.linalg.norm(np.diff(at, axis=0), axis=1),
         knuckle_m=at[0],
@@ -127,17 +114,17 @@ def _finger(
     )
 
 
-def _segment_starts(hand: HandSpec, tree: Tree, chain: list[str], tip: Place) -> list[Place]:
+def _segment_starts(hand: HandSpec, tree: KinematicTree, chain: list[str], tip: JointFrame) -> list[JointFrame]:
     """Joints at which the last segments of a finger begin, at most three, the knuckle first.
 
     Makers put a joint's frame anywhere along its axis. What counts is the point of the axis nearest to the next mark.
     """
-    starts: list[Place] = []
+    starts: list[JointFrame] = []
     next_axis, next_m, origin_m = None, tree.open_point(tip), np.zeros(3)
     for name in reversed(chain):
         if hand.joint(name).continues:  # a flexure is one joint of a finger, where it begins
             continue
-        place = tree.origins[name]
+        place = tree.links[hand.joint(name).child]
         here_m = tree.open_point(place)
         R = place.R if place.joint < 0 else tree.open_R[place.joint] @ place.R
         own_axis = np.asarray(hand.joint(name).axis)
@@ -149,7 +136,7 @@ def _segment_starts(hand: HandSpec, tree: Tree, chain: list[str], tip: Place) ->
             if abs(axis @ next_axis) < 0.99 and back_m < SEGMENT_M:
                 break
         along_m = float(axis @ (next_m - here_m))
-        starts.insert(0, Place(joint=place.joint, pos_m=place.point(along_m * own_axis), R=place.R))
+        starts.insert(0, replace(place, pos_m=place.point(along_m * own_axis)))
         next_axis, next_m, origin_m = axis, here_m + along_m * axis, here_m
         if len(starts) == 3:
             break
@@ -177,8 +164,8 @@ def _pad_point(skin: Shape, tip_m: FloatArray, along: FloatArray, palmar: FloatA
         case Box():
             R, half = matrix_from_rpy(skin.rpy_rad), np.asarray(skin.half_m)
             local = np.clip(R.T @ (inside - np.asarray(skin.centre_m)), -0.99 * half, 0.99 * half)
-            way = R.T @ palmar
-            reach = (half - np.sign(way) * local) / np.maximum(np.abs(way), 1e-9)
-            return np.asarray(skin.centre_m) + R @ (local + reach.min() * way)
+            direction = R.T @ palmar
+            reach = (half - np.sign(direction) * local) / np.maximum(np.abs(direction), 1e-9)
+            return np.asarray(skin.centre_m) + R @ (local + reach.min() * direction)
         case _:
             return inside

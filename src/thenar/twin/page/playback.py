@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from thenar.errors import BadValue
 from thenar.glove.log import GloveLog
 from thenar.hands.spec import HandSpec
-from thenar.retarget.retargeter import Retargeter
-from thenar.signals import FloatArray
+from thenar.retarget.retargeter import Retargeted, Retargeter
+from thenar.signals import FloatArray, GloveFrame
+from thenar.twin.teleop import recorded_frames, teleoperate
 
 Recording: TypeAlias = Callable[[str], GloveLog]
 """Brings the recording for a side; one that was made of one hand serves the other as its mirror image."""
@@ -59,21 +60,15 @@ class Playback:
                 self.playing = ""
 
     def _play(self, hand: HandSpec, log: GloveLog, name: str, stop: threading.Event) -> None:
+        def send(answer: Retargeted, frame: GloveFrame | None) -> None:
+            with self._lock:
+                if frame is not None and not stop.is_set():
+                    self._command(hand.name, target_rad=answer.command.target_rad, sender=f"glove: {name}")
+                    self.nodes_m[hand.name] = frame.finger_m
+
         retargeter = Retargeter(hand)
         retargeter(log[0])  # loads its compiled code, before the clock runs
-        start_s = time.perf_counter()
-        for frame in log:
-            late_s = time.perf_counter() - start_s - (frame.stamp_s - float(log.stamp_s[0]))
-            if late_s > 0.1:
-                continue  # a machine that cannot keep up leaves frames out
-            if stop.wait(max(0.0, -late_s)):
-                return
-            target_rad = retargeter(frame).command.target_rad
-            with self._lock:
-                if stop.is_set():
-                    return
-                self._command(hand.name, target_rad=target_rad, sender=f"glove: {name}")
-                self.nodes_m[hand.name] = frame.finger_m
+        deque(teleoperate(recorded_frames(log, stop), retargeter, send), maxlen=0)  # to its end
         with self._lock:
             if not stop.is_set():
                 self.stop(hand.name)

@@ -1,4 +1,4 @@
-"""Memory of the compiled solver: one record for a hand, one for its state, one for scratch space.
+"""Memory of the compiled solver: records for a hand, its targets, its state, its tuning and scratch space.
 
 A record is handed over as one address, and its sizes are known when the solver is compiled. So one compiled solver
 serves every hand, a call costs a microsecond, and nothing is allocated while it runs. Arrays are as long as the
@@ -7,29 +7,23 @@ largest hand needs; the counts in `HAND` say how much of them is in use.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thenar.errors import BadValue
-from thenar.signals import FloatArray
 
 JOINTS, VARIABLES, CHAIN, TENDONS, FINGERS, POINTS = 28, 26, 10, 12, 5, 15
-PARTS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 48, 400, 256, 80, 21
+HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 48, 400, 256, 80, 21
 UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
 F, I = np.float64, np.int64  # noqa: E741
 
 HAND = np.dtype(
     [
-        ("joints", I),
-        ("variables", I),
-        ("tendons", I),
-        ("fingers", I),
-        ("points", I),
-        ("parts", I),
-        ("pairs", I),
+        *((count, I) for count in ("joints", "variables", "tendons", "fingers", "points", "hulls", "pairs")),
         ("parent", I, JOINTS),  # joint that carries a joint, or -1
         ("pos_m", F, (JOINTS, 3)),  # origin in the parent's frame
         ("R", F, (JOINTS, 3, 3)),  # orientation in the parent's frame at angle 0
@@ -66,16 +60,16 @@ HAND = np.dtype(
         ("pad_m", F, (FINGERS, 3)),
         ("pad_normal", F, (FINGERS, 3)),  # out of the pad
         ("pinch_from_m", F, FINGERS),  # distance of a person's fingertips at which a pinch begins to draw
-        ("firmness", F, FINGERS),  # multiple of the pull of a pinch; 0 where the thumb cannot reach the finger
-        ("core_joint", I, PARTS),  # joint that carries a colliding part; -1 stands still
-        ("core_first", I, PARTS),
-        ("core_count", I, PARTS),
-        ("core_radius_m", F, PARTS),
-        ("core_centre_m", F, (PARTS, 3)),
-        ("core_bound_m", F, PARTS),  # radius around the centre that holds the whole part
-        ("core_lever_m", F, (PARTS, CHAIN)),  # farthest any of the part can be from each axis of its chain
+        ("pinch_gain", F, FINGERS),  # multiple of the weight of a pinch; 0 where the thumb cannot reach the finger
+        ("hull_joint", I, HULLS),  # joint that carries a collision hull; -1 stands still
+        ("hull_first", I, HULLS),  # its first vertex
+        ("hull_count", I, HULLS),
+        ("hull_radius_m", F, HULLS),
+        ("hull_centre_m", F, (HULLS, 3)),
+        ("hull_bound_m", F, HULLS),  # radius around the centre that holds the whole hull
+        ("hull_lever_m", F, (HULLS, CHAIN)),  # farthest any of the hull can be from each axis of its chain
         ("vertex_m", F, (VERTICES, 3)),
-        ("pair", I, (PAIRS, 2)),  # parts that may meet
+        ("pair", I, (PAIRS, 2)),  # hulls that may meet
         ("pair_finger", I, PAIRS),  # finger whose tip the pair would pinch against the thumb, or 0
     ]
 )
@@ -90,72 +84,49 @@ STATE = np.dtype(
     [
         ("angle_rad", F, VARIABLES),  # of the last frame
         ("velocity_rad_s", F, VARIABLES),
-        ("restless", F, VARIABLES),  # extra damping of variables that turned back and forth
-        ("between", F, (PAIRS, 3)),  # last direction between the parts of a pair
-        ("apart_m", F, PAIRS),  # distance that they have at least
+        ("damping_scale", F, VARIABLES),  # multiple of the damping, for variables that turned back and forth
+        ("separation", F, (PAIRS, 3)),  # last vector between the hulls of a pair
+        ("min_distance_m", F, PAIRS),  # lower bound of their distance
         ("node_m", F, (NODES, 3)),  # smoothed nodes of the last frame; NaN before the first
         ("node_m_s", F, (NODES, 3)),  # how fast they move
     ]
 )
-WORK = np.dtype(
-    [
-        ("pos", F, (JOINTS, 3)),
-        ("R", F, (JOINTS, 3, 3)),
-        ("axis", F, (JOINTS, 3)),
-        ("node", F, (NODES, 3)),
-        ("target", F, (POINTS, 3)),
-        ("soon", F, (POINTS, 3)),
-        ("knuckle", F, 3),
-        ("H", F, (UNKNOWNS, UNKNOWNS)),
-        ("g", F, UNKNOWNS),
-        ("x", F, UNKNOWNS),
-        ("angle", F, VARIABLES),
-        ("lower", F, VARIABLES),
-        ("upper", F, VARIABLES),
-        ("step_lower", F, VARIABLES),
-        ("step_upper", F, VARIABLES),
-        ("row", F, (ROWS, UNKNOWNS)),
-        ("least", F, ROWS),
-        ("dense", F, VARIABLES),
-        ("speed", F, (3, VARIABLES)),
-        ("centre", F, (PARTS, 3)),
-        ("vertex", F, (VERTICES, 3)),
-        ("placed", I, PARTS),
-        ("moved", F, PARTS),
-        ("reach", F, PARTS),
-        ("blend", F, FINGERS),
-        ("calm", F, VARIABLES),
-        ("pull", F, FINGERS),
-        ("apart", F, FINGERS),
-        ("closed", F, FINGERS),
-        ("pad", F, (FINGERS, 3)),
-        ("on_a", F, 3),
-        ("on_b", F, 3),
-        ("normal", F, 3),
-        ("point", F, 3),
-        # Of the distance of hulls.
-        ("corner", F, (4, 3)),
-        ("share", F, 4),
-        ("trial", F, 4),
-        ("corner_a", I, 4),
-        ("corner_b", I, 4),
-        # Of the quadratic program.
-        ("L", F, (UNKNOWNS, UNKNOWNS)),
-        ("J", F, (UNKNOWNS, UNKNOWNS)),
-        ("triangle", F, (UNKNOWNS + 1, UNKNOWNS + 1)),
-        ("d", F, UNKNOWNS),
-        ("z", F, UNKNOWNS),
-        ("r", F, UNKNOWNS + 1),
-        ("force", F, UNKNOWNS + 1),
-        ("v", F, UNKNOWNS),
-        ("who", I, UNKNOWNS + 1),
-        ("active", I, 2 * VARIABLES + ROWS),
-    ]
+_SCRATCH = (
+    # Kinematics and targets, in the root frame.
+    (F, (JOINTS, 3), "pos axis"),
+    (F, (JOINTS, 3, 3), "R"),
+    (F, (NODES, 3), "node"),
+    (F, (POINTS, 3), "target predicted"),
+    (F, (FINGERS, 3), "pad"),
+    (F, 3, "knuckle point normal on_a on_b"),
+    # Pinches.
+    (F, FINGERS, "blend pinch_weight pad_gap closure"),
+    # Collision hulls.
+    (F, (HULLS, 3), "centre"),
+    (F, HULLS, "moved reach"),
+    (I, HULLS, "placed"),
+    (F, (VERTICES, 3), "vertex"),
+    # GJK: corners of the simplex, their barycentric weights and the vertices they are made of.
+    (F, (4, 3), "corner"),
+    (F, 4, "share trial"),
+    (I, 4, "corner_a corner_b"),
+    # Variables, and the quadratic program over their step.
+    (F, VARIABLES, "angle lower upper step_lower step_upper jac_row pinch_damping_scale"),
+    (F, (3, VARIABLES), "jac"),
+    (F, (UNKNOWNS, UNKNOWNS), "H L J"),
+    (F, UNKNOWNS, "g x d z v"),
+    (F, (ROWS, UNKNOWNS), "row"),
+    (F, ROWS, "row_lower"),
+    (F, (UNKNOWNS + 1, UNKNOWNS + 1), "triangle"),
+    (F, UNKNOWNS + 1, "r multiplier"),
+    (I, UNKNOWNS + 1, "active_set"),
+    (I, 2 * VARIABLES + ROWS, "active"),
 )
+WORK = np.dtype([(name, kind, shape) for kind, shape, names in _SCRATCH for name in names.split()])
 
 
 class Tuning(NamedTuple):
-    """Numbers the solver is tuned with; `thenar.retarget.config` says which of them a user chooses."""
+    """Numbers of the solver: those without a default are a user's choice (see `RetargetConfig`)."""
 
     weight_middle: float
     weight_last: float
@@ -168,54 +139,52 @@ class Tuning(NamedTuple):
     pinch_from_m: float
     """0 takes the hand's own."""
     pinch_full_m: float
-    touch_m: float
-    """Distance of a person's tips that touch."""
-    pinch_gap_m: float
-    """Distance of the robot's tips that a pinch aims at."""
-    pinch_weight: float
-    pinch_stiffness: float
-    pad_weight: float
-    pad_stiffness: float
-    come_round: float
-    """Multiple of the pads' pull while the thumb is behind the finger's pad."""
-    pad_closed: float
-    """How much more pads are drawn once the tips touch, as a multiple."""
-    slide_weight: float
-    """Resistance to sliding where a pinch touches."""
-    touch_slide: float
-    """The same where parts touch otherwise."""
-    pinch_damping: float
-    """Extra damping of the variables of a pinch, as a multiple."""
     contact: float
-    """1 keeps parts apart, 0 does not know them."""
+    """1 keeps hulls apart, 0 does not know them."""
     clearance_m: float
-    look_m: float
-    """Pairs farther apart are not looked at."""
-    approach: float
-    """Share of the room between two parts that one round may use up."""
-    slack_weight: float
-    rounds: float
-    settled_rad: float
-    """Rounds end when no variable moves more."""
-    trust_rad: float
-    """Most that a variable moves in a round."""
+    max_iterations: float
     speed_scale: float
-    turn: float
-    """Share of its speed at which a variable may turn back in the frame after it ran faster."""
-    foresee_s: float
+    reversal_share: float
+    prediction_s: float
     smooth_s: float
+    touch_m: float = 0.012
+    """Distance of a person's tips that touch."""
+    pinch_gap_m: float = 0.0007
+    """Distance of the robot's tips that a pinch aims at."""
+    pinch_weight: float = 200.0
+    pinch_stiffness: float = 1 / 1.5
+    pad_weight: float = 3.0
+    pad_stiffness: float = 0.5
+    approach_gain: float = 20.0
+    """Multiple of the pads' weight while the thumb is behind the finger's pad."""
+    pad_closed: float = 3.0
+    """How much more pads are drawn once the tips touch, as a multiple."""
+    slide_weight: float = 5.0
+    """Resistance to sliding where a pinch touches."""
+    touch_slide: float = 1.0
+    """The same where hulls touch otherwise."""
+    pinch_damping: float = 60.0
+    """Extra damping of the variables of a pinch, as a multiple."""
+    detection_m: float = 0.012
+    """Pairs farther apart are not looked at."""
+    collision_gain: float = 0.9
+    """Share of the margin between two hulls that one iteration may use up."""
+    slack_weight: float = 1e5
+    converged_rad: float = 0.035
+    """Iterations end when no variable moves more."""
+    trust_region_rad: float = 0.2
+    """Most that a variable moves in an iteration."""
 
 
 TUNING = np.dtype([(name, F) for name in Tuning._fields])
 
 
-def as_record(dtype: np.dtype, values: dict[str, FloatArray | NDArray[np.int64] | float]) -> NDArray[np.void]:
+def as_record(dtype: np.dtype, values: Mapping[str, ArrayLike]) -> NDArray[np.void]:
     """One record with arrays put into the front of its fields. Shape (1,)."""
     record = np.zeros(1, dtype)
     for name, value in values.items():
-        room = record[name][0]
-        value = np.asarray(value)
-        if value.ndim != room.ndim or any(have > most for have, most in zip(value.shape, room.shape, strict=True)):
-            raise BadValue(name, value.shape, f"at most {room.shape}: the solver is compiled for hands up to that size")
+        field, value = record[name][0], np.asarray(value)
+        if value.ndim != field.ndim or any(have > most for have, most in zip(value.shape, field.shape, strict=True)):
+            raise BadValue(name, value.shape, f"at most {field.shape}, which the solver is compiled for")
         record[name][(0, *(slice(0, size) for size in value.shape))] = value
     return record
