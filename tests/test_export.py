@@ -16,7 +16,7 @@ from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import build_spec
 from thenar.hands.export import export_hand
-from thenar.hands.export.export_parts import drives, inertials, sensor_boxes, without
+from thenar.hands.export.export_parts import drives, inertials, sensor_boxes, without_boxes
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec
@@ -160,7 +160,7 @@ def test_the_parser_of_gazebo_reads_every_number_of_the_hand(name: str, format, 
         check_pose(pose, values[10:13], matrix_from_quat_wxyz(values[13:17]))
         carried = sum(box.inertial.mass_kg for box in boxes if box.link == link)
         assert values[0] + carried == pytest.approx(hand.link(link).mass_kg, rel=1e-9)
-        rest = without(whole[link], [box for box in boxes if box.link == link])
+        rest = without_boxes(whole[link], [box for box in boxes if box.link == link])
         np.testing.assert_allclose(values[1:4], rest.com_m, atol=1e-9)
         tensor = rest.about_com_kgm2[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         np.testing.assert_allclose(values[4:10], tensor, atol=1e-9 * tensor[:3].sum() + 1e-15)

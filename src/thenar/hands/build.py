@@ -231,6 +231,5 @@ def _volume_m3(shape: Shape) -> float:
         case Ellipsoid():
             return 4.0 / 3.0 * math.pi * math.prod(shape.half_m)
         case Capsule() | Cylinder():
-            length = float(np.linalg.norm(np.subtract(shape.end_m, shape.start_m)))
             ends = 4.0 / 3.0 * math.pi * shape.radius_m**3 if isinstance(shape, Capsule) else 0.0
-            return math.pi * shape.radius_m**2 * length + ends
+            return math.pi * shape.radius_m**2 * shape.length_m + ends

@@ -19,14 +19,41 @@ DOME_RINGS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capsule:
-    """A cylinder with round ends."""
-
+class _Rod:
     start_m: Vec3
-    """Centre of one end's sphere [m]."""
+    """Centre of one end [m]."""
     end_m: Vec3
-    """Centre of the other end's sphere [m]."""
+    """Centre of the other end [m]."""
     radius_m: float
+
+    @property
+    def length_m(self) -> float:
+        """Distance of the two ends' centres [m]."""
+        return float(np.linalg.norm(np.subtract(self.end_m, self.start_m)))
+
+
+class Cylinder(_Rod):
+    """A cylinder between two points."""
+
+
+class Capsule(_Rod):
+    """A cylinder with round ends, whose spheres are centred at its two points."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    centre_m: Vec3
+    half_m: Vec3
+    """Half edges or half axes [m]."""
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+
+
+class Box(_Block):
+    """A box."""
+
+
+class Ellipsoid(_Block):
+    """A body with three half axes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,33 +61,6 @@ class Sphere:
     """A ball."""
 
     centre_m: Vec3
-    radius_m: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """A box."""
-
-    centre_m: Vec3
-    half_m: Vec3
-    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ellipsoid:
-    """A body with three half axes."""
-
-    centre_m: Vec3
-    half_m: Vec3
-    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cylinder:
-    """A cylinder between two points."""
-
-    start_m: Vec3
-    end_m: Vec3
     radius_m: float
 
 

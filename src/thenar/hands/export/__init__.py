@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from thenar.errors import UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.hands.export.export_parts import SensorKind
 from thenar.hands.export.mjcf import export_mjcf
 from thenar.hands.export.sdf import export_sdf
@@ -24,6 +24,8 @@ def export_hand(
         format: Of the file.
         sensor: What is read at every sensor: ``contact`` or ``pressure``, see the formats' own functions.
     """
+    if hand.own_model is not None:
+        raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
     if sensor not in ("contact", "pressure"):

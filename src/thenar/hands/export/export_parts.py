@@ -1,24 +1,24 @@
-"""What every exported model needs beyond a spec: inertias, sensor boxes, effort and speed of joints, simple shapes."""
+"""What every exported model needs beyond a spec: inertias, sensor boxes, effort and speed of joints, XML."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from thenar.errors import BadValue
 from thenar.hands.build import build_spec
-from thenar.hands.charts import taxel_points
+from thenar.hands.charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Vec3, VisualShape
-from thenar.hands.spec import HandSpec, LeadScrew, Link, Pad
+from thenar.hands.spec import Coupling, HandSpec, Joint, LeadScrew, Link, Pad
+from thenar.signals import FloatArray
 
-FloatArray = NDArray[np.float64]
 SensorKind = Literal["contact", "pressure"]
+Element = ElementTree.Element
 
 CELL_M = (0.006, 0.006, 0.0003)
 """Size of the box that stands for one barometer, as in the models of this hand for Gazebo."""
@@ -37,6 +37,13 @@ class Inertial:
     about_com_kgm2: FloatArray
     """Shape (3, 3)."""
 
+    @property
+    def tensor(self) -> dict[str, float]:
+        """The six numbers of the inertia by their names in model files."""
+        return {
+            f"i{'xyz'[row]}{'xyz'[col]}": self.about_com_kgm2[row, col] for row in range(3) for col in range(row, 3)
+        }
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SensorBox:
@@ -54,11 +61,8 @@ class SensorBox:
     def inertial(self) -> Inertial:
         """Of the box, in its own axes."""
         squares = np.square(self.size_m)
-        return Inertial(
-            mass_kg=SENSOR_KG,
-            com_m=np.zeros(3),
-            about_com_kgm2=np.diag(SENSOR_KG / 12.0 * (squares.sum() - squares)),
-        )
+        tensor = np.diag(SENSOR_KG / 12.0 * (squares.sum() - squares))
+        return Inertial(mass_kg=SENSOR_KG, com_m=np.zeros(3), about_com_kgm2=tensor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,30 @@ class Drive:
 
     effort_nm: float
     speed_rad_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelParts:
+    """A hand as bodies, hinges and sensors: what a URDF or SDF file is written from."""
+
+    links: list[tuple[Link, Inertial]]
+    """With what is left of each when its sensors weigh something of their own."""
+    joints: list[tuple[Joint, Drive, Coupling | None]]
+    boxes: list[SensorBox]
+
+
+def model_parts(hand: HandSpec) -> ModelParts:
+    """Links, joints and sensors of a hand."""
+    boxes, whole, moved_by = sensor_boxes(hand), inertials(hand), drives(hand)
+    couplings = {coupling.joint: coupling for coupling in hand.couplings}
+    return ModelParts(
+        links=[
+            (link, without_boxes(whole[link.name], (box for box in boxes if box.link == link.name)))
+            for link in hand.links
+        ],
+        joints=[(joint, moved_by[joint.name], couplings.get(joint.name)) for joint in hand.joints],
+        boxes=boxes,
+    )
 
 
 def inertials(hand: HandSpec) -> dict[str, Inertial]:
@@ -84,7 +112,7 @@ def inertials(hand: HandSpec) -> dict[str, Inertial]:
     return found
 
 
-def without(whole: Inertial, boxes: Iterable[SensorBox]) -> Inertial:
+def without_boxes(whole: Inertial, boxes: Iterable[SensorBox]) -> Inertial:
     """What is left of a link when boxes fixed to it have a mass of their own: together they are the whole again."""
     mass, moment = whole.mass_kg, whole.mass_kg * whole.com_m
     about_origin = whole.about_com_kgm2 + whole.mass_kg * _steiner(whole.com_m)
@@ -98,7 +126,7 @@ def without(whole: Inertial, boxes: Iterable[SensorBox]) -> Inertial:
 
 
 def sensor_boxes(hand: HandSpec) -> list[SensorBox]:
-    """A box for every barometer, and one for every pad of other taxels."""
+    """A box for every barometer, and one for every pad of other taxels; half of it stands out, to be touched."""
     return [box for pad in hand.pads for box in _boxes_of(hand, pad)]
 
 
@@ -121,24 +149,18 @@ def drives(hand: HandSpec) -> dict[str, Drive]:
     return {joint.name: found.get(joint.name, Drive(effort_nm=0.0, speed_rad_s=0.0)) for joint in hand.joints}
 
 
-def refuse_own_model(hand: HandSpec) -> None:
-    """A hand with a body of the user's own has a file already."""
-    if hand.own_model is not None:
-        raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
-
-
 def link_name(link: str) -> str:
     """Name of a link in URDF and SDF, where links and joints may not share names."""
     return f"{link}_link"
 
 
-def seen(link: Link) -> tuple[tuple[Shape, str], ...]:
+def visual_shapes(link: Link) -> tuple[tuple[Shape, str], ...]:
     """Shapes of a link that are drawn, with their colour in the palette; lofted visuals are left out."""
-    painted = ((visual.shape, visual.tone) for visual in link.visuals if isinstance(visual, VisualShape))
-    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.collision), *painted)
+    extra = ((visual.shape, visual.tone) for visual in link.visuals if isinstance(visual, VisualShape))
+    return (*((shape, "skin") for shape in link.skins), *((shape, "body") for shape in link.collision), *extra)
 
 
-def placed(shape: Shape) -> tuple[FloatArray, Vec3]:
+def shape_pose(shape: Shape) -> tuple[FloatArray, Vec3]:
     """Centre [m] and roll, pitch, yaw [rad] of a shape in its link; round ones lie along their own z."""
     match shape:
         case Sphere():
@@ -150,59 +172,70 @@ def placed(shape: Shape) -> tuple[FloatArray, Vec3]:
             return (start + end) / 2, rpy_from_matrix(_z_along(end - start))
 
 
-def length_m(shape: Capsule | Cylinder) -> float:
-    """Distance of the two ends' centres [m]."""
-    return float(np.linalg.norm(np.subtract(shape.end_m, shape.start_m)))
-
-
 def comments(hand: HandSpec) -> list[str]:
     """What a file of bodies and hinges cannot say about this hand, in words."""
-    said = [f"{hand.maker} {hand.model}, from thenar's hand {hand.name}. Lengths in m, angles in rad."]
+    lines = [f"{hand.maker} {hand.model}, from thenar's hand {hand.name}. Lengths in m, angles in rad."]
     for tendon in hand.tendons:
         ends = f", from {tendon.lower_rad} to {tendon.upper_rad} rad"
         bounded = (tendon.lower_rad, tendon.upper_rad) != (None, None)
         path = " + ".join(f"{weight:g} * {joint}" for joint, weight in tendon.joints)
-        said.append(f"Tendon {tendon.name}, which this format cannot say: {path}{ends if bounded else ''}.")
-    return said
+        lines.append(f"Tendon {tendon.name}, which this format cannot say: {path}{ends if bounded else ''}.")
+    return lines
 
 
-def text(values: ArrayLike) -> str:
-    """Numbers as a model file has them: short, and the same when read back."""
-    return " ".join(repr(float(value) + 0.0) for value in np.atleast_1d(np.asarray(values, dtype=np.float64)))
-
-
-def add(parent: ElementTree.Element, tag: str, content: str = "", **attributes: str) -> ElementTree.Element:
-    """A new element at the end of another."""
-    made = ElementTree.SubElement(parent, tag, attributes)
-    made.text = content or None
+def add(parent: Element, tag: str, content: ArrayLike = "", /, **attributes: ArrayLike) -> Element:
+    """A new element at the end of another; numbers are written short, and the same when read back."""
+    made = ElementTree.SubElement(parent, tag, {name: text(value) for name, value in attributes.items()})
+    made.text = text(content) or None
     return made
 
 
-def write_xml(root: ElementTree.Element, said: Iterable[str]) -> str:
+def add_all(parent: Element, /, **contents: ArrayLike) -> None:
+    """A new element for every content, called by its name."""
+    for tag, content in contents.items():
+        add(parent, tag, content)
+
+
+def add_contact_sensor(parent: Element, box: SensorBox) -> None:
+    """Gazebo's sensor that says what touches a box."""
+    sensor = add(parent, "sensor", name=f"{box.name}_contact", type="contact")
+    add_all(sensor, always_on="true", update_rate=box.rate_hz)
+    add(add(sensor, "contact"), "collision", f"{box.name}_collision")
+
+
+def add_force_sensor(joint: Element, box: SensorBox) -> None:
+    """Gazebo's sensor of the force that a box passes on."""
+    sensor = add(joint, "sensor", name=f"{box.name}_force", type="force_torque")
+    add(sensor, "update_rate", box.rate_hz)
+    add(add(sensor, "force_torque"), "frame", "child")
+
+
+def text(value: ArrayLike) -> str:
+    """Words as they are, numbers as a model file has them."""
+    if isinstance(value, str):
+        return value
+    return " ".join(repr(float(number) + 0.0) for number in np.atleast_1d(np.asarray(value, dtype=np.float64)))
+
+
+def write_xml(root: Element, lines: Iterable[str]) -> str:
     """A whole file, with comments before everything else."""
-    for number, line in enumerate(said):
+    for number, line in enumerate(lines):
         root.insert(number, ElementTree.Comment(f" {line.replace('--', '-')} "))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _boxes_of(hand: HandSpec, pad: Pad) -> list[SensorBox]:
-    points, normals = (values.reshape(-1, 3) for values in taxel_points(hand, pad))
-    rate_hz, thin = SENSOR_HZ[pad.sensor], CELL_M[2]
-    if pad.sensor != "barometer":
-        size = np.array([pad.rows * pad.row_pitch_m, pad.cols * pad.col_pitch_m, thin])
-        points, normals, names = np.array([pad.centre_m]), np.array([pad.normal]), [pad.name]
-    else:
+    if pad.sensor == "barometer":
         size = np.array(CELL_M)
         names = [pad.name] if pad.taxels == 1 else [f"{pad.name}_{n + 1}" for n in range(pad.taxels)]
-    boxes = []
-    for name, point, normal in zip(names, points, normals, strict=True):
-        along = np.asarray(pad.row_axis) - np.dot(pad.row_axis, normal) * normal
-        along /= np.linalg.norm(along)
-        R = np.asarray(np.column_stack([along, np.cross(normal, along), normal]), dtype=np.float64)
-        # Half of it stands out of the skin, so that it is what is touched.
-        boxes.append(SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=rate_hz))
-    return boxes
+    else:  # as one large taxel
+        size = np.array([pad.rows * pad.row_pitch_m, pad.cols * pad.col_pitch_m, CELL_M[2]])
+        pad, names = replace(pad, rows=1, cols=1), [pad.name]
+    return [
+        SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=SENSOR_HZ[pad.sensor])
+        for name, point, R in zip(names, *taxel_frames(hand, pad), strict=True)
+    ]
 
 
 def _steiner(offset_m: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar.hands.export import export_parts as parts
-from thenar.hands.export.export_parts import Drive, Inertial, SensorBox, SensorKind, add, text
+from thenar.hands.export.export_parts import Drive, Element, Inertial, SensorBox, SensorKind, add, add_all, text
 from thenar.hands.rotations import rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from thenar.hands.spec import Coupling, HandSpec, Joint, Link
@@ -23,113 +23,88 @@ COUPLED = "Couplings are <mimic> elements of SDF 1.11, which readers of older ve
 
 def export_sdf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     """The text of an SDF file; ``sensor`` as in `export_urdf`."""
-    parts.refuse_own_model(hand)
     root = ElementTree.Element("sdf", version=VERSION)
     model = add(root, "model", name=hand.name)
-    boxes = parts.sensor_boxes(hand)
-    whole = parts.inertials(hand)
+    whole = parts.model_parts(hand)
     above = {joint.child: joint.name for joint in hand.joints}
-    for link in hand.links:
+    for link, inertial in whole.links:
         made = add(model, "link", name=parts.link_name(link.name))
         if link.name in above:
             add(made, "pose", "0 0 0 0 0 0", relative_to=above[link.name])
-        _add_inertial(made, parts.without(whole[link.name], (box for box in boxes if box.link == link.name)))
+        _add_inertial(made, inertial)
         _add_shapes(made, link, hand)
-    couplings = {coupling.joint: coupling for coupling in hand.couplings}
-    drives = parts.drives(hand)
-    for joint in hand.joints:
-        _add_joint(model, joint, drives[joint.name], couplings.get(joint.name))
-    for box in boxes:
+    for joint, drive, coupling in whole.joints:
+        _add_joint(model, joint, drive, coupling)
+    for box in whole.boxes:
         _add_sensor(model, box, hand, sensor)
-    return parts.write_xml(root, [*parts.comments(hand), *([COUPLED] if couplings else [])])
+    return parts.write_xml(root, [*parts.comments(hand), *([COUPLED] if hand.couplings else [])])
 
 
-def _add_inertial(link: ElementTree.Element, inertial: Inertial) -> None:
+def _add_inertial(link: Element, inertial: Inertial) -> None:
     made = add(link, "inertial")
-    add(made, "pose", _pose(inertial.com_m))
-    add(made, "mass", text(inertial.mass_kg))
-    tensor = add(made, "inertia")
-    for row in range(3):
-        for col in range(row, 3):
-            add(tensor, f"i{'xyz'[row]}{'xyz'[col]}", text(inertial.about_com_kgm2[row, col]))
+    add_all(made, pose=_pose(inertial.com_m), mass=inertial.mass_kg)
+    add_all(add(made, "inertia"), **inertial.tensor)
 
 
-def _add_shapes(parent: ElementTree.Element, link: Link, hand: HandSpec) -> None:
+def _add_shapes(parent: Element, link: Link, hand: HandSpec) -> None:
     for number, shape in enumerate(link.collision_shapes):
         _add_shape(add(parent, "collision", name=f"{link.name}_collision_{number}"), shape)
-    for number, (shape, tone) in enumerate(parts.seen(link)):
+    for number, (shape, tone) in enumerate(parts.visual_shapes(link)):
         made = add(parent, "visual", name=f"{link.name}_visual_{number}")
         _add_shape(made, shape)
-        _paint(made, hand, tone)
+        _add_material(made, hand, tone)
 
 
-def _add_joint(model: ElementTree.Element, joint: Joint, drive: Drive, coupling: Coupling | None) -> None:
+def _add_joint(model: Element, joint: Joint, drive: Drive, coupling: Coupling | None) -> None:
     made = add(model, "joint", name=joint.name, type="revolute")
     add(made, "pose", _pose(joint.pos_m, joint.rpy_rad), relative_to=parts.link_name(joint.parent))
-    add(made, "parent", parts.link_name(joint.parent))
-    add(made, "child", parts.link_name(joint.child))
+    add_all(made, parent=parts.link_name(joint.parent), child=parts.link_name(joint.child))
     axis = add(made, "axis")
-    add(axis, "xyz", text(joint.axis))
+    add(axis, "xyz", joint.axis)
     limit = add(axis, "limit")
-    add(limit, "lower", text(joint.lower_rad))
-    add(limit, "upper", text(joint.upper_rad))
-    add(limit, "effort", text(drive.effort_nm))
-    add(limit, "velocity", text(drive.speed_rad_s))
+    add_all(limit, lower=joint.lower_rad, upper=joint.upper_rad, effort=drive.effort_nm, velocity=drive.speed_rad_s)
     dynamics = add(axis, "dynamics")
-    add(dynamics, "damping", text(joint.damping_nms_rad))
-    add(dynamics, "friction", text(joint.friction_nm))
-    add(dynamics, "spring_reference", text(joint.spring_rest_rad))
-    add(dynamics, "spring_stiffness", text(joint.spring_nm_rad))
+    add_all(dynamics, damping=joint.damping_nms_rad, friction=joint.friction_nm)
+    add_all(dynamics, spring_reference=joint.spring_rest_rad, spring_stiffness=joint.spring_nm_rad)
     if coupling is not None:
         mimic = add(axis, "mimic", joint=coupling.driver)
-        add(mimic, "multiplier", text(coupling.ratio))
-        add(mimic, "offset", text(coupling.offset_rad))
-        add(mimic, "reference", "0")
+        add_all(mimic, multiplier=coupling.ratio, offset=coupling.offset_rad, reference="0")
 
 
-def _add_sensor(model: ElementTree.Element, box: SensorBox, hand: HandSpec, kind: SensorKind) -> None:
+def _add_sensor(model: Element, box: SensorBox, hand: HandSpec, kind: SensorKind) -> None:
     link = add(model, "link", name=box.name)
     add(link, "pose", _pose(box.pos_m, rpy_from_matrix(box.R)), relative_to=parts.link_name(box.link))
     _add_inertial(link, box.inertial)
     for tag in ("collision", "visual"):
         made = add(link, tag, name=f"{box.name}_{tag}")
-        add(add(add(made, "geometry"), "box"), "size", text(box.size_m))
+        add(add(add(made, "geometry"), "box"), "size", box.size_m)
         if tag == "visual":
-            _paint(made, hand, "dark")
-    contact = add(link, "sensor", name=f"{box.name}_contact", type="contact")
-    add(contact, "always_on", "true")
-    add(contact, "update_rate", text(box.rate_hz))
-    add(add(contact, "contact"), "collision", f"{box.name}_collision")
+            _add_material(made, hand, "dark")
+    parts.add_contact_sensor(link, box)
     joint = add(model, "joint", name=f"{box.name}_joint", type="fixed")
-    add(joint, "parent", parts.link_name(box.link))
-    add(joint, "child", box.name)
+    add_all(joint, parent=parts.link_name(box.link), child=box.name)
     if kind == "pressure":
-        force = add(joint, "sensor", name=f"{box.name}_force", type="force_torque")
-        add(force, "update_rate", text(box.rate_hz))
-        add(add(force, "force_torque"), "frame", "child")
+        parts.add_force_sensor(joint, box)
 
 
-def _add_shape(parent: ElementTree.Element, shape: Shape) -> None:
-    add(parent, "pose", _pose(*parts.placed(shape)))
+def _add_shape(parent: Element, shape: Shape) -> None:
+    add(parent, "pose", _pose(*parts.shape_pose(shape)))
     geometry = add(parent, "geometry")
     match shape:
         case Box():
-            add(add(geometry, "box"), "size", text(2.0 * np.asarray(shape.half_m)))
+            add(add(geometry, "box"), "size", 2.0 * np.asarray(shape.half_m))
         case Sphere():
-            add(add(geometry, "sphere"), "radius", text(shape.radius_m))
+            add(add(geometry, "sphere"), "radius", shape.radius_m)
         case Ellipsoid():
-            add(add(geometry, "ellipsoid"), "radii", text(shape.half_m))
+            add(add(geometry, "ellipsoid"), "radii", shape.half_m)
         case Capsule() | Cylinder():
             made = add(geometry, "capsule" if isinstance(shape, Capsule) else "cylinder")
-            add(made, "radius", text(shape.radius_m))
-            add(made, "length", text(parts.length_m(shape)))
+            add_all(made, radius=shape.radius_m, length=shape.length_m)
 
 
-def _paint(visual: ElementTree.Element, hand: HandSpec, tone: str) -> None:
-    material = add(visual, "material")
-    colour = text([*getattr(hand.palette, tone), 1.0])
-    add(material, "ambient", colour)
-    add(material, "diffuse", colour)
+def _add_material(visual: Element, hand: HandSpec, tone: str) -> None:
+    colour = (*getattr(hand.palette, tone), 1.0)
+    add_all(add(visual, "material"), ambient=colour, diffuse=colour)
 
 
 def _pose(xyz: ArrayLike, rpy: ArrayLike = (0.0, 0.0, 0.0)) -> str:
