@@ -23,6 +23,7 @@ from thenar.wire.clients.modbus_client import ModbusHand
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
+from thenar.wire.config import ModbusOptions
 from thenar.wire.links import idl
 from thenar.wire.links.dds_link import DdsNode
 from thenar.wire.links.inspire_link import InspireClient
@@ -105,7 +106,12 @@ def soak(minutes: float) -> Soak:
     """Run the twin with clients that never rest."""
     domain, port = _free_domain(), random.randrange(20000, 30000)
     with serve(
-        BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, state_hz=100.0, touch_hz=100.0
+        BOTH,
+        wires=("inspire", "dfx", "modbus"),
+        domain=domain,
+        modbus=ModbusOptions(port=port),
+        state_hz=100.0,
+        touch_hz=100.0,
     ) as twin:
         with in_a_process(_command, domain) as heard, in_a_process(_poll, port):
             time.sleep(6.0 * minutes)

@@ -13,7 +13,9 @@ from typing import Any
 from bench.live import BOTH, in_a_process
 from thenar.signals import HandCommand
 from thenar.twin.page.page_link import PageLink
-from thenar.twin.serving import PageOptions, serve
+from thenar.twin.serve_config import PageOptions
+from thenar.twin.serving import serve
+from thenar.wire.config import ModbusOptions
 
 TURN_S = 3.0  # both hands close on what lies in them, and open again
 
@@ -36,6 +38,10 @@ def measure_page(seconds: float) -> PageResult:
     """Serve both hands with touch, plots and a page, and let a visitor look at it."""
     port = random.randrange(20000, 30000)
     with serve(BOTH, wires=["modbus"], modbus_port=port, scene="in_hand", page=PageOptions(port=0)) as twin:
+        page = next(link for link in twin.links if isinstance(link, PageLink))
+    with serve(
+        BOTH, wires=["modbus"], modbus=ModbusOptions(port=port), scene="in_hand", view=True, page=PageOptions(port=0)
+    ) as twin:
         page = next(link for link in twin.links if isinstance(link, PageLink))
         with in_a_process(_visit, page.url) as heard:
             heard.recv()  # the page has come

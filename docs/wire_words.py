@@ -28,7 +28,7 @@ MODBUS_WORDS = {
     "HAND_ID": "kept, without effect on TCP",
     "REDU_RATIO": "kept, without effect on TCP",
     "CLEAR_ERROR": "write 1",
-    "SAVE": "write 1: saved registers outlive a restart (`--flash FOLDER`)",
+    "SAVE": "write 1: saved registers outlive a restart (`--modbus.flash FOLDER`)",
     "RESET_PARA": "write 1: saved registers as from the factory",
     "GESTURE_FORCE_CLB": "write 1: the force sensors find their zero, which takes 10 s",
     "CURRENT_LIMIT": "milliamperes",

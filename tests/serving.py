@@ -19,7 +19,7 @@ def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     """Run ``thenar serve`` or ``thenar demo`` as written, but where nobody else is; yields domain and Modbus port."""
     domain, port = free_domain(), free_port()
     verb, *options = shlex.split(command.removeprefix("thenar "))
-    places = ["--domain", str(domain), "--modbus-port", str(port), "--json"]
+    places = ["--domain", str(domain), "--modbus.port", str(port), "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "thenar.cli", verb, *options, *places], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

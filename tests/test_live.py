@@ -25,6 +25,7 @@ from thenar.twin.serving import serve
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import Ctrl
+from thenar.wire.config import ModbusOptions
 
 BOTH = ("inspire_left", "inspire_right")
 
@@ -94,7 +95,7 @@ def send_raw(peer: subprocess.Popen[bytes], *messages: bytes) -> None:
 
 def test_a_peer_built_from_the_idl_drives_both_hands_and_feels(domain: int):
     ball = thenar.Sphere(name="ball", radius_m=0.03, mass_kg=0.05, pos_m=(0.15, 0.03, 0.06))
-    with serve(BOTH, scene="empty", props=[ball], domain=domain):
+    with serve(BOTH, wires=("inspire",), scene="empty", props=[ball], domain=domain):
         heard = answer_of(start_peer("inspire_peer.py", domain, 2.5, 400))
     for side in "lr":
         assert heard[side]["states"] > 150
@@ -108,7 +109,7 @@ def test_a_peer_built_from_the_idl_drives_both_hands_and_feels(domain: int):
 
 def test_a_c_peer_of_cyclone_0_10_exchanges_all_three_messages(domain: int, tmp_path: Path):
     program = compiled_peer("inspire_peer", "inspire_hand.idl", tmp_path)
-    with serve("inspire_right", scene="empty", domain=domain) as twin:
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
         done = subprocess.run([program, str(domain), "2.5"], capture_output=True, text=True, check=True, timeout=30)
         health = twin.health()
     heard = json.loads(done.stdout)
@@ -122,7 +123,7 @@ def test_a_c_peer_of_cyclone_0_10_exchanges_all_three_messages(domain: int, tmp_
 
 def test_plusml_reads_every_register_and_moves_the_hand(port: int, tmp_path: Path):
     python = peer_python("plusml", "plusml-rh56dftp==0.1.7")
-    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port) as twin:
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port)) as twin:
         peer = subprocess.Popen(
             [python, PEERS / "plusml_client.py", "127.0.0.1", str(port)],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path, env=quiet_environment(),
@@ -156,7 +157,7 @@ def test_bad_messages_move_nothing_and_are_counted(
     domain: int, client_node: subprocess.Popen[bytes], ask_about: Callable[..., dict]
 ):
     good = inspire_codec.encode_ctrl(Ctrl(angle=[0] * 6, mode=1))
-    with serve("inspire_right", scene="empty", domain=domain, profile="ideal") as twin:
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain, profile="ideal") as twin:
         assert wait_for(lambda: b"matched" in (client_node.stdout.readline() if client_node.stdout else b""))
         before = angles_of(twin, "inspire_right")
         send_raw(
@@ -180,7 +181,7 @@ def test_bad_messages_move_nothing_and_are_counted(
 def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
     kind: str, domain: int, ask_about: Callable[..., dict]
 ):
-    with serve("inspire_right", scene="empty", domain=domain) as twin:
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
         peer = start_peer("wrong_type.py", domain, 20.0, kind)
         assert wait_for(
             lambda: any("has another inspire::inspire_hand_ctrl" in p for p in ask_about(seconds=0.8)["problems"]), 20.0
@@ -195,7 +196,7 @@ def test_another_type_on_the_topic_moves_nothing_and_is_told_in_words(
 
 
 def test_another_type_moves_nothing_even_if_its_writer_is_gone_at_once(domain: int):
-    with serve("inspire_right", scene="empty", domain=domain) as twin:
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
         for _ in range(6):
             start_peer("wrong_type.py", domain, 0.0, "once").wait(timeout=20)
         time.sleep(0.3)
@@ -205,7 +206,7 @@ def test_another_type_moves_nothing_even_if_its_writer_is_gone_at_once(domain: i
 def test_reasons_for_refusal_do_not_grow_without_end(port: int):
     from pymodbus.client import ModbusTcpClient
 
-    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port) as twin:
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port)) as twin:
         client = ModbusTcpClient("127.0.0.1", port=port)
         assert client.connect()
         for address in range(9000, 9200):
@@ -236,7 +237,7 @@ def test_a_command_over_dfx_to_the_right_hand_leaves_the_left_alone(domain: int)
 def test_two_twins_on_one_domain_are_told(domain: int, ask_about: Callable[..., dict]):
     words = ["serve", "--domain", str(domain), "--hands", "inspire_right", "--wire", "inspire", "--json"]
     other = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE)
-    with serve("inspire_right", scene="empty", domain=domain):
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain):
         assert wait_for(lambda: any("both publish it" in p for p in ask_about(seconds=0.8)["problems"]), 20.0)
         other.send_signal(signal.SIGTERM)
         other.wait(timeout=10)
@@ -244,10 +245,10 @@ def test_two_twins_on_one_domain_are_told(domain: int, ask_about: Callable[..., 
 
 def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
     nice = os.getpriority(os.PRIO_PROCESS, 0)
-    with serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port):
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port)):
         pass
     assert os.getpriority(os.PRIO_PROCESS, 0) == nice
-    twin = serve("inspire_right", wires=("modbus",), scene="empty", modbus_port=port)
+    twin = serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port))
     twin.world.settings = None  # type: ignore[assignment]
     with pytest.raises(TypeError), twin:
         pass
@@ -272,7 +273,7 @@ def test_a_client_stays_awake_when_a_message_is_off(domain: int):
 
 
 def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int, ask_about: Callable[..., dict]):
-    with serve("inspire_right", scene="empty", domain=domain) as twin:
+    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
         first, second = (start_peer("inspire_peer.py", domain, 20.0, angle) for angle in (300, 700))
         assert wait_for(lambda: len(twin.health().hands["inspire_right"].recent_senders) == 2)
         hand = ask_about(seconds=1.0)["twins"][0]["hands"]["inspire_right"]
@@ -292,14 +293,14 @@ def test_two_clients_at_once_are_named_and_a_killed_one_is_forgotten(domain: int
 def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
     peer = start_peer("inspire_peer.py", domain, 8.0, 300)
     for _ in range(2):
-        with serve(BOTH, scene="empty", domain=domain) as twin:
+        with serve(BOTH, wires=("inspire",), scene="empty", domain=domain) as twin:
             assert wait_for(lambda twin=twin: bool(abs(angles_of(twin, "inspire_left")[0] - 300) < 15), 12.0)
     heard = answer_of(peer)
     assert heard["l"]["states"] > 50
 
 
 def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, ask_about: Callable[..., dict]):
-    words = ["serve", "--domain", str(domain), "--modbus-port", str(port), "--hands", "inspire_right", "--json"]
+    words = ["serve", "--domain", str(domain), "--modbus.port", str(port), "--hands", "inspire_right", "--json"]
     twin = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     assert wait_for(lambda: domain in local_domains(), 20.0)
     assert wait_for(lambda: bool(ask_about(seconds=0.5)["twins"]))
@@ -315,7 +316,7 @@ def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, a
 
 
 def test_the_demo_plays_until_somebody_commands(domain: int, port: int):
-    words = ["demo", "--domain", str(domain), "--modbus-port", str(port), "--json"]
+    words = ["demo", "--domain", str(domain), "--modbus.port", str(port), "--json"]
     demo = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     reach = ["--domain", str(domain), "--json"]
     assert wait_for(lambda: domain in local_domains(), 20.0)
@@ -426,7 +427,7 @@ def test_a_packet_filter_lets_only_its_interfaces_through():
 
 @pytest.mark.timing
 def test_commands_reach_the_motors_within_milliseconds(domain: int):
-    with serve(BOTH, scene="table", domain=domain) as twin:
+    with serve(BOTH, wires=("inspire",), scene="table", domain=domain) as twin:
         answer_of(start_peer("inspire_peer.py", domain, 3.0, 400))
         median_s, p99_s = twin.health().command_latency_s
     assert median_s < 0.003
@@ -435,7 +436,9 @@ def test_commands_reach_the_motors_within_milliseconds(domain: int):
 
 @pytest.mark.timing
 def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
-    with serve(BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus_port=port, touch_hz=100.0) as twin:
+    with serve(
+        BOTH, wires=("inspire", "dfx", "modbus"), domain=domain, modbus=ModbusOptions(port=port), touch_hz=100.0
+    ) as twin:
         peer = start_peer("inspire_peer.py", domain, 20.0, 300)
         before_mb = memory_mb()
         hand = thenar.hands.load("inspire_left")
@@ -459,7 +462,12 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
     from thenar.wire.clients.modbus_client import ModbusHand
 
     spec = thenar.hands.load("inspire_right")
-    options = {"wires": ("modbus",), "scene": "empty", "modbus_port": port, "flash_dir": tmp_path, "profile": "ideal"}
+    options = {
+        "wires": ("modbus",),
+        "scene": "empty",
+        "modbus": ModbusOptions(port=port, flash=tmp_path),
+        "profile": "ideal",
+    }
     with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
         twin.ask(lambda world: world.inject_fault("inspire_right", "index", "motor"))
         assert wait_for(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
@@ -489,7 +497,13 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
 
 def test_two_terminals_are_a_demonstration(domain: int, port: int):
     reach = ["--domain", str(domain), "--modbus", f"127.0.0.1:{port}"]
-    with serve("inspire_right", wires=("inspire", "dfx", "modbus"), scene="empty", domain=domain, modbus_port=port):
+    with serve(
+        "inspire_right",
+        wires=("inspire", "dfx", "modbus"),
+        scene="empty",
+        domain=domain,
+        modbus=ModbusOptions(port=port),
+    ):
         for wire in ("inspire", "dfx", "modbus"):
             words = ["command", "inspire_right", "--close", "0.4", "--wire", wire, *reach, "--json"]
             moved = json.loads(run_thenar(*words).stdout)
@@ -517,11 +531,11 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["serve", "--domain", "999"], "0 to 230"),
         (["serve", "--state-hz", "5000"], "hertz"),
         (["serve", "--state-hz", "0"], "hertz above 0"),
-        (["serve", "--wire", "tienkung", "--tienkung-hz", "0"], "hertz above 0"),
-        (["serve", "--modbus-port", "99999"], "from 1 to 65534"),
+        (["serve", "--wire", "tienkung", "--tienkung.state-hz", "0"], "hertz above 0"),
+        (["serve", "--modbus.port", "99999"], "from 1 to 65534"),
         (["serve", "--peers", "a<b"], "addresses of machines"),
         (["serve", "--peers", "nosuchhost.invalid"], "addresses of machines"),
-        (["serve", "--flash", "/proc/nowhere"], "give another --flash"),
+        (["serve", "--modbus.flash", "/proc/nowhere"], "give another --modbus.flash"),
         (["watch", "state", "--wire", "modbus"], "HOST:PORT"),
     ],
 )

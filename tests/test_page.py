@@ -33,12 +33,14 @@ from thenar.twin.page.actions import ACTIONS
 from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.playback import Playback, made_recordings
-from thenar.twin.serving import PageOptions, serve
+from thenar.twin.serve_config import PageOptions
+from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.view import meshes
 from thenar.view.access_proxy import check_request
 from thenar.view.pad_map import PadMap
 from thenar.view.shared_memory import SharedRecords
+from thenar.wire.config import ModbusOptions
 
 HAND = "inspire_right"
 BOTH = ["inspire_left", HAND]
@@ -192,7 +194,14 @@ def page_of(twin: LiveTwin) -> PageLink:
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[LiveTwin]:
-    made = serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0))
+    made = serve(
+        BOTH,
+        wires=["modbus"],
+        modbus=ModbusOptions(port=free_port()),
+        scene="in_hand",
+        view=True,
+        page=PageOptions(port=0),
+    )
     with made:
         yield made
 
@@ -510,7 +519,7 @@ def test_a_port_that_is_taken_is_told_in_words(twin):
 
 
 def test_a_page_with_a_token_answers_only_to_those_who_know_it():
-    with serve(HAND, wires=[], page=PageOptions(port=0, token="let-me-in")) as twin:
+    with serve(HAND, wires=[], view=True, page=PageOptions(port=0, token="let-me-in")) as twin:
         address = page_of(twin).url
         assert address.endswith("/?token=let-me-in")
         bare = address.partition("?")[0]
@@ -523,7 +532,7 @@ def test_a_page_with_a_token_answers_only_to_those_who_know_it():
 
 
 def test_stopping_the_twin_ends_the_page():
-    with serve(HAND, wires=[], page=PageOptions(port=0)) as twin:
+    with serve(HAND, wires=[], view=True, page=PageOptions(port=0)) as twin:
         pid = page_of(twin).process.pid
         assert pid is not None
         assert Path(f"/proc/{pid}").exists()
@@ -531,7 +540,7 @@ def test_stopping_the_twin_ends_the_page():
 
 
 def test_hands_without_skin_have_a_page_too():
-    with serve("shadow_right", wires=[], scene="empty", page=PageOptions(port=0)) as twin:
+    with serve("shadow_right", wires=[], scene="empty", view=True, page=PageOptions(port=0)) as twin:
         visitor = Visitor(page_of(twin).url)
         assert wait_for(lambda: visitor.messages > 20, 60.0)
         visitor.close()

@@ -15,9 +15,11 @@ from thenar import hands
 from thenar.signals import MotorError
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page.page_link import PageLink
-from thenar.twin.serving import PageOptions, serve
+from thenar.twin.serve_config import PageOptions
+from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.view.pad_map import PadMap
+from thenar.wire.config import ModbusOptions
 
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium; on Debian: apt-get install chromium"),
@@ -32,7 +34,14 @@ SLOW_S = 90.0  # a page drawn without a graphics card on a busy machine takes it
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[LiveTwin]:
-    made = serve(BOTH, wires=["modbus"], modbus_port=free_port(), scene="in_hand", page=PageOptions(port=0))
+    made = serve(
+        BOTH,
+        wires=["modbus"],
+        modbus=ModbusOptions(port=free_port()),
+        scene="in_hand",
+        view=True,
+        page=PageOptions(port=0),
+    )
     with made:
         yield made
 

@@ -28,6 +28,7 @@ from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
 from thenar.wire.codecs.reflex_counts import BoardReading
 from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
+from thenar.wire.config import ReflexOptions
 from thenar.wire.links import idl as idl_types
 from thenar.wire.links import reflex_driver
 from thenar.wire.links.pace import Pace
@@ -491,7 +492,9 @@ def test_calibrating_the_fingers_ends_where_each_has_moved():
 def twin() -> Iterator[tuple[LiveTwin, int, int]]:
     """One hand on both of its wires, its domain and its port."""
     domain, port = free_domain(), free_port()
-    with serve("reflex", wires=("reflex", "reflex_udp"), scene="empty", domain=domain, reflex_port=port) as running:
+    with serve(
+        "reflex", wires=("reflex", "reflex_udp"), scene="empty", domain=domain, reflex=ReflexOptions(port=port)
+    ) as running:
         yield running, domain, port
 
 
@@ -637,7 +640,9 @@ def test_inspect_shows_the_hand_on_both_wires(twin: tuple[LiveTwin, int, int]):
 
 def test_a_hand_with_packets_only_is_seen_too(domain: int):
     port = free_port()
-    with serve("reflex", wires=("reflex_udp",), scene="empty", domain=domain, reflex_port=port, touch_hz=0.0):
+    with serve(
+        "reflex", wires=("reflex_udp",), scene="empty", domain=domain, reflex=ReflexOptions(port=port), touch_hz=0.0
+    ):
         command = [sys.executable, "-m", "thenar.cli", "inspect", "--domain", str(domain), "--json"]
         told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert told["twins"][0]["links"][0]["wire"] == "reflex_udp"
@@ -670,8 +675,8 @@ def test_a_twin_that_is_reset_goes_on_telling_its_state():
 def test_only_a_reflex_hand_speaks_these():
     with pytest.raises(BadValue, match="--hands reflex"):
         Board([hands.load("inspire_right")])
-    with pytest.raises(BadValue, match="reflex_hz"):
-        serve("reflex", wires=("reflex_udp",), reflex_hz=300.0)
+    with pytest.raises(BadValue, match=r"reflex\.state_hz"):
+        serve("reflex", wires=("reflex_udp",), reflex=ReflexOptions(state_hz=300.0))
 
 
 def test_the_page_lists_every_topic_and_service_and_says_ros_1():

@@ -5,13 +5,14 @@ import socket
 import sys
 
 from thenar.twin.serving import serve
+from thenar.wire.config import ModbusOptions
 
 with serve(
     "inspire_right",
     wires=("inspire", "dfx", "modbus"),
     scene="empty",
     domain=int(sys.argv[1]),
-    modbus_port=int(sys.argv[2]),
+    modbus=ModbusOptions(port=int(sys.argv[2])),
 ):
     for name in os.listdir("/proc/self/fd"):
         if not os.path.exists(f"/proc/self/fd/{name}") or "socket" not in os.readlink(f"/proc/self/fd/{name}"):

@@ -6,13 +6,15 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from thenar.cli.about.hands import Hands, Scenes
 from thenar.cli.about.info import Info
@@ -21,9 +23,9 @@ from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.run.body import Body
-from thenar.cli.run.demo import Demo
-from thenar.cli.run.serve import Serve
+from thenar.cli.run.serve import Demo, Serve
 from thenar.cli.run.teleop import Teleop
+from thenar.cli.show import listed
 from thenar.cli.sim.drop import Drop
 from thenar.cli.sim.snapshot import Snapshot
 from thenar.cli.sim.touch import Touch
@@ -32,6 +34,7 @@ from thenar.cli.wire.inspect import Inspect
 from thenar.cli.wire.watch import Watch
 from thenar.errors import ThenarError
 
+TITLE = "A digital twin for dexterous robot hands."
 VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Body),
@@ -41,6 +44,40 @@ VERBS = {
 }
 
 
+LISTS = ConstructorRegistry()
+"""How words are read that stand for several: separated by commas."""
+
+
+@LISTS.primitive_rule
+def _comma_separated(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[tuple[str, ...]] | None:
+    is_list = get_origin(info.type) is tuple and get_args(info.type) == (str, ...)
+    if not is_list or tyro.conf.Positional in info.markers:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="A,B,...",
+        instance_from_str=lambda words: listed(words[0]),
+        is_instance=lambda value: isinstance(value, tuple),
+        str_from_instance=lambda value: [",".join(value)],
+    )
+
+
+@LISTS.primitive_rule
+def _files_by_name(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Mapping[str, Path]] | None:
+    """``NAME=FILE,...``; a file without a name has an empty one."""
+    if info.type != Mapping[str, Path]:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="FILE",
+        instance_from_str=lambda words: {
+            name: Path(file) for name, _, file in (word.rpartition("=") for word in listed(words[0]))
+        },
+        is_instance=lambda value: isinstance(value, Mapping),
+        str_from_instance=lambda value: [",".join(f"{name}={file}" for name, file in value.items())],
+    )
+
+
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
     args = sys.argv[1:] if args is None else args
@@ -48,7 +85,7 @@ def main(args: Sequence[str] | None = None) -> None:
         _print_overview()
         return
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
-    verb = tyro.cli(verbs, prog="thenar", description="A digital twin for dexterous robot hands.", args=args)
+    verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)
     try:
         verb.run()
     except ThenarError as error:
@@ -61,7 +98,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _print_overview() -> None:
     """Every verb with its first sentence; what tyro would print has all their examples too and fills three screens."""
     console = Console(highlight=False)
-    console.print("A digital twin for dexterous robot hands.")
+    console.print(TITLE)
     for title, verbs in VERBS.items():
         table = Table(title=Text(f"\n{title}", style="bold"), title_justify="left", box=None, show_header=False)
         table.add_column(min_width=9)

@@ -19,9 +19,10 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar.cli.run.running import check_duration, end_of, show_until_stopped, stop_on_signals
-from thenar.cli.run.serve import page_options, shown_page, tell_of_page
+from thenar.cli.run.serve import announce_page, guarded, shown_page
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand, BadValue
+from thenar.twin.serve_config import PageOptions
 
 if TYPE_CHECKING:
     from thenar.twin.body.serve_body import LiveBody
@@ -98,11 +99,11 @@ class Body:
             domain=self.domain,
             ros=self.ros,
             joystick=operator,
-            page=page_options(self.host, self.port, self.token) if self.view else None,
+            page=guarded(PageOptions(host=self.host, port=self.port, token=self.token)) if self.view else None,
         )
         page = shown_page(twin)
         if page is not None:
-            tell_of_page(page.url, to_open=False, quiet=self.json)
+            announce_page(page.url, to_open=False, quiet=self.json)
         if self.state is not None:  # before anybody hears of another one
             try:
                 twin.body.controller.change(self.state)

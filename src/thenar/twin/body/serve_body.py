@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from thenar.humanoid.control.robot_config import BodyConfig, load_config
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.live_twin import LiveTwin
-from thenar.twin.serving import PageOptions
+from thenar.twin.serve_config import PageOptions
 from thenar.wire.links.aurora_link import AuroraNode
 
 if TYPE_CHECKING:
@@ -98,10 +99,8 @@ def _open_page(body: BodyWorld, controller: BodyController, options: PageOptions
     return PageLink(
         body.world,
         scene="ground",
-        host=options.host,
-        port=options.port,
-        token=options.token,
         states={int(state): state.name for state, tasks in controller.states.items() if tasks.tasks},
         change_state=controller.change,
-        title=options.title,
+        title="thenar",
+        **asdict(options),
     )

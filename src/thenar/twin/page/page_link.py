@@ -23,6 +23,7 @@ from thenar.view.page_process import PageProcess
 from thenar.view.page_scene import Message
 from thenar.view.shared_memory import MAX_CONTACTS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
+from thenar.wire.links.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
@@ -32,16 +33,6 @@ logger = logging.getLogger(__name__)
 PAGE = "page"
 MOTION_HZ = 40.0
 STATUS_S = 0.4
-LABELS = {
-    PAGE: "this page",
-    "inspire": "DDS (Inspire)",
-    "dfx": "DDS (Unitree)",
-    "modbus": "Modbus",
-    "tienkung": "ROS 2 (Tienkung)",
-    "reflex": "ROS (ReFlex)",
-    "reflex_udp": "UDP (ReFlex)",
-}
-"""What people call the wires."""
 
 
 class PageLink:
@@ -91,7 +82,7 @@ class PageLink:
         """What the scripted minute says now; empty when it is over."""
         self.scene = scene
         self._title = title
-        self._wires = {wire: LABELS.get(wire, wire) for wire in (PAGE, *wires)}
+        self._wires = {PAGE: "this page"} | {wire: PROTOCOLS[wire].label for wire in wires}
         self._states = dict(states or {})
         self._world, self._stage_number = world, 0
         self._stage = self._make_stage()

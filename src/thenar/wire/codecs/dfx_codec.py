@@ -19,6 +19,8 @@ from thenar.wire.codecs.inspire_counts import ANGLE_TOP, MOTORS, Readings, Scale
 
 COMMAND_TOPIC = "rt/inspire/cmd"
 STATE_TOPIC = "rt/inspire/state"
+STATES = {STATE_TOPIC: "unitree_go::msg::dds_::MotorStates_"}
+COMMANDS = {COMMAND_TOPIC: "unitree_go::msg::dds_::MotorCmds_"}
 
 SIDES = ("right", "left")
 """Order of the hands in a message."""

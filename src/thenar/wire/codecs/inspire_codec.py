@@ -35,6 +35,14 @@ def topic(kind: str, side: str) -> str:
     return f"rt/inspire_hand/{kind}/{LETTER[side]}"
 
 
+def _topics(*kinds: str) -> dict[str, str]:
+    return {topic(kind, side): f"inspire::inspire_hand_{kind}" for kind in kinds for side in LETTER}
+
+
+STATES, COMMANDS = _topics("state", "touch"), _topics("ctrl")
+"""Topics a hand publishes and topics it hears, with their types."""
+
+
 class Mode(enum.IntFlag):
     """Which groups of a ctrl message act; with 0 nothing does."""
 

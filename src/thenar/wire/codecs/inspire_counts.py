@@ -38,6 +38,12 @@ FORCE_READING_TOP = 4000
 CURRENT_TOP_MA = 2000
 
 
+def is_inspire(spec: HandSpec) -> bool:
+    """Whether a hand has the six lead-screw motors that these units are about."""
+    motors = {actuator.name: actuator.motor for actuator in spec.actuators}
+    return set(motors) == set(MOTORS) and all(isinstance(motor, LeadScrew) for motor in motors.values())
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scale:
     """What turns counts of one hand into SI. Arrays are in the order of the wire."""
@@ -55,11 +61,10 @@ class Scale:
     @staticmethod
     def of(spec: HandSpec) -> Scale:
         """The scale of an Inspire hand; any other hand is refused."""
-        motors = {actuator.name: actuator.motor for actuator in spec.actuators}
-        if set(motors) != set(MOTORS) or not all(isinstance(motor, LeadScrew) for motor in motors.values()):
+        if not is_inspire(spec):
             raise BadValue("hand", spec.name, "an Inspire hand: no other speaks this protocol")
         order = np.array([spec.actuator_names.index(name) for name in MOTORS])
-        strongest_n = max(motor.force_max_n for motor in motors.values() if isinstance(motor, LeadScrew))
+        strongest_n = max(a.motor.force_max_n for a in spec.actuators if isinstance(a.motor, LeadScrew))
         return Scale(
             hand=spec.name,
             side=spec.side,

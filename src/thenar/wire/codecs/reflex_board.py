@@ -14,16 +14,13 @@ from thenar.signals import FloatArray, HandCommand, HandState, TouchFrame
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs.reflex_counts import BoardReading
 
-STATE_HZ = 40.0
-"""How often the board tells its state."""
-
 
 class Board:
     """Keeps the newest touch, which comes on a thread of its own, for the next state."""
 
     def __init__(self, hands: Sequence[HandSpec]):
         """The one ReFlex hand among these."""
-        found = [hand for hand in hands if hand.actuator_names == counts.MOTORS]
+        found = [hand for hand in hands if counts.is_reflex(hand)]
         if len(found) != 1:
             raise BadValue("hands", [hand.name for hand in hands], "one ReFlex hand: thenar serve --hands reflex")
         self.hand = found[0]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray, HandState
 
 IntArray = NDArray[np.int64]
@@ -69,6 +70,11 @@ class BoardReading:
     loads: IntArray
     volts: IntArray
     temps: IntArray
+
+
+def is_reflex(spec: HandSpec) -> bool:
+    """Whether a hand has the motors that these counts are about."""
+    return spec.actuator_names == MOTORS
 
 
 def temperature_counts(die_c: ArrayLike) -> IntArray:

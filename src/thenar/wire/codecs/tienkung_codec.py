@@ -98,6 +98,10 @@ def control_topic(side: str) -> str:
     return f"/inspire_hand/ctrl/{side}_hand"
 
 
+STATES = {state_topic(side): JOINT_STATE for side in ("left", "right")}
+CONTROLS = {control_topic(side): JOINT_STATE for side in ("left", "right")}
+
+
 def service_path(service: str, side: str) -> str:
     """ROS 2 name of a hand's service."""
     return f"/inspire_hand/{service}/{side}_hand"

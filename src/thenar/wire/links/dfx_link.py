@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import cdr, dfx_codec, inspire_counts
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.links import idl
 from thenar.wire.links.dds_link import DdsNode, dds_health
 from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.registry import LinkContext
 
 
 class DfxTopics:
@@ -21,11 +21,12 @@ class DfxTopics:
 
     wire = "dfx"
 
-    def __init__(self, node: DdsNode, hands: Sequence[HandSpec]):
+    def __init__(self, context: LinkContext):
         """Announce the topics of one or two Inspire hands."""
-        self._node = node
+        self._node = node = context.dds_node
+        self.publish_status = node.tell_status
         self._inbox = Inbox()
-        self._by_side = inspire_counts.sides([Scale.of(spec) for spec in hands])
+        self._by_side = inspire_counts.sides([Scale.of(spec) for spec in context.hands])
         self._state = node.writer(dfx_codec.STATE_TOPIC, idl.MotorStates)
         self._incoming = node.reader(dfx_codec.COMMAND_TOPIC, idl.MotorCmds, self._hear, refuse=self._inbox.refuse)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.links import idl
 from thenar.wire.links.dds_link import DdsNode, Outgoing, dds_health
 from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.registry import LinkContext
 
 
 class InspireTopics:
@@ -23,9 +24,11 @@ class InspireTopics:
 
     wire = "inspire"
 
-    def __init__(self, node: DdsNode, hands: Sequence[HandSpec]):
+    def __init__(self, context: LinkContext):
         """Announce the topics of one or two Inspire hands."""
-        self._node = node
+        self._node = node = context.dds_node
+        hands = context.hands
+        self.publish_status = node.tell_status
         self._inbox = Inbox()
         self._scales = {spec.name: Scale.of(spec) for spec in hands}
         inspire_counts.sides(list(self._scales.values()))

@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.interface import ip_address
+from thenar.wire.links.registry import LinkContext
 
 try:
     from pymodbus.constants import ExcCodes
@@ -31,7 +32,6 @@ try:
 except ImportError as error:
     raise MissingExtra("Modbus", "pymodbus", "modbus") from error
 
-PORT = 6000
 READ, WRITE_ONE, WRITE_MANY = 3, 6, 16
 MEMORY_CODES = (1, 2, 3, 4, 5, 6, 15, 16, 22, 23)  # that read or write something; the hand knows three of them
 
@@ -179,20 +179,13 @@ class ModbusServer:
 
     wire = "modbus"
 
-    def __init__(
-        self, hands: Sequence[HandSpec], *, interface: str = "lo", port: int = PORT, flash_dir: Path | None = None
-    ):
-        """Open one port per hand, counting up from ``port`` in the order of the hands.
-
-        Args:
-            hands: Inspire hands.
-            interface: Network interface to listen on.
-            port: Of the first hand.
-            flash_dir: Folder where a hand keeps what it is told to save; None forgets it.
-        """
+    def __init__(self, context: LinkContext):
+        """Open one port per hand, counting up in the order of the hands."""
+        hands, options = context.hands, context.config.modbus
+        port, flash_dir = options.port, options.flash
         last = port + len(hands) - 1
         if not (port >= 1 and last <= 65535):
-            raise BadValue("modbus_port", port, f"a number from 1 to {65536 - len(hands)}")
+            raise BadValue("modbus.port", port, f"a number from 1 to {65536 - len(hands)}")
         if flash_dir is not None:
             _make_folder(flash_dir)
         self._inbox = Inbox()
@@ -201,7 +194,7 @@ class ModbusServer:
             spec.name: HandRegisters(spec, self._inbox, flash_dir / f"{spec.name}.json" if flash_dir else None)
             for spec in hands
         }
-        host = ip_address(interface)
+        host = ip_address(context.config.interface)
         self.addresses = {name: (host, port + n) for n, name in enumerate(self._hands)}
         self._loop = asyncio.new_event_loop()
         self._servers: list[ModbusTcpServer] = []
@@ -212,7 +205,7 @@ class ModbusServer:
         except (OSError, RuntimeError) as error:
             self.close()
             ports = ", ".join(f"{host}:{port}" for host, port in self.addresses.values())
-            raise ThenarError(f"cannot listen on {ports}: is a twin running? Try another --modbus-port") from error
+            raise ThenarError(f"cannot listen on {ports}: is a twin running? Try another --modbus.port") from error
 
     def receive(self) -> list[Request]:
         """Requests since the last call."""
@@ -277,6 +270,6 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadFile(folder, f"cannot be made ({error.strerror}); give another --flash") from error
+        raise BadFile(folder, f"cannot be made ({error.strerror}); give another --modbus.flash") from error
     if not os.access(folder, os.W_OK):
-        raise BadFile(folder, "cannot be written to; give another --flash")
+        raise BadFile(folder, "cannot be written to; give another --modbus.flash")

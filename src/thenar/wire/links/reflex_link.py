@@ -6,27 +6,22 @@ The maker's driver is a ROS 1 package. This is its interface in ROS 2 types of t
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 
-from thenar.hands.spec import HandSpec
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs.cdr import BadMessage
-from thenar.wire.codecs.reflex_board import STATE_HZ, Board
+from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver
-from thenar.wire.links.inbox import LinkHealth, PeerStats
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.reflex_driver import Driver
-from thenar.wire.links.ros_node import RosNode
-from thenar.wire.rtps import ros
-
-NODE = "reflex_takktile"
+from thenar.wire.links.registry import LinkContext
+from thenar.wire.links.ros_node import SERVICE_CALLER, RosNode
 
 _COMMANDED: dict[str, Callable[..., Driver]] = {
     "command_position": reflex_driver.to_pose,
@@ -45,48 +40,25 @@ _CALLED: dict[str, Callable[[Driver], Driver]] = {
 }
 
 
-class ReflexNode:
+class ReflexNode(RosNode):
     """The twin's side: a ROS 2 node that is the hand's driver."""
 
     wire = "reflex"
+    where = f"{STATE_TOPIC}, {NAMESPACE}/command* and services"
 
-    def __init__(
-        self,
-        hands: Sequence[HandSpec],
-        *,
-        domain: int = 0,
-        interface: str = "lo",
-        peers: tuple[str, ...] = (),
-        state_hz: float = STATE_HZ,
-        layout: ros.Layout = "humble",
-    ):
-        """Join a ROS 2 domain.
-
-        Args:
-            hands: Hands of the twin, a ReFlex among them.
-            domain: ``ROS_DOMAIN_ID``.
-            interface: Network interface.
-            peers: Addresses to look for programs at where multicast does not reach.
-            state_hz: How often the hand's state is read and published.
-            layout: Which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
-        """
-        self._board = Board(hands)
-        self._pace = Pace(state_hz)
+    def __init__(self, context: LinkContext):
+        """Join a ROS 2 domain with the ReFlex among the hands."""
+        self._board = Board(context.hands)
+        self._pace = Pace(context.config.publish_hz("reflex"))
         self._driver = Driver()
         self._lock = threading.Lock()  # commands and states come on threads of their own
-        self._node = RosNode(NODE, TYPES, domain=domain, interface=interface, peers=peers, layout=layout)
-        self._inbox = self._node.inbox
-        self.tell_status = self._node.tell_status
-        self._states = self._node.advertise(STATE_TOPIC, HAND)
+        super().__init__("reflex_takktile", TYPES, context.config)
+        self._states = self.advertise(STATE_TOPIC, HAND)
         for topic, kind in COMMANDS.items():
-            self._node.subscribe(f"{NAMESPACE}/{topic}", kind, partial(self._hear, topic))
+            self.subscribe(f"{NAMESPACE}/{topic}", kind, partial(self._on_command, topic))
         for service in SERVICES:
-            self._node.serve(f"{NAMESPACE}/{service.name}", service, partial(self._answer, service.name))
-        self._node.show()
-
-    def receive(self) -> list[Request]:
-        """Requests since the last call."""
-        return self._inbox.drain()
+            self.serve(f"{NAMESPACE}/{service.name}", service, partial(self._answer, service.name))
+        self.show()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """When it is time: let the driver react to the newest state, and publish what it makes of it."""
@@ -105,24 +77,16 @@ class ReflexNode:
         if self._board.feel(frames):
             self._change(reflex_driver.calibrate_tactile)
 
-    def health(self) -> LinkHealth:
-        """How it is doing."""
-        return self._node.health(self.wire, f"{STATE_TOPIC}, {NAMESPACE}/command* and services")
-
-    def close(self) -> None:
-        """Leave the domain."""
-        self._node.close()
-
-    def _hear(self, topic: str, stats: PeerStats, body: bytes) -> None:
+    def _on_command(self, topic: str, sender: str, body: bytes) -> None:
         try:
             values = reflex_codec.decode_numbers(topic, body)
         except BadMessage as error:
             self._inbox.refuse(f"{topic} refused: {error}")
             return
         if topic == "command":
-            self._change(lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]), stats.who)
+            self._change(lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]), sender)
         else:
-            self._change(lambda driver: _COMMANDED[topic](driver, values), stats.who)
+            self._change(lambda driver: _COMMANDED[topic](driver, values), sender)
 
     def _answer(self, service: str, body: bytes) -> bytes | None:
         if service == "set_speed":
@@ -138,7 +102,7 @@ class ReflexNode:
             self._change(_CALLED[service])
         return DONE
 
-    def _change(self, make: Callable[[Driver], Driver], sender: str = "a ROS 2 service call") -> None:
+    def _change(self, make: Callable[[Driver], Driver], sender: str = SERVICE_CALLER) -> None:
         with self._lock:
             before = self._driver
             self._driver = make(before)
@@ -155,6 +119,4 @@ class ReflexNode:
         if not same:
             speed_rad_s = counts.driven_speed_rad_s(now.speed_rad_s)
             command = self._board.command(now.target_raw, speed_rad_s, now.torque_on)
-            self._inbox.put(
-                Request(hand=self._board.hand.name, sender=sender, arrived_s=time.perf_counter(), command=command)
-            )
+            self.request(self._board.hand.name, sender, command=command)

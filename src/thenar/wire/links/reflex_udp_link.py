@@ -10,22 +10,22 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from thenar.errors import BadValue
-from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs import reflex_udp_codec as codec
 from thenar.wire.codecs.cdr import BadMessage
-from thenar.wire.codecs.reflex_board import STATE_HZ, Board
-from thenar.wire.codecs.reflex_udp_codec import GROUP, PORT, STATE_BYTES, Mode, Modes, Targets
+from thenar.wire.codecs.reflex_board import Board
+from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
 from thenar.wire.links.interface import ip_address
 from thenar.wire.links.pace import Pace
+from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.status import StatusTeller
 from thenar.wire.rtps import Participant
 
@@ -39,28 +39,12 @@ class ReflexUdp:
 
     wire = "reflex_udp"
 
-    def __init__(
-        self,
-        hands: Sequence[HandSpec],
-        *,
-        domain: int = 0,
-        interface: str = "lo",
-        peers: tuple[str, ...] = (),
-        port: int = PORT,
-        state_hz: float = STATE_HZ,
-    ):
-        """Join the group and start to listen.
-
-        Args:
-            hands: Hands of the twin, a ReFlex among them.
-            domain: DDS domain on which `thenar inspect` is told how the hand is doing.
-            interface: Network interface; nothing goes out on or comes in from any other.
-            peers: Addresses to look for `thenar inspect` at where multicast does not reach.
-            port: UDP port of the group; a driver knows only 11333.
-            state_hz: How often states are sent.
-        """
-        self._board = Board(hands)
-        self._pace = Pace(state_hz)
+    def __init__(self, context: LinkContext):
+        """Join the group with the ReFlex among the hands; nothing goes out on or comes in from another interface."""
+        config = context.config
+        port, interface = config.reflex.port, config.interface
+        self._board = Board(context.hands)
+        self._pace = Pace(config.publish_hz("reflex"))
         self._inbox = Inbox()
         self._peer_stats: dict[str, PeerStats] = {}
         self._modes = np.full(4, Mode.POSITION)
@@ -69,7 +53,7 @@ class ReflexUdp:
         self._where = f"udp {GROUP}:{port} on {interface}"
         self._out, self._in = _sockets(interface, port)
         self._own = self._out.getsockname()
-        self._domain, self._interface, self._peers = domain, interface, peers
+        self._config = config
         self._participant: Participant | None = None
         self._teller: StatusTeller | None = None
         self._closing = threading.Event()
@@ -109,12 +93,12 @@ class ReflexUdp:
             refused=dict(self._inbox.refused),
         )
 
-    def tell_status(self, health: Any) -> None:
+    def publish_status(self, health: Any) -> None:
         """Publish how a twin is doing, for `thenar inspect`: packets have no place for it."""
         if self._teller is None:
-            self._participant = Participant(
-                self._domain, interface=self._interface, peers=self._peers or ("127.0.0.1",), name=TWIN_NAME
-            )
+            config = self._config
+            peers = config.peers or ("127.0.0.1",)
+            self._participant = Participant(config.domain, interface=config.interface, peers=peers, name=TWIN_NAME)
             self._teller = StatusTeller(self._participant)
         self._teller.tell(health)
 

@@ -1,15 +1,20 @@
-"""The ROS 2 side of a twin, whatever hand it has: topics and services on our own participant, and who talks to it."""
+"""A link that is a ROS 2 node: topics and services on our own participant, and who talks to it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from thenar.signals import Request, TouchFrame
+from thenar.wire.config import WireConfig
 from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
 from thenar.wire.links.status import StatusTeller
 from thenar.wire.rtps import SENSOR_DATA, Participant, Reader, Sample, Service, Writer, ros
 from thenar.wire.rtps.type_hash import Fields, type_hash
+
+SERVICE_CALLER = "a ROS 2 service call"
+"""Sender of requests by service: they do not say who calls."""
 
 End = TypeVar("End", Reader, Writer, Service)
 
@@ -39,53 +44,49 @@ class ServiceType(Protocol):
 
 
 class RosNode:
-    """A node that others find, with a tally of who said what."""
+    """A node that others find; links of hands on ROS 2 derive from it."""
 
-    def __init__(
-        self,
-        name: str,
-        types: Mapping[str, Fields],
-        *,
-        domain: int = 0,
-        interface: str = "lo",
-        peers: tuple[str, ...] = (),
-        layout: ros.Layout = "humble",
-    ):
+    wire: str
+    where: str
+    """Topics it serves, in words."""
+
+    def __init__(self, name: str, types: Mapping[str, Fields], config: WireConfig):
         """Join a ROS 2 domain.
 
         Args:
             name: Of the node.
             types: Fields of every message type it uses.
-            domain: ``ROS_DOMAIN_ID``.
-            interface: Network interface.
-            peers: Addresses to look for programs at where multicast does not reach.
-            layout: Which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
+            config: Domain, interface, peers, and which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
         """
-        self.inbox = Inbox()
+        self._inbox = Inbox()
         self._types = types
         self._peer_stats: dict[bytes, PeerStats] = {}
         self._ends: list[Reader | Writer | Service] = []
         self._participant = Participant(
-            domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME, user_data=ros.ENCLAVE
+            config.domain,
+            interface=config.interface,
+            peers=config.peers or ("127.0.0.1",),
+            name=TWIN_NAME,
+            user_data=ros.ENCLAVE,
         )
-        self._node = ros.Node(self._participant, name, layout=layout)
-        self.tell_status = StatusTeller(self._participant).tell
+        self._node = ros.Node(self._participant, name, layout=config.ros)
+        self.publish_status = StatusTeller(self._participant).tell
 
     def advertise(self, topic: str, type_name: str) -> Writer:
         """Publish a topic."""
         return self._keep(
             self._participant.advertise(
-                ros.topic_name(topic), ros.message_type(type_name), user_data=self._hash(type_name, self._types)
+                ros.topic_name(topic), ros.message_type(type_name), user_data=_hash(type_name, self._types)
             )
         )
 
-    def subscribe(self, topic: str, type_name: str, hear: Callable[[PeerStats, bytes], None]) -> Reader:
+    def subscribe(self, topic: str, type_name: str, on_message: Callable[[str, bytes], None]) -> Reader:
         """Hear a topic, from writers of any quality: who spoke, and the body."""
 
         def on_sample(sample: Sample) -> None:
-            stats = self._stats(sample.identity.guid[:12])
-            stats.record(time.perf_counter())
-            hear(stats, sample.body)
+            peer = self._stats(sample.identity.guid[:12])
+            peer.record(time.perf_counter())
+            on_message(peer.who, sample.body)
 
         return self._keep(
             self._participant.subscribe(
@@ -93,7 +94,7 @@ class RosNode:
                 ros.message_type(type_name),
                 on_sample,
                 qos=SENSOR_DATA,  # matches whatever quality a program offers
-                user_data=self._hash(type_name, self._types),
+                user_data=_hash(type_name, self._types),
             )
         )
 
@@ -114,8 +115,8 @@ class RosNode:
                 handler,
                 body_bytes=service.request_bytes,
                 check=check,
-                request_user_data=self._hash(request, types),
-                reply_user_data=self._hash(response, types),
+                request_user_data=_hash(request, types),
+                reply_user_data=_hash(response, types),
             )
         )
 
@@ -123,17 +124,29 @@ class RosNode:
         """Let ``ros2 node info`` list what was made so far."""
         self._node.show(self._ends)
 
-    def health(self, wire: str, where: str) -> LinkHealth:
+    def request(self, hand: str, sender: str = SERVICE_CALLER, **asked: Any) -> None:
+        """Leave a request for the loop."""
+        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=time.perf_counter(), **asked))
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        return self._inbox.drain()
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Nothing: most of these interfaces carry no touch."""
+
+    def health(self) -> LinkHealth:
         """How it is doing."""
         health = self._participant.health()
+        writers = [end for end in health.endpoints if end.kind == "writer"]
         return LinkHealth(
-            wire=wire,
-            where=where,
-            listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
-            written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
+            wire=self.wire,
+            where=self.where,
+            listeners=max((len(writer.matched) for writer in writers), default=0),
+            written=sum(writer.samples for writer in writers),
             not_written=0,
-            peers=tuple(stats.health("commands") for stats in list(self._peer_stats.values())),
-            refused=dict(self.inbox.refused) | health.refusals,
+            peers=tuple(peer.health("commands") for peer in list(self._peer_stats.values())),
+            refused=dict(self._inbox.refused) | health.refusals,
         )
 
     def close(self) -> None:
@@ -155,6 +168,6 @@ class RosNode:
         self._ends.append(end)
         return end
 
-    @staticmethod
-    def _hash(type_name: str, types: Mapping[str, Fields]) -> bytes:
-        return ros.type_hash_data(type_hash(type_name, types))
+
+def _hash(type_name: str, types: Mapping[str, Fields]) -> bytes:
+    return ros.type_hash_data(type_hash(type_name, types))

@@ -1,0 +1,148 @@
+"""The protocols a twin can speak, one entry each: a new protocol is a codec, a link and an entry here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from thenar.errors import BadValue, UnknownName
+from thenar.hands.spec import HandSpec
+from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_codec
+from thenar.wire.codecs.inspire_counts import is_inspire
+from thenar.wire.codecs.reflex_counts import is_reflex
+from thenar.wire.config import WireConfig
+from thenar.wire.links.inbox import TWIN_NAME
+from thenar.wire.rtps import ros
+
+if TYPE_CHECKING:
+    from thenar.wire.links.dds_link import DdsNode
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkContext:
+    """What every link is made with: the hands of a twin, its options, and what its links share."""
+
+    hands: Sequence[HandSpec]
+    config: WireConfig
+    opened: ExitStack
+    """Closes what was opened so far when the next link cannot be."""
+
+    @cached_property
+    def dds_node(self) -> DdsNode:
+        """One participant for the topics of several links, which close it; made for the first one that asks."""
+        from thenar.wire.links.dds_link import DdsNode
+
+        config = self.config
+        return self.opened.enter_context(
+            DdsNode(domain=config.domain, interface=config.interface, peers=config.peers, name=TWIN_NAME)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """One protocol: who speaks it, and what others must know of it."""
+
+    name: str
+    """As in ``--wire``; the ``wire`` of its link."""
+    label: str
+    """On the page."""
+    link: str
+    """Class of its link as ``module:name``, imported when it is used and called with a `LinkContext`."""
+    serves: Callable[[HandSpec], bool]
+    """Whether a hand speaks it."""
+    default: bool = True
+    """Whether hands that speak it are served on it when nothing else is chosen."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """DDS topics that one hand alone publishes, and their types; for ``thenar inspect``."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """DDS topics that clients publish, and their types."""
+
+    def open(self, context: LinkContext) -> Any:
+        """Open its link."""
+        module, _, name = self.link.partition(":")
+        link = getattr(importlib.import_module(module), name)(context)
+        context.opened.callback(link.close)
+        return link
+
+
+def _ros(topics: Mapping[str, str]) -> dict[str, str]:
+    return {ros.topic_name(topic): ros.message_type(kind) for topic, kind in topics.items()}
+
+
+PROTOCOLS = {
+    one.name: one
+    for one in (
+        Protocol(
+            name="inspire",
+            label="DDS (Inspire)",
+            link="thenar.wire.links.inspire_link:InspireTopics",
+            serves=is_inspire,
+            states=inspire_codec.STATES,
+            commands=inspire_codec.COMMANDS,
+        ),
+        Protocol(
+            name="dfx",
+            label="DDS (Unitree)",
+            link="thenar.wire.links.dfx_link:DfxTopics",
+            serves=is_inspire,
+            states=dfx_codec.STATES,
+            commands=dfx_codec.COMMANDS,
+        ),
+        Protocol(
+            name="modbus",
+            label="Modbus",
+            link="thenar.wire.links.modbus_link:ModbusServer",
+            serves=is_inspire,
+        ),
+        Protocol(
+            name="tienkung",
+            label="ROS 2 (Tienkung)",
+            link="thenar.wire.links.tienkung_link:TienkungNode",
+            serves=is_inspire,
+            default=False,
+            states=_ros(tienkung_codec.STATES),
+            commands=_ros(tienkung_codec.CONTROLS),
+        ),
+        Protocol(
+            name="reflex",
+            label="ROS (ReFlex)",
+            link="thenar.wire.links.reflex_link:ReflexNode",
+            serves=is_reflex,
+            states=_ros({reflex_codec.STATE_TOPIC: reflex_codec.HAND}),
+            commands=_ros({f"{reflex_codec.NAMESPACE}/{topic}": kind for topic, kind in reflex_codec.COMMANDS.items()}),
+        ),
+        Protocol(
+            name="reflex_udp",
+            label="UDP (ReFlex)",
+            link="thenar.wire.links.reflex_udp_link:ReflexUdp",
+            serves=is_reflex,
+        ),
+    )
+}
+"""By name, in the order in which links are opened."""
+
+
+def register(protocol: Protocol) -> None:
+    """Add a protocol of a package of your own."""
+    PROTOCOLS[protocol.name] = protocol
+
+
+def find_protocols(names: Sequence[str]) -> list[Protocol]:
+    """The protocols of these names, in the order of the registry."""
+    for name in names:
+        if name not in PROTOCOLS:
+            raise UnknownName("wire", name, PROTOCOLS)
+    return [protocol for protocol in PROTOCOLS.values() if protocol.name in names]
+
+
+def default_wires(hands: Sequence[HandSpec]) -> tuple[str, ...]:
+    """Names of the protocols by which hands like these are usually reached; for some there is none."""
+    wires = {tuple(one.name for one in PROTOCOLS.values() if one.default and one.serves(hand)) for hand in hands}
+    if len(wires) > 1:
+        names = ",".join(hand.name for hand in hands)
+        raise BadValue("--hands", names, "hands that speak the same protocols; serve each maker's by themselves")
+    return next(iter(wires), ())
