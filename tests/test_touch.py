@@ -19,11 +19,11 @@ from thenar.signals import SOLID, HandCommand, SolidKind
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL, Calibration, PadCalibration
-from thenar.touch.solver.collision import MISS, enter
+from thenar.touch.solver.collision import MISS, ray_entry
 from thenar.touch.solver.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
-from thenar.touch.solver.pads import chart, lay_skin
-from thenar.touch.solver.tilt import meet_moments
+from thenar.touch.solver.pads import build_pads, chart
+from thenar.touch.solver.pressure import meet_moments
 from thenar.twin.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -111,7 +111,7 @@ def test_taxels_of_an_ellipsoid_lie_on_it_a_pitch_apart_and_its_chart_finds_them
     np.testing.assert_allclose(normals, outward / np.linalg.norm(outward, axis=-1, keepdims=True), atol=1e-12)
     for axis, pitch_m in ((0, pad.row_pitch_m), (1, pad.col_pitch_m)):
         np.testing.assert_allclose(np.linalg.norm(np.diff(points, axis=axis), axis=-1), pitch_m, rtol=0.03)
-    record = lay_skin(BUMP, modulus_pa={"bump": 1.0}, thickness_m={"bump": math.inf}).pads[0]
+    record = build_pads(BUMP, modulus_pa={"bump": 1.0}, thickness_m={"bump": math.inf}).pads[0]
     for point, u, v in zip(points.reshape(-1, 3), *(x.ravel() for x in taxel_grid(pad)), strict=True):
         assert chart(record, *point) == pytest.approx((u, v, True), abs=1e-9)
 
@@ -551,13 +551,13 @@ def finer(hand: HandSpec) -> HandSpec:
 def test_twice_as_many_taxels_cost_little_more():
     pressed = press_pad(HAND, "index_top", parse_indenter("sphere:10mm"), force_n=1.0).pressed
     bodies = pressed.contacts.solids["body"].astype(np.int64)
-    touches = [HandTouch(hand, IDEAL, skin_solids=pressed.skin_solids, bodies=bodies) for hand in (HAND, finer(HAND))]
+    touches = [HandTouch(hand, IDEAL, skin_shapes=pressed.skin_solids, bodies=bodies) for hand in (HAND, finer(HAND))]
     best = [math.inf, math.inf]
     for _ in range(30):  # turn by turn, so that a busy machine hurts both alike
         for k, touch in enumerate(touches):
             began = time.perf_counter()
             for _ in range(50):
-                touch.feel(pressed.contacts)
+                touch.solve(pressed.contacts)
             best[k] = min(best[k], time.perf_counter() - began)
     assert best[1] < 1.2 * best[0]
 
@@ -582,7 +582,7 @@ def test_lines_enter_solids_where_the_engines_rays_do(kind: SolidKind):
         way /= np.linalg.norm(way)
         start = rng.uniform(-0.02, 0.02, 3) - 0.1 * way
         wanted = ray(solid, start, way, np.zeros((0, 4)))
-        got = enter(solid, np.zeros((0, 4)), np.zeros(0), start, way)
+        got = ray_entry(solid, np.zeros((0, 4)), np.zeros(0), tuple(start), tuple(way))
         if math.isinf(wanted):
             assert got > 1e8
         else:
@@ -600,7 +600,7 @@ def test_a_rounded_box_is_a_box_swept_by_a_ball():
         way = rng.normal(size=3)
         way /= np.linalg.norm(way)
         start = rng.uniform(-0.01, 0.01, 3) - 0.1 * way
-        point = start + enter(solid, none, none[:, 0], start, way) * way
+        point = start + ray_entry(solid, none, none[:, 0], tuple(start), tuple(way)) * way
         outside = np.maximum(np.abs(point) - solid["size_m"][:3], 0.0)
         assert np.linalg.norm(outside) == pytest.approx(0.004, abs=1e-9)  # on the surface, a radius from the box
 

@@ -12,7 +12,7 @@ import numpy as np
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind
 from thenar.touch.solver.influence import reduced_modulus_pa
-from thenar.touch.solver.pads import chart, lay_skin
+from thenar.touch.solver.pads import build_pads, chart
 from thenar.twin.press_report import PadPress
 
 FAR_M = 0.05
@@ -121,7 +121,7 @@ def fine_map(
     body = skin["body"]
     R, origin = contacts.body_R[body], contacts.body_pos_m[body]
     names = [x.name for x in hand.pads]
-    laid = lay_skin(hand, modulus_pa=dict.fromkeys(names, 1.0), thickness_m=dict.fromkeys(names, math.inf))
+    laid = build_pads(hand, modulus_pa=dict.fromkeys(names, 1.0), thickness_m=dict.fromkeys(names, math.inf))
     record = laid.pads[names.index(pad.name)]
     first = int(record["first"])
     area = laid.area_m2[first : first + pad.taxels].reshape(pad.rows, pad.cols)

@@ -7,9 +7,7 @@ import threading
 from collections import deque
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from thenar.arrays import BoolArray
 from thenar.signals import SolidContacts, TouchFrame
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import Calibration
@@ -36,7 +34,7 @@ class Skin:
     def feel(self, contacts: SolidContacts) -> TouchFrame:
         """Take a reading."""
         with self._lock:
-            frame = self._touch.feel(contacts)
+            frame = self._touch.solve(contacts)
             self._frames.append(frame)
             self.next_s = contacts.stamp_s + self.period_s
             return frame
@@ -64,7 +62,7 @@ class Skin:
             self._touch.kill(pad, row, col, dead=dead)
 
     @property
-    def dead(self) -> NDArray[np.bool_]:
+    def dead(self) -> BoolArray:
         """Which taxels are broken. Shape (taxels,)."""
         return self._touch.dead
 

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue
 from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
 from thenar.touch.calibrate.score import one_scale
-
-FloatArray = NDArray[np.float64]
 
 STYLE = (
     "body{font:15px system-ui;max-width:62em;margin:2em auto;padding:0 1em;color:#222}"

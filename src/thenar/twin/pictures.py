@@ -73,7 +73,7 @@ class SkinTiles:
 
     def now(self, world: World, *, full_pa: float = FULL_PA) -> Tiles:
         """Where the tiles are in the world, coloured by pressure."""
-        frame = self._touch.feel(world.solid_contacts())
+        frame = self._touch.solve(world.solid_contacts())
         poses = {link: world.data.body(f"{self._hand.name}/{link}") for link in set(self._links)}
         origin_m = np.array([poses[link].xpos for link in self._links])
         R = np.array([poses[link].xmat for link in self._links]).reshape(-1, 3, 3)

@@ -16,7 +16,7 @@ from thenar.signals import SolidKind, TouchFrame
 from thenar.sim.press import Indenter, Pressed, press
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL, Calibration
-from thenar.touch.solver.collision import HIT, enter
+from thenar.touch.solver.collision import HIT, ray_entry
 from thenar.touch.solver.hertz import hertz_ellipse, punch_pressure
 from thenar.touch.solver.influence import reduced_modulus_pa
 from thenar.touch.solver.window import SMOOTH_GRID
@@ -75,9 +75,9 @@ def press_pad(
     )
     contacts = pressed.contacts
     touch = HandTouch(
-        hand, calibration, skin_solids=pressed.skin_solids, bodies=contacts.solids["body"].astype(np.int64), grid=grid
+        hand, calibration, skin_shapes=pressed.skin_solids, bodies=contacts.solids["body"].astype(np.int64), grid=grid
     )
-    frame = touch.feel(contacts)
+    frame = touch.solve(contacts)
     own = calibration.pad(pad_name)
     theory = None
     if math.isinf(own.thickness_m) and frame.contact_n > 0.0:
@@ -137,7 +137,7 @@ def _relative_curvature(pressed: Pressed, skin: np.void, thing: np.void) -> tupl
         ends = []
         for solid, sign in ((skin, -1.0), (thing, 1.0)):
             R = solid["R"]
-            t = enter(solid, none, none[0:0, 0], R.T @ (q - solid["pos_m"]), sign * (R.T @ n))
+            t = ray_entry(solid, none, none[0:0, 0], tuple(R.T @ (q - solid["pos_m"])), tuple(sign * (R.T @ n)))
             ends.append(t if t < HIT else math.nan)
         return ends[0] + ends[1]
 

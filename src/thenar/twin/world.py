@@ -225,7 +225,7 @@ class World(physics.World):
             if link.skins
         }
         bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
-        return HandTouch(spec, calibration, skin_solids=solids, bodies=bodies, seed=self.seed), calibration
+        return HandTouch(spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.seed), calibration
 
 
 def warm_up_touch() -> None:

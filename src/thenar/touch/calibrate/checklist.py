@@ -6,14 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.spec import Pad
 from thenar.touch.calibrate.press_recording import Recording
 from thenar.touch.calibrate.presses import PRESSED, presses_on
 from thenar.touch.calibrate.protocol import REST_S, Step, middles
-
-FloatArray = NDArray[np.float64]
 
 NEAR = 0.2  # of a taxel: how close to a place a press counts as on it
 GIVE = 0.8  # of a time that is asked for

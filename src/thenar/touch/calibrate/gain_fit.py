@@ -11,12 +11,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.touch.calibrate.presses import Presses
 from thenar.touch.sensor.memory import bend, creep_through, play_through
-
-FloatArray = NDArray[np.float64]
 
 OWN = ("offset", "gain", "crosstalk", "hysteresis", "play", "drift", "bend")
 SHARED = ("depth", "fade", "width", "drift_s", "knee")
@@ -100,7 +98,7 @@ class _Memory:
 class _Model:
     """The sensor over one recording."""
 
-    def __init__(self, presses: Presses, rows: NDArray[np.int64], *, scale: _Scale):
+    def __init__(self, presses: Presses, rows: IntArray, *, scale: _Scale):
         self.presses, self.rows, self.scale = presses, rows, scale
 
     def memory(self, f: Fitted) -> _Memory:
@@ -141,7 +139,7 @@ class _Model:
 def fit_pad(
     presses: Presses,
     *,
-    rows: NDArray[np.bool_] | None = None,
+    rows: BoolArray | None = None,
     without: Collection[str] = (),
     top_counts: float = 4095.0,
     progress: Callable[[int, float], None] | None = None,
@@ -193,7 +191,7 @@ def free_names(without: Collection[str]) -> set[str]:
     return {name for group, parts in GROUPS.items() if group not in without for part in parts for name in part}
 
 
-def slopes_of(presses: Presses, fitted: Fitted, rows: NDArray[np.int64], without: Collection[str]) -> FloatArray:
+def slopes_of(presses: Presses, fitted: Fitted, rows: IntArray, without: Collection[str]) -> FloatArray:
     """Change of counts with every number, in units of `_moved`. Shape (rows, n, own + shared)."""
     model = _Model(presses, rows, scale=_Scale.of(presses))
     memory = model.memory(fitted)

@@ -12,12 +12,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray
 from thenar.touch.calibrate.gain_fit import GROUPS, OWN, SHARED, Fitted, slopes_of
 from thenar.touch.calibrate.presses import Presses
-
-FloatArray = NDArray[np.float64]
 
 TOLERANCE = {"offset": 0.03, "drift": 0.03}  # of full scale; of the others:
 USUAL_TOLERANCE = 0.08
@@ -49,7 +47,7 @@ class Known:
     cols: int
 
     @property
-    def unknown(self) -> NDArray[np.bool_]:
+    def unknown(self) -> BoolArray:
         """Taxels for which it is not known."""
         return ~(self.error <= TOLERANCE.get(self.group, USUAL_TOLERANCE))
 

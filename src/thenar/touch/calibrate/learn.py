@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray
 from thenar.touch.calibrate.gain_fit import Fitted
 from thenar.touch.calibrate.presses import Presses
 from thenar.touch.sensor.learned import AROUND, LearnedPad, around, ramps, warm_up
 from thenar.touch.sensor.memory import bend
-
-FloatArray = NDArray[np.float64]
 
 KNOTS = (0.0, 0.04, 0.1, 0.18, 0.28, 0.4, 0.55, 0.7, 0.85, 1.0)
 PLAY_SHARES = (0.02, 0.06, 0.14, 0.3)
@@ -32,7 +30,7 @@ def learn(
     presses: Presses,
     *,
     fitted: Fitted,
-    rows: NDArray[np.bool_],
+    rows: BoolArray,
     top_counts: float,
     drifts: bool = True,
     progress: Callable[[int], None] | None = None,

@@ -30,10 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar import hands
+from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.spec import HandSpec
-
-FloatArray = NDArray[np.float64]
 
 FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
 NPZ_KEYS = ("hand", "probe_m", "time_s", "pad", "at_m", "force_n", "columns", "counts")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.hands.spec import Pad
 from thenar.touch.calibrate.press_recording import Recording
 from thenar.touch.sensor.receptive import neighbours, point_shares
-
-FloatArray = NDArray[np.float64]
 
 PRESSED = 0.02  # of the largest force: less is no press
 SAME_PLACE_M = 5e-5
@@ -31,11 +29,11 @@ class Presses:
     """Shape (t, n)."""
     places_m: FloatArray
     """Every place that is pressed. Shape (p, 2)."""
-    place: NDArray[np.int64]
+    place: IntArray
     """Number of each row's place. Shape (t,)."""
-    usable: NDArray[np.bool_]
+    usable: BoolArray
     """False while another pad is pressed. Shape (t,)."""
-    press: NDArray[np.int64]
+    press: IntArray
     """Number of the press each row belongs to, with half of the rest before and after it. Shape (t,)."""
 
     @property

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.calibrate.gain_fit import Fitted, fit_pad
@@ -21,7 +21,6 @@ from thenar.touch.sensor.calibration import PadCalibration
 from thenar.touch.sensor.learned import LearnedPad, around
 from thenar.touch.sensor.receptive import neighbours
 
-FloatArray = NDArray[np.float64]
 Model = Literal["parametric", "learned"]
 
 LEAST_PRESSES = 8
@@ -41,7 +40,7 @@ class PadResult:
     """Of presses kept back, before they were fitted to as well."""
     scale_score: Score
     """Of one scale factor for all taxels, on the same presses."""
-    held_out: NDArray[np.bool_]
+    held_out: BoolArray
     predicted: FloatArray
     """By the fit that had not seen the presses kept back. Shape (t, n)."""
 
@@ -91,7 +90,7 @@ def calibrate(
 
         return told
 
-    def fit(rows: NDArray[np.bool_], what: str) -> tuple[Fitted, LearnedPad | None]:
+    def fit(rows: BoolArray, what: str) -> tuple[Fitted, LearnedPad | None]:
         fitted = fit_pad(presses, rows=rows, without=without, top_counts=top, progress=say(what))
         if model == "parametric":
             return fitted, None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_grid
 from thenar.hands.spec import Pad
-
-FloatArray = NDArray[np.float64]
 
 REST_S = 20.0
 WHOLE_S = 480.0

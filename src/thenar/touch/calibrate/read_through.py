@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.touch.calibrate.presses import Presses
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.response import Response, per_taxel
-
-FloatArray = NDArray[np.float64]
 
 
 def read_through(presses: Presses, calibration: Calibration) -> tuple[FloatArray, FloatArray]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.touch.calibrate.presses import Presses
-
-FloatArray = NDArray[np.float64]
 
 HELD_OUT = 0.25  # of the presses
 FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
@@ -33,7 +31,7 @@ class Score:
     """NaN for taxels that took no part. Shape (n,)."""
 
 
-def held_out(presses: Presses, *, seed: int = 0) -> NDArray[np.bool_]:
+def held_out(presses: Presses, *, seed: int = 0) -> BoolArray:
     """Rows of a quarter of the presses, picked at random, with a while of rest around each. Shape (t,).
 
     Presses without which every taxel still has a firm one are picked first. Where there are many taxels, most are
@@ -70,7 +68,7 @@ def score(
     predicted: FloatArray,
     load: FloatArray,
     *,
-    rows: NDArray[np.bool_] | None = None,
+    rows: BoolArray | None = None,
     full_counts: FloatArray | None = None,
 ) -> Score:
     """Hold a prediction against what was read.
@@ -105,14 +103,14 @@ def score(
     )
 
 
-def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: NDArray[np.bool_]) -> FloatArray:
+def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: BoolArray) -> FloatArray:
     """The usual calibration, to compare with: resting readings removed, and one scale factor for all taxels."""
     rows = rows & presses.usable
     factor = np.sum((load * (presses.counts - offset))[rows]) / max(float(np.sum(load[rows] ** 2)), 1e-12)
     return offset + factor * load
 
 
-def _firsts(presses: Presses) -> NDArray[np.int64]:
+def _firsts(presses: Presses) -> IntArray:
     """First row of every press."""
     return np.flatnonzero(np.diff(presses.press, prepend=-1))
 

@@ -10,12 +10,11 @@ from typing import Literal
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_grid
 from thenar.hands.spec import Pad
 
-FloatArray = NDArray[np.float64]
 Curve = Literal["straight", "bent"]
 
 POINTS = 7  # a side of a taxel at which stress is added up

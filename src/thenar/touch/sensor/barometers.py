@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draws
 from thenar.touch.sensor.response import Response, per_taxel
-
-FloatArray = NDArray[np.float64]
 
 DIES_STREAM, READINGS_STREAM = 12, 13  # of random numbers
 

@@ -13,13 +13,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import Pad
 from thenar.touch.sensor.memory import creep_step, creep_through, play_step, play_through
-
-FloatArray = NDArray[np.float64]
 
 AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

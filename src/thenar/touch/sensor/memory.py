@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray
 
 
 def creep_step(past: FloatArray, now: FloatArray, step_s: float, fade_s: FloatArray | float) -> FloatArray:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 
@@ -15,7 +15,7 @@ def draws(seed: int, stream: int, count: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))
 
 
-def dead_taxels(hand: HandSpec, calibration: Calibration) -> NDArray[np.bool_]:
+def dead_taxels(hand: HandSpec, calibration: Calibration) -> BoolArray:
     """Which taxels read their offset whatever presses, pad after pad. Shape (taxels,)."""
     every = [np.zeros(0, dtype=bool)]
     for pad in hand.pads:

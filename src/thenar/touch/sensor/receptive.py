@@ -8,12 +8,10 @@ Places are chart coordinates of a pad, along rows and columns from its centre [m
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_grid
 from thenar.hands.spec import Pad
-
-FloatArray = NDArray[np.float64]
 
 LEAST_DEPTH_M = 1e-6
 GAUSS_POINTS = 3  # a side, where a load is spread over a taxel

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import Pad
 from thenar.touch.sensor.calibration import Calibration, PadCalibration
 from thenar.touch.sensor.learned import LearnedPad, around
 from thenar.touch.sensor.memory import bend, creep_step, play_step
 from thenar.touch.sensor.receptive import neighbours, taxel_shares
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +113,7 @@ class Response:
             self._fresh = False
         return Moment(stamp_s, load, drive, self._past, self._stuck, self._states)
 
-    def read(self, moment: Moment, dead: NDArray[np.bool_]) -> FloatArray:
+    def read(self, moment: Moment, dead: BoolArray) -> FloatArray:
         """Reading of every taxel, without noise and before it is rounded; dead ones read as if nothing pressed."""
         reading = self._offset.copy()
         if self._drifts:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draws
 from thenar.touch.sensor.response import Response, per_taxel
-
-FloatArray = NDArray[np.float64]
 
 TAXELS_STREAM, NOISE_STREAM = 10, 11  # of random numbers
 
@@ -54,7 +52,7 @@ class Sensor:
         self._response.reset()
         self._readings = 0
 
-    def read(self, force_n: FloatArray | None, stamp_s: float) -> NDArray[np.int64]:
+    def read(self, force_n: FloatArray | None, stamp_s: float) -> IntArray:
         """Counts of every taxel under these forces [N]; None: nothing touches. Shape (taxels,)."""
         raw = self._response.read(self._response.take(force_n, stamp_s), self.dead)
         if self._noisy:

@@ -1,23 +1,18 @@
-"""Where a straight line enters a solid: the one geometric question a contact window asks.
+"""Where a straight line enters a collision shape: the one geometric question a contact window asks.
 
-A solid is a record of `thenar.signals.SOLID`: a kind, sizes and a pose. Lines are infinite in both directions, so a
-solid that overlaps the skin is no special case: the entry parameter is just negative. Misses answer `MISS`.
+A shape is a record of `thenar.signals.SOLID`: a kind, sizes and a pose. Lines are infinite in both directions, so a
+shape that overlaps the skin is no special case: the entry parameter is just negative. Misses answer `MISS`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
 
 import numba as nb
-import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.signals import SolidKind
-
-Record: TypeAlias = Any  # an element of a structured array: numba gives it attributes, type checkers do not
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from thenar.touch.solver.records import Record, Vector
 
 MISS = 1e9
 HIT = 5e8  # any entry parameter below this is a hit
@@ -28,12 +23,20 @@ PLANE, HULL = int(SolidKind.PLANE), int(SolidKind.HULL)
 
 
 @nb.njit(cache=True)
-def enter(solid: Record, planes: FloatArray, field: FloatArray, point: FloatArray, way: FloatArray) -> float:
-    """How far along ``way`` from ``point`` the line enters the solid [m], both in the solid's own frame."""
-    x, y, z = point[0], point[1], point[2]
-    u, v, w = way[0], way[1], way[2]
-    size = solid.size_m
-    kind = solid.kind
+def ray_entry(shape: Record, planes: FloatArray, field_m: FloatArray, point: Vector, direction: Vector) -> float:
+    """How far along ``direction`` from ``point`` a line enters a shape [m].
+
+    Args:
+        shape: The shape, see `thenar.signals.SOLID`.
+        planes: Planes of all hulls. Shape (planes, 4).
+        field_m: Distances of all fields [m].
+        point: Any point of the line, in the shape's own frame [m].
+        direction: Unit vector in the same frame.
+    """
+    x, y, z = point
+    u, v, w = direction
+    size = shape.size_m
+    kind = shape.kind
     if kind == SPHERE:
         return _quadratic(1.0, x * u + y * v + z * w, x * x + y * y + z * z - size[0] ** 2)[0]
     if kind == CAPSULE:
@@ -51,8 +54,8 @@ def enter(solid: Record, planes: FloatArray, field: FloatArray, point: FloatArra
     if kind == ROUNDED_BOX:
         return _rounded_box(x, y, z, u, v, w, size)
     if kind == HULL:
-        return _hull(solid, planes, x, y, z, u, v, w)
-    return _field(solid, field, x, y, z, u, v, w)
+        return _hull(shape, planes, x, y, z, u, v, w)
+    return _field(shape, field_m, x, y, z, u, v, w)
 
 
 @nb.njit(cache=True)
@@ -120,10 +123,10 @@ def _rounded_box(x: float, y: float, z: float, u: float, v: float, w: float, siz
 
 
 @nb.njit(cache=True)
-def _hull(solid: Record, planes: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
+def _hull(shape: Record, planes: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
     """Planes are rows (normal, distance): the hull is where normal . x <= distance for all of them."""
     first, last = -MISS, MISS
-    for k in range(solid.first, solid.first + solid.count):
+    for k in range(shape.first, shape.first + shape.count):
         toward = planes[k, 0] * u + planes[k, 1] * v + planes[k, 2] * w
         away = planes[k, 3] - (planes[k, 0] * x + planes[k, 1] * y + planes[k, 2] * z)
         if toward < -1e-9:
@@ -138,9 +141,9 @@ def _hull(solid: Record, planes: FloatArray, x: float, y: float, z: float, u: fl
 
 
 @nb.njit(cache=True)
-def _field(solid: Record, field: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
+def _field(shape: Record, field_m: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
     """Walk along the line by the distance that is known to be free, from where it enters the field's cube."""
-    half = solid.size_m[0]
+    half = shape.size_m[0]
     start = _box(x, y, z, u, v, w, half, half, half)
     if start > HIT:
         return MISS
@@ -148,7 +151,7 @@ def _field(solid: Record, field: FloatArray, x: float, y: float, z: float, u: fl
     longest = 2.0 * math.sqrt(3.0) * half
     for _ in range(64):
         s = start + walked
-        free = _distance(solid, field, x + s * u, y + s * v, z + s * w)
+        free = _distance(shape, field_m, x + s * u, y + s * v, z + s * w)
         if free < 1e-7:
             return s
         walked += free
@@ -158,20 +161,20 @@ def _field(solid: Record, field: FloatArray, x: float, y: float, z: float, u: fl
 
 
 @nb.njit(cache=True)
-def _distance(solid: Record, field: FloatArray, x: float, y: float, z: float) -> float:
+def _distance(shape: Record, field_m: FloatArray, x: float, y: float, z: float) -> float:
     """Trilinear distance to the surface; beyond the grid it is that of the nearest grid point."""
-    n, half = solid.count, solid.size_m[0]
+    n, half = shape.count, shape.size_m[0]
     scale = (n - 1) / (2.0 * half)
     fx = min(max((x + half) * scale, 0.0), n - 1.000001)
     fy = min(max((y + half) * scale, 0.0), n - 1.000001)
     fz = min(max((z + half) * scale, 0.0), n - 1.000001)
     i, j, k = int(fx), int(fy), int(fz)
     a, b, c = fx - i, fy - j, fz - k
-    at = solid.first + (i * n + j) * n + k
+    at = shape.first + (i * n + j) * n + k
     step_x, step_y = n * n, n
-    low = (field[at] * (1 - c) + field[at + 1] * c) * (1 - b)
-    low += (field[at + step_y] * (1 - c) + field[at + step_y + 1] * c) * b
+    low = (field_m[at] * (1 - c) + field_m[at + 1] * c) * (1 - b)
+    low += (field_m[at + step_y] * (1 - c) + field_m[at + step_y + 1] * c) * b
     at += step_x
-    high = (field[at] * (1 - c) + field[at + 1] * c) * (1 - b)
-    high += (field[at + step_y] * (1 - c) + field[at + step_y + 1] * c) * b
+    high = (field_m[at] * (1 - c) + field_m[at + 1] * c) * (1 - b)
+    high += (field_m[at + step_y] * (1 - c) + field_m[at + step_y + 1] * c) * b
     return low * (1 - a) + high * a

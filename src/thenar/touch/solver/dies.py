@@ -13,9 +13,12 @@ import math
 import numba as nb
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_points
 from thenar.hands.spec import HandSpec
-from thenar.touch.solver.collision import HIT, FloatArray, Record
+from thenar.touch.solver.collision import HIT
+from thenar.touch.solver.deposit import LinkFrame
+from thenar.touch.solver.records import Record, Vector, combine, dot, minus
 
 FINE = 2.0  # a cell is cut into pieces that are at most as wide as a die lies deep, divided by this
 
@@ -23,7 +26,7 @@ DIE = np.dtype([("link", np.int64), ("pos_m", np.float64, 3), ("normal", np.floa
 """One die in its link's frame: where it is, the outward normal of the skin above it and how far it lies under that."""
 
 
-def lay_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) -> np.ndarray:
+def build_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) -> np.ndarray:
     """Dies of all barometers, pad after pad: one under the centre of each taxel.
 
     Args:
@@ -46,57 +49,48 @@ def lay_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) 
 
 
 @nb.njit(cache=True)
-def press_dies(
-    group: Record, window: Record, link_pos: FloatArray, link_R: FloatArray, dies: Record, die_pa: FloatArray
-) -> None:
-    """Add the stress that a window's pressure and friction make at the dies of its link [Pa]."""
-    d1, d2, dn, o, f = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
-    for a in range(3):
-        for b in range(3):
-            d1[a] += link_R[b, a] * group.e1[b]
-            d2[a] += link_R[b, a] * group.e2[b]
-            dn[a] += link_R[b, a] * group.normal[b]
-            o[a] += link_R[b, a] * (group.origin[b] - link_pos[b])
-            # Force on the skin per newton of load: into it, and along it by friction.
-            f[a] += link_R[b, a] * (group.friction[b] / group.force_n - group.normal[b])
-    fx, fy, fz = f[0], f[1], f[2]
+def add_die_stress(group: Record, window: Record, local: LinkFrame, dies: Record, die_pa: FloatArray) -> None:
+    """Add the stress that a window's pressure and friction make at the dies of its link.
+
+    Args:
+        group: Contacts with the window's cells and heights.
+        window: The window with its pressures.
+        local: The group's plane in the frame of its link.
+        dies: All dies of the hand.
+        die_pa: Stress at each of them, added to [Pa].
+    """
+    force = minus(local.friction, local.normal)  # on the skin per newton of load: into it, and along it by friction
+    grid, hu, hv = group.grid, group.cell_u, group.cell_v
+    half = (grid - 1) / 2.0
     for d in range(len(dies)):
         die = dies[d]
         if die.link != group.link:
             continue
-        nx, ny, nz = die.normal[0], die.normal[1], die.normal[2]
-        # From the window's origin to the die.
-        rx, ry, rz = die.pos_m[0] - o[0], die.pos_m[1] - o[1], die.pos_m[2] - o[2]
+        normal = (die.normal[0], die.normal[1], die.normal[2])
+        away = minus(die.pos_m, local.origin)
         if not group.solved:
-            die_pa[d] += group.force_n * _share(rx, ry, rz, fx, fy, fz, nx, ny, nz)
+            die_pa[d] += group.force_n * _point_stress(away, force, normal)
             continue
-        grid, hu, hv = group.grid, group.cell_u, group.cell_v
         nu, nv = max(1, math.ceil(FINE * hu / die.depth_m)), max(1, math.ceil(FINE * hv / die.depth_m))
         stress = 0.0
         for k in range(grid * grid):
             if window.pressure[k] <= 0.0 or group.gap[k] >= HIT:
                 continue
-            high = group.height[k]
-            sx, sy, sz = rx - high * dn[0], ry - high * dn[1], rz - high * dn[2]
+            under = combine(away, -group.height[k], local.normal, 0.0, local.normal)
             for i in range(nu):
-                u = window.u_m + (k // grid - (grid - 1) / 2.0 + (i + 0.5) / nu - 0.5) * hu
+                u = window.u_m + (k // grid - half + (i + 0.5) / nu - 0.5) * hu
                 for j in range(nv):
-                    v = window.v_m + (k % grid - (grid - 1) / 2.0 + (j + 0.5) / nv - 0.5) * hv
-                    stress += window.pressure[k] * _share(
-                        sx - u * d1[0] - v * d2[0],
-                        sy - u * d1[1] - v * d2[1],
-                        sz - u * d1[2] - v * d2[2],
-                        *(fx, fy, fz, nx, ny, nz),
-                    )
+                    v = window.v_m + (k % grid - half + (j + 0.5) / nv - 0.5) * hv
+                    place = combine(under, -u, local.e1, -v, local.e2)
+                    stress += window.pressure[k] * _point_stress(place, force, normal)
         die_pa[d] += stress * hu * hv / (nu * nv)
 
 
 @nb.njit(cache=True)
-def _share(wx: float, wy: float, wz: float, fx: float, fy: float, fz: float, nx: float, ny: float, nz: float) -> float:
-    """Stress at a distance w from a force f, across a plane with normal n [Pa]."""
-    above = -(wx * nx + wy * ny + wz * nz)
+def _point_stress(away: Vector, force: Vector, normal: Vector) -> float:
+    """Stress at a place ``away`` from a force [N], across a plane with this normal [Pa]."""
+    above = -dot(away, normal)
     if above <= 0.0:  # what presses on the back of a finger does not reach the die
         return 0.0
-    square = wx * wx + wy * wy + wz * wz
-    along = fx * wx + fy * wy + fz * wz
-    return 1.5 / math.pi * along * above * above / (square * square * math.sqrt(square))
+    square = dot(away, away)
+    return 1.5 / math.pi * dot(force, away) * above * above / (square * square * math.sqrt(square))

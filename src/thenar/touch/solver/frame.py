@@ -1,133 +1,196 @@
 """One frame of touch, compiled as one function: contacts in, force on every taxel out.
 
-Contacts on a link's skin are gathered by partner body and direction (`groups.py`); each group gets a window
-(`window.py`); objects close together are told of each other (`neighbours.py`); the force of every cell of a window is
-laid into taxels (`deposit.py`).
+Contacts on a link's skin are gathered by partner body and direction (`groups.py`). Each group gets a window
+(`window.py`): along the force's direction every cell has a gap between skin and object (`gap.py`), and elastic contact
+asks for pressures that are nowhere negative, that carry exactly the contact's force, and under which the skin meets the
+object wherever there is pressure (`pressure.py`). Borders are put on edges that cut the patch (`edges.py`); objects
+close together make room for each other (`neighbors.py`); the force of every cell goes into taxels (`deposit.py`) and
+dies (`dies.py`).
 """
 
 from __future__ import annotations
 
 import numba as nb
 
-from thenar.touch.solver.collision import FloatArray, IntArray, Record
-from thenar.touch.solver.deposit import deposit
-from thenar.touch.solver.dies import press_dies
+from thenar.arrays import IntArray
+from thenar.touch.solver.deposit import deposit, link_frame
+from thenar.touch.solver.dies import add_die_stress
+from thenar.touch.solver.edges import snap_to_edges
+from thenar.touch.solver.gap import measure_window
 from thenar.touch.solver.groups import gather
-from thenar.touch.solver.neighbors import feel_neighbours
-from thenar.touch.solver.tilt import tilt_pressure
-from thenar.touch.solver.window import solve_window
+from thenar.touch.solver.influence import ASPECTS
+from thenar.touch.solver.neighbors import solve_neighbors
+from thenar.touch.solver.pressure import is_supported, solve_pressure, solve_tilted_pressure
+from thenar.touch.solver.records import (
+    Contacts,
+    Elastic,
+    Record,
+    Scene,
+    Skin,
+    TaxelForces,
+    Vector,
+    dot,
+    minus,
+    to_local,
+)
+from thenar.touch.solver.window import KEPT, TURNED, refit, set_axes, start_window
 
-LEAST_FORCE_N = 1e-4
+MIN_FORCE_N = 1e-4
+SHARP_GRID = 20  # patches under a sharp edge are thin
+SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
+LOOK_FOR_EDGES = 8  # every so many frames of a lasting contact
+MAX_PASSES, MAX_TURNS = 8, 3
 
 
 @nb.njit(cache=True, nogil=True)
-def feel(
-    pair: IntArray,
-    position: FloatArray,
-    normal: FloatArray,
-    force: FloatArray,
-    solids: Record,
-    body_pos: FloatArray,
-    body_R: FloatArray,
-    planes: FloatArray,
-    field: FloatArray,
-    first_part: IntArray,
-    part_list: IntArray,
-    link_of_solid: IntArray,
-    pads: Record,
-    half_space: FloatArray,
-    correction: FloatArray,
-    default_modulus_pa: float,
-    default_thickness_m: float,
-    smooth_grid: int,
+def solve_touch(
+    contacts: Contacts,
+    scene: Scene,
+    skin: Skin,
+    elastic: Elastic,
     windows: Record,
     frame: int,
     groups: Record,
-    work: FloatArray,
-    table: FloatArray,
-    load_n: FloatArray,
-    normal_n: FloatArray,
-    shear_n: FloatArray,
-    moment_nm: FloatArray,
-    dies: Record,
-    die_pa: FloatArray,
+    smooth_grid: int,
+    out: TaxelForces,
 ) -> tuple[float, float, int]:
-    """Force on every taxel.
+    """Force on every taxel of a hand.
 
-    ``windows`` are remembered between frames; ``load_n`` (along the contact's force), ``normal_n`` (across the taxel)
-    and ``shear_n`` (along rows and columns) are added to, per taxel [N]; ``moment_nm`` is load times place along rows
-    and columns, per pad [N m]; ``die_pa`` is the stress at each of the buried ``dies`` [Pa].
+    Args:
+        contacts: All contacts of the world.
+        scene: All shapes of the world.
+        skin: Pads and dies of the hand.
+        elastic: Influence tables and scratch memory.
+        windows: Records of `WINDOW`, remembered between frames.
+        frame: Number of this frame, one more than that of the last.
+        groups: Records of `GROUP`, written.
+        smooth_grid: Cells a side of a new window.
+        out: Forces are added to these.
 
     Returns:
         Normal force of all contacts on the skin, the part of it that fell beside every pad [N], and the number of
         groups of contacts.
     """
-    count = gather(pair, position, normal, force, solids, link_of_solid, groups)
+    count = gather(contacts, scene.shapes, skin.link_of_shape, groups)
     total, bare = 0.0, 0.0
     for g in range(count):
         group = groups[g]
         total += group.force_n
-        if group.force_n < LEAST_FORCE_N:
+        if group.force_n < MIN_FORCE_N:
             bare += group.force_n
             continue
-        body = solids[group.skin].body
-        _material(group, body_pos[body], body_R[body], pads, default_modulus_pa, default_thickness_m)
+        body = scene.shapes[group.skin].body
+        _set_material(group, to_local(scene.body_R[body], minus(group.origin, scene.body_pos_m[body])), skin)
         group.window = _find_window(windows, group, frame)
         window = windows[group.window]
-        group.solved = solve_window(
-            group, window, solids, planes, field, half_space, correction,
-            part_list[first_part[group.partner] : first_part[group.partner + 1]], smooth_grid, work, table,
-        )  # fmt: skip
+        parts = scene.parts[scene.first_part[group.partner] : scene.first_part[group.partner + 1]]
+        group.solved = solve_window(group, window, scene, parts, elastic, smooth_grid)
         if group.solved and group.flat:
-            tilt_pressure(group, window, half_space, correction, work, table)
-    feel_neighbours(groups, count, windows, half_space, correction, work, table)
+            solve_tilted_pressure(group, window, elastic)
+    solve_neighbors(groups[:count], windows, elastic)
     for g in range(count):
         group = groups[g]
-        if group.force_n < LEAST_FORCE_N:
-            continue
-        body = solids[group.skin].body
-        laid = deposit(
-            group, windows[group.window], body_pos[body], body_R[body], pads, load_n, normal_n, shear_n, moment_nm
-        )
-        bare += group.force_n - laid
-        press_dies(group, windows[group.window], body_pos[body], body_R[body], dies, die_pa)
+        if group.force_n >= MIN_FORCE_N:
+            body = scene.shapes[group.skin].body
+            local = link_frame(group, scene.body_pos_m[body], scene.body_R[body])
+            bare += group.force_n - deposit(group, windows[group.window], local, skin.pads, out)
+            add_die_stress(group, windows[group.window], local, skin.dies, out.die_pa)
     return total, bare, count
 
 
 @nb.njit(cache=True)
-def _material(
-    group: Record, link_pos: FloatArray, link_R: FloatArray, pads: Record, modulus_pa: float, thickness_m: float
-) -> None:
-    """The skin's modulus and thickness at a contact are those of the nearest pad of the link."""
-    group.modulus_pa, group.thickness_m = modulus_pa, thickness_m
-    nearest = 1e9
-    for k in range(len(pads)):
-        pad = pads[k]
-        if pad.link != group.link:
+def solve_window(
+    group: Record, window: Record, scene: Scene, parts: IntArray, elastic: Elastic, smooth_grid: int
+) -> bool:
+    """Fit a window to its patch and solve its pressures; False when skin and object share no line.
+
+    The pressures of a flat contact's lasting window are left to `solve_tilted_pressure`.
+
+    Args:
+        group: Contacts; cells, directions, heights and gaps of the last pass are written to it.
+        window: The start (a fresh one has ``cell_m`` 0) and the result.
+        scene: All shapes.
+        parts: Numbers of the object's shapes.
+        elastic: Influence tables and scratch memory.
+        smooth_grid: Cells a side of a new window.
+    """
+    fresh = window.cell_m <= 0.0
+    if fresh:
+        start_window(window, smooth_grid)
+    warm, turns = not fresh, 0
+    window.passes = 0
+    while True:
+        set_axes(group, window, scene.shapes[group.skin])
+        if not measure_window(group, window, scene, parts):
+            if fresh or window.passes > 0:
+                return False
+            start_window(window, smooth_grid)  # the object has moved away from the old window
+            fresh, warm = True, False
             continue
-        far = 0.0
-        for a in range(3):
-            local = 0.0
-            for b in range(3):
-                local += link_R[b, a] * (group.origin[b] - link_pos[b])
-            far += (pad.centre_m[a] - local) ** 2
-        if far < nearest:
-            nearest = far
-            group.modulus_pa, group.thickness_m = pad.modulus_pa, pad.thickness_m
+        warm = warm and is_supported(group, window)
+        if not (group.flat and warm):
+            solve_pressure(group, window, elastic, warm)
+        window.passes += 1
+        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes < MAX_PASSES else KEPT
+        if change == KEPT:
+            break
+        turns += change == TURNED
+        warm = False
+    stretched = ASPECTS[window.aspect] >= SHARP or ASPECTS[window.aspect] <= 1.0 / SHARP
+    if window.grid < SHARP_GRID and stretched:  # a sharp edge: thin, with steep pressure across
+        window.cell_m *= window.grid / SHARP_GRID
+        window.grid, warm = SHARP_GRID, False
+        if not _solve_again(group, window, scene, parts, elastic, False):
+            return False
+    if warm and window.since_edges < LOOK_FOR_EDGES:
+        window.since_edges += 1
+        return True
+    window.since_edges = 0
+    grid = window.grid
+    snapped = snap_to_edges(group, window, scene, parts, warm)
+    if snapped and not _solve_again(group, window, scene, parts, elastic, warm and window.grid == grid):
+        return False
+    if fresh:
+        solve_pressure(group, window, elastic, True, True)
+    return True
+
+
+@nb.njit(cache=True)
+def _solve_again(group: Record, window: Record, scene: Scene, parts: IntArray, elastic: Elastic, warm: bool) -> bool:
+    """Solve a window whose cells have changed; False when skin and object share no line of it."""
+    if not measure_window(group, window, scene, parts):
+        return False
+    solve_pressure(group, window, elastic, warm)
+    window.passes += 1
+    return True
+
+
+@nb.njit(cache=True)
+def _set_material(group: Record, place: Vector, skin: Skin) -> None:
+    """The skin's modulus and thickness at a place of a link [m, link frame] are those of the link's nearest pad."""
+    group.modulus_pa, group.thickness_m = skin.modulus_pa, skin.thickness_m
+    nearest = 1e9
+    for k in range(len(skin.pads)):
+        pad = skin.pads[k]
+        if pad.link == group.link:
+            away = minus(pad.centre_m, place)
+            if dot(away, away) < nearest:
+                nearest = dot(away, away)
+                group.modulus_pa, group.thickness_m = pad.modulus_pa, pad.thickness_m
 
 
 @nb.njit(cache=True)
 def _find_window(windows: Record, group: Record, frame: int) -> int:
-    """The window of this contact in the last frame, or a free one."""
+    """Number of the window of this contact in the last frame, or of a free one."""
     free, oldest = -1, frame
     for k in range(len(windows)):
         w = windows[k]
-        if w.link == group.skin and w.partner == group.partner and w.turn == group.turn and w.frame >= frame - 1:
+        if w.skin == group.skin and w.partner == group.partner and w.index == group.index and w.frame >= frame - 1:
             w.frame = frame
             return k
-        if w.frame < frame and (w.frame < oldest or w.link < 0 or free < 0):
+        if w.frame < frame and (w.frame < oldest or w.skin < 0 or free < 0):
             free, oldest = k, w.frame
     w = windows[free]
-    w.link, w.partner, w.turn, w.frame = group.skin, group.partner, group.turn, frame
+    w.skin, w.partner, w.index, w.frame = group.skin, group.partner, group.index, frame
     w.cell_m = 0.0
     return free

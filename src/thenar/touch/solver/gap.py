@@ -1,88 +1,82 @@
-"""How far skin and object are apart under a window: heights and gaps along the contact's normal."""
+"""How far skin and object are apart under a window: heights and gaps along the contact's normal.
+
+The gap is measured along the normal, not to the nearest point: an object that sinks in deeper shifts all gaps alike and
+changes nothing.
+"""
 
 from __future__ import annotations
 
 import numba as nb
-import numpy as np
 
-from thenar.touch.solver.collision import HIT, MISS, FloatArray, IntArray, Record, enter
+from thenar.arrays import IntArray
+from thenar.touch.solver.collision import HIT, MISS, ray_entry
 from thenar.touch.solver.influence import ASPECTS
+from thenar.touch.solver.records import Record, Scene, Vector, combine, minus, to_local
 
 
 @nb.njit(cache=True)
-def measure_window(
-    group: Record, window: Record, solids: Record, planes: FloatArray, field: FloatArray, parts: IntArray
-) -> bool:
-    """Heights and gaps of a window's cells, written to the group; False when nothing overlaps."""
-    group.grid = window.grid
-    group.cell_u, group.cell_v = window.cell_m, window.cell_m * ASPECTS[window.aspect]
-    return measure_gap(
-        group, solids, planes, field, parts, window.u_m, window.v_m, group.cell_u, group.cell_v, window.grid,
-        group.height, group.gap,
-    )  # fmt: skip
+def measure_window(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+    """Height of the skin above a window's plane and gap to the object, per cell; False when nothing overlaps.
 
-
-@nb.njit(cache=True)
-def measure_gap(
-    group: Record,
-    solids: Record,
-    planes: FloatArray,
-    field: FloatArray,
-    parts: IntArray,
-    u_m: float,
-    v_m: float,
-    cell_u: float,
-    cell_v: float,
-    grid: int,
-    height: FloatArray,
-    gap: FloatArray,
-) -> bool:
-    """Height of the skin above the group's plane and gap to its partner, per cell of a grid; False without overlap.
-
-    The gap is measured along the normal, not to the nearest point: an object that sinks in deeper shifts all gaps
-    alike and changes nothing.
+    Args:
+        group: Contacts with their plane; heights, gaps and cells are written to it.
+        window: Place and size of the grid.
+        scene: All shapes.
+        parts: Numbers of the object's shapes.
     """
-    origin, normal, e1, e2 = group.origin, group.normal, group.e1, group.e2
-    n = grid * grid
-    for k in range(n):
-        gap[k] = MISS
-        height[k] = 0.0
-    start, along_u, along_v, way = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    point = np.empty(3)
+    grid, height, gap = window.grid, group.height, group.gap
+    cell_u, cell_v = window.cell_m, window.cell_m * ASPECTS[window.aspect]
+    group.grid, group.cell_u, group.cell_v = grid, cell_u, cell_v
     half = (grid - 1) / 2.0
     for part in range(-1, len(parts)):
-        solid = solids[group.skin] if part < 0 else solids[parts[part]]
-        sign = -1.0 if part < 0 else 1.0
-        for a in range(3):
-            start[a] = along_u[a] = along_v[a] = way[a] = 0.0
-            for b in range(3):
-                start[a] += solid.R[b, a] * (origin[b] - solid.pos_m[b])
-                along_u[a] += solid.R[b, a] * e1[b]
-                along_v[a] += solid.R[b, a] * e2[b]
-                way[a] += solid.R[b, a] * normal[b] * sign
+        shape = scene.shapes[group.skin if part < 0 else parts[part]]
+        start, along_u, along_v, direction = _plane_in_shape(group, shape, part < 0)
         for i in range(grid):
-            u = u_m + (i - half) * cell_u
+            u = window.u_m + (i - half) * cell_u
             for j in range(grid):
-                v = v_m + (j - half) * cell_v
+                v = window.v_m + (j - half) * cell_v
                 k = i * grid + j
                 if part >= 0 and height[k] == MISS:
                     continue
-                for a in range(3):
-                    point[a] = start[a] + u * along_u[a] + v * along_v[a]
-                t = enter(solid, planes, field, point, way)
+                point = combine(start, u, along_u, v, along_v)
+                t = ray_entry(shape, scene.planes, scene.field_m, point, direction)
                 if part < 0:
-                    height[k] = -t if t < HIT else MISS
+                    height[k], gap[k] = -t if t < HIT else MISS, MISS
                 elif t < HIT:
                     gap[k] = min(gap[k], t - height[k])
     least = MISS
-    for k in range(n):
+    for k in range(grid * grid):
         if height[k] == MISS:
             height[k] = 0.0
-            gap[k] = MISS
         least = min(least, gap[k])
     if least > HIT:
         return False
-    for k in range(n):
+    for k in range(grid * grid):
         if gap[k] < HIT:
             gap[k] -= least
     return True
+
+
+@nb.njit(cache=True)
+def line_meets_both(group: Record, scene: Scene, parts: IntArray, u_m: float, v_m: float) -> bool:
+    """Whether the line through one point of the group's plane meets skin and object."""
+    for part in range(-1, len(parts)):
+        shape = scene.shapes[group.skin if part < 0 else parts[part]]
+        start, along_u, along_v, direction = _plane_in_shape(group, shape, part < 0)
+        point = combine(start, u_m, along_u, v_m, along_v)
+        hit = ray_entry(shape, scene.planes, scene.field_m, point, direction) < HIT
+        if hit != (part < 0):  # the skin is missed, or a part of the object is hit
+            return hit
+    return False
+
+
+@nb.njit(cache=True)
+def _plane_in_shape(group: Record, shape: Record, is_skin: bool) -> tuple[Vector, Vector, Vector, Vector]:
+    """Origin and axes of a group's plane in a shape's frame, and the direction in which lines enter the shape."""
+    n = to_local(shape.R, group.normal)
+    return (
+        to_local(shape.R, minus(group.origin, shape.pos_m)),
+        to_local(shape.R, group.e1),
+        to_local(shape.R, group.e2),
+        (-n[0], -n[1], -n[2]) if is_skin else n,
+    )

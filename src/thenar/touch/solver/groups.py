@@ -7,20 +7,20 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.touch.solver.collision import FloatArray, IntArray, Record
-from thenar.touch.solver.influence import LARGEST_GRID
+from thenar.arrays import IntArray
+from thenar.touch.solver.influence import MAX_CELLS
+from thenar.touch.solver.records import Contacts, Record, dot
 
 SAME_DIRECTION = math.cos(math.radians(30.0))
 SPREAD_M = 1e-3  # contact points this far apart in both directions fix the tilt of a flat contact
-MOST_GROUPS = 96
-CELLS = LARGEST_GRID * LARGEST_GRID
+MAX_GROUPS = 96
 
 GROUP = np.dtype(
     [
-        ("skin", np.int64),  # number of the skin's solid
+        ("skin", np.int64),  # number of the skin's shape
         ("link", np.int64),  # number among the skinned links
         ("partner", np.int64),  # number of the partner's body
-        ("turn", np.int64),
+        ("index", np.int64),  # among the groups of this skin and partner
         ("points", np.int64),
         ("weight", np.float64),
         ("force", np.float64, 3),  # sum of normal forces times outward normals
@@ -40,100 +40,80 @@ GROUP = np.dtype(
         ("normal", np.float64, 3),
         ("e1", np.float64, 3),
         ("e2", np.float64, 3),
-        ("height", np.float64, CELLS),
-        ("gap", np.float64, CELLS),
+        ("height", np.float64, MAX_CELLS),
+        ("gap", np.float64, MAX_CELLS),
     ]
 )
 """Contacts that press one link in one direction, and the window laid over them."""
 
 
 @nb.njit(cache=True)
-def gather(
-    pair: IntArray,
-    position: FloatArray,
-    normal: FloatArray,
-    force: FloatArray,
-    solids: Record,
-    link_of_solid: IntArray,
-    groups: Record,
-) -> int:
+def gather(contacts: Contacts, shapes: Record, link_of_shape: IntArray, groups: Record) -> int:
     """Contacts on the skin of this hand, by link, partner body and direction; returns the number of groups."""
     count = 0
-    for k in range(pair.shape[0]):
+    for k in range(contacts.pair.shape[0]):
+        position, normal, force = contacts.position_m[k], contacts.normal[k], contacts.force_n[k]
+        press = dot(force, normal)
         for side in range(2):
-            skin, other = pair[k, side], pair[k, 1 - side]
-            link = link_of_solid[skin]
-            if link < 0:
+            skin, partner = contacts.pair[k, side], shapes[contacts.pair[k, 1 - side]].body
+            if link_of_shape[skin] < 0 or not press > 0.0:
                 continue
-            sign = 1.0 if side == 0 else -1.0
-            press = 0.0
-            for a in range(3):  # the force on the first solid is the opposite of that on the second
-                press += force[k, a] * normal[k, a]
-            if press <= 0.0:
+            sign = 1.0 if side == 0 else -1.0  # the force on the first shape is the opposite of that on the second
+            found = _find_group(groups, count, skin, partner, sign, normal)
+            if found == MAX_GROUPS:
                 continue
-            partner = solids[other].body
-            found, turn = -1, 0
-            for g in range(count):
-                group = groups[g]
-                if group.skin == skin and group.partner == partner:
-                    turn += 1
-                    size = math.sqrt(group.force[0] ** 2 + group.force[1] ** 2 + group.force[2] ** 2)
-                    dot = 0.0
-                    for a in range(3):
-                        dot += group.force[a] * sign * normal[k, a]
-                    if dot > SAME_DIRECTION * size:
-                        found = g
-                        break
-            if found < 0:
-                if count == MOST_GROUPS:
-                    continue
-                found = count
-                count += 1
-                group = groups[found]
-                group.skin, group.link, group.partner, group.turn = skin, link, partner, turn
-                group.points, group.weight, group.solved = 0, 0.0, False
-                for a in range(3):
-                    group.force[a] = group.moment[a] = group.friction[a] = 0.0
-                    for b in range(3):
-                        group.spread[a, b] = 0.0
             group = groups[found]
+            if found == count:
+                count += 1
+                group.skin, group.link, group.partner = skin, link_of_shape[skin], partner
             group.points += 1
             group.weight += press
             for a in range(3):
-                out = sign * normal[k, a]
+                out = sign * normal[a]
                 group.force[a] += press * out
-                group.moment[a] += press * position[k, a]
+                group.moment[a] += press * position[a]
                 # Force on the skin is -sign * force; its normal part is -press * out.
-                group.friction[a] += -sign * force[k, a] + press * out
+                group.friction[a] += -sign * force[a] + press * out
                 for b in range(3):
-                    group.spread[a, b] += press * position[k, a] * position[k, b]
+                    group.spread[a, b] += press * position[a] * position[b]
     for g in range(count):
-        _conclude(groups[g])
+        group = groups[g]
+        group.force_n = math.sqrt(dot(group.force, group.force))
+        for a in range(3):
+            group.origin[a] = group.moment[a] / group.weight
+            group.normal[a] = group.force[a] / group.force_n
+        group.flat = group.points >= 3 and _is_flat(group)
     return count
 
 
 @nb.njit(cache=True)
-def _conclude(group: Record) -> None:
-    """Size, direction and centre of a group's force, once all its contacts are in."""
-    group.force_n = math.sqrt(group.force[0] ** 2 + group.force[1] ** 2 + group.force[2] ** 2)
-    for a in range(3):
-        group.origin[a] = group.moment[a] / group.weight
-        group.normal[a] = group.force[a] / group.force_n
-    group.flat = group.points >= 3 and _is_flat(group)
+def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float, normal: Record) -> int:
+    """Number of the group that a contact belongs to, or of a new, empty one."""
+    index = 0
+    for g in range(count):
+        group = groups[g]
+        if group.skin == skin and group.partner == partner:
+            index += 1
+            if sign * dot(group.force, normal) > SAME_DIRECTION * math.sqrt(dot(group.force, group.force)):
+                return g
+    if count < MAX_GROUPS:
+        group = groups[count]
+        group.index, group.points, group.weight, group.solved = index, 0, 0.0, False
+        group.force[:] = group.moment[:] = group.friction[:] = 0.0
+        group.spread[:] = 0.0
+    return count
 
 
 @nb.njit(cache=True)
 def _is_flat(group: Record) -> bool:
     """Whether contact points are spread in two directions: then their centre is the centre of pressure."""
     trace, square = 0.0, 0.0
-    c = np.empty((3, 3))
     for a in range(3):
         for b in range(3):
-            c[a, b] = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
-        trace += c[a, a]
-    for a in range(3):
-        for b in range(3):
-            square += c[a, b] * c[b, a]
+            covariance = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
+            square += covariance * covariance
+            if a == b:
+                trace += covariance
     # Points lie nearly in a plane: two eigenvalues matter, with this sum and this sum of squares.
     product = max(0.0, (trace * trace - square) / 2)
     smaller = trace / 2 - math.sqrt(max(0.0, trace * trace / 4 - product))

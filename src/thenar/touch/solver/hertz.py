@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,18 @@ bone gives way less; the difference is smooth, so it is one radial function of r
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray
+from thenar.touch.solver.records import Elastic, Record
 
-LARGEST_GRID = 24
-TABLE_SIZE = (2 * LARGEST_GRID - 1) ** 2 + LARGEST_GRID
+MAX_GRID = 24
+MAX_CELLS = MAX_GRID * MAX_GRID
+TABLE_SIZE = (2 * MAX_GRID - 1) ** 2 + MAX_GRID
 ASPECTS = 2.0 ** (np.arange(-12, 13) / 2)
 """Shapes a cell may have: its length along v over its length along u."""
 POISSON = 0.49
@@ -25,6 +27,7 @@ POISSON = 0.49
 
 LAYER_REACH = 12.0
 LAYER_POINTS = 601
+HALF_SPACE_M = 1e3  # a layer as thick as this is a half-space
 
 
 def reduced_modulus_pa(young_pa: float) -> float:
@@ -45,8 +48,8 @@ def love(x: FloatArray, y: FloatArray, half_x: float, half_y: float) -> FloatArr
 
 @cache
 def half_space_tables() -> FloatArray:
-    """Love's table for every aspect. Shape (aspects, LARGEST_GRID, LARGEST_GRID)."""
-    step = np.arange(LARGEST_GRID, dtype=np.float64)
+    """Love's table for every aspect. Shape (aspects, MAX_GRID, MAX_GRID)."""
+    step = np.arange(MAX_GRID, dtype=np.float64)
     tables = [love(step[:, None], step[None, :] * asp, 0.5, asp / 2) / math.pi for asp in ASPECTS]
     return np.ascontiguousarray(np.stack(tables))
 
@@ -80,45 +83,54 @@ def _bessel_j0(x: FloatArray) -> FloatArray:
     return total / len(turn)
 
 
+def elastic_tables(thickness_m: Sequence[float]) -> Elastic:
+    """Tables and scratch memory for skin of these thicknesses [m]."""
+    layered = np.isfinite(thickness_m).any()
+    return Elastic(
+        half_space=half_space_tables(),
+        correction=layer_correction() if layered else np.zeros(LAYER_POINTS),
+        table=np.zeros(TABLE_SIZE),
+        **{name: np.zeros(MAX_CELLS) for name in ("gap", "residual", "direction", "image", "displacement")},
+        sweep=np.zeros(2 * MAX_CELLS),
+        plane=np.zeros((MAX_CELLS, 3)),
+    )
+
+
 @nb.njit(cache=True)
-def influence_table(
-    half_space: FloatArray,
-    correction: FloatArray,
-    aspect: float,
-    cell_m: float,
-    thickness_m: float,
-    grid: int,
-    table: FloatArray,
-) -> None:
+def write_table(group: Record, window: Record, elastic: Elastic) -> None:
     """Write the table of one window, mirrored in both axes and flat, so that one cell acts on all in a single sweep.
 
-    Args:
-        half_space: Love's table of this aspect. Shape (LARGEST_GRID, LARGEST_GRID).
-        correction: `layer_correction`.
-        aspect: Cell length along v over cell length along u.
-        cell_m: Cell length along u [m].
-        thickness_m: Thickness of the layer [m]; infinite for a half-space.
-        grid: Cells along each side.
-        table: Result, ``table[(grid - 1 + di) * (2 grid - 1) + grid - 1 + dj]``. At least `TABLE_SIZE` long.
+    The influence of cells that are (di, dj) apart is ``table[(grid - 1 + di) * (2 grid - 1) + grid - 1 + dj]``.
     """
-    layered = thickness_m < 1e3
+    grid, aspect, table = window.grid, ASPECTS[window.aspect], elastic.table
+    half_space = elastic.half_space[window.aspect]
+    layered = group.thickness_m < HALF_SPACE_M
     width = 2 * grid - 1
-    step = LAYER_REACH / (LAYER_POINTS - 1)
-    scale = cell_m / thickness_m if layered else 0.0
+    scale = window.cell_m / group.thickness_m if layered else 0.0
     for i in range(grid):
         for j in range(grid):
             value = half_space[i, j]
             if layered:
                 s = scale * math.hypot(i, j * aspect)
-                if s >= LAYER_REACH:
-                    value = 0.0
-                else:
-                    k = int(s / step)
-                    if k >= LAYER_POINTS - 1:
-                        k = LAYER_POINTS - 2
-                    share = s / step - k
-                    phi = correction[k] * (1.0 - share) + correction[k + 1] * share
-                    value -= phi * scale * aspect / math.pi
+                value = 0.0 if s >= LAYER_REACH else value - _phi(elastic.correction, s) * scale * aspect / math.pi
             for row in (grid - 1 + i, grid - 1 - i):
                 table[row * width + grid - 1 + j] = value
                 table[row * width + grid - 1 - j] = value
+
+
+@nb.njit(cache=True)
+def point_response(r_m: float, thickness_m: float, correction: FloatArray) -> float:
+    """How much the skin gives at a distance from a point force, times pi E* over the force [1/m]."""
+    if thickness_m >= HALF_SPACE_M:
+        return 1.0 / r_m
+    s = r_m / thickness_m
+    return 0.0 if s >= LAYER_REACH else 1.0 / r_m - _phi(correction, s) / thickness_m
+
+
+@nb.njit(cache=True)
+def _phi(correction: FloatArray, s: float) -> float:
+    """`layer_correction` between the points of its table."""
+    step = LAYER_REACH / (LAYER_POINTS - 1)
+    k = min(int(s / step), LAYER_POINTS - 2)
+    share = s / step - k
+    return correction[k] * (1.0 - share) + correction[k + 1] * share

@@ -1,4 +1,4 @@
-"""The skin of a hand as plain arrays: its pads as charts, and where each taxel's number is."""
+"""Pads of a hand as plain records: charts on the skin, and where the numbers of their taxels begin."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.solver.collision import FloatArray, Record
+from thenar.touch.solver.records import Record, dot
 
 CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART = range(4)
 CHARTS = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART, "ellipsoid": ELLIPSOID_CHART}
@@ -45,21 +46,19 @@ PAD = np.dtype(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Skin:
+class HandPads:
     """All pads of a hand."""
 
     links: tuple[str, ...]
     """Links with skin, in the order of their numbers."""
     pads: NDArray[np.void]
     """Records of `PAD`."""
-    names: tuple[str, ...]
-    """Name of each pad."""
     area_m2: FloatArray
     """Area of every taxel of every pad, one after the other [m^2]."""
 
 
-def lay_skin(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dict[str, float]) -> Skin:
-    """Lay out a hand's pads.
+def build_pads(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dict[str, float]) -> HandPads:
+    """Pads of a hand as records.
 
     Args:
         hand: The hand.
@@ -68,18 +67,14 @@ def lay_skin(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dict[
     """
     links = tuple(link.name for link in hand.links if link.skin is not None)
     records = np.zeros(len(hand.pads), dtype=PAD)
-    areas = []
     first = 0
     for record, pad in zip(records, hand.pads, strict=True):
         _describe(hand, pad, record)
-        record["link"] = links.index(pad.link)
-        record["first"] = first
-        record["modulus_pa"] = modulus_pa[pad.name]
-        record["thickness_m"] = thickness_m[pad.name]
-        areas.append(taxel_areas_m2(hand, pad).ravel())
+        record["link"], record["first"] = links.index(pad.link), first
+        record["modulus_pa"], record["thickness_m"] = modulus_pa[pad.name], thickness_m[pad.name]
         first += pad.taxels
-    area = np.concatenate(areas) if areas else np.zeros(0)
-    return Skin(links=links, pads=records, names=tuple(pad.name for pad in hand.pads), area_m2=area)
+    areas = [taxel_areas_m2(hand, pad).ravel() for pad in hand.pads]
+    return HandPads(links=links, pads=records, area_m2=np.concatenate([np.zeros(0), *areas]))
 
 
 def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
@@ -90,12 +85,10 @@ def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
     e_u, e_v, normal = pad_axes(pad)
     record["e_u"], record["e_v"] = e_u, e_v
     if isinstance(skin, Capsule):
-        record["radius_m"] = skin.radius_m
-        centre = np.asarray(pad.centre_m)
-        ends = [float((np.asarray(end) - centre) @ e_u) for end in (skin.start_m, skin.end_m)]
-        record["low_m"], record["high_m"] = min(ends), max(ends)
         start, end = np.asarray(skin.start_m), np.asarray(skin.end_m)
         axis = (end - start) / np.linalg.norm(end - start)
+        record["radius_m"] = skin.radius_m
+        record["low_m"], record["high_m"] = sorted(float((point - pad.centre_m) @ e_u) for point in (start, end))
         record["outward"] = axis * np.sign(normal @ axis)
     elif pad.chart == "ellipsoid":
         record["bend"] = ellipsoid_bend(hand, pad)
@@ -118,37 +111,28 @@ def taxel_areas_m2(hand: HandSpec, pad: Pad) -> FloatArray:
 @nb.njit(cache=True)
 def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool]:
     """Chart coordinates of a point on the skin [m], and whether the pad's chart reaches it. Link frame."""
-    c, n, eu, ev = pad.centre_m, pad.normal, pad.e_u, pad.e_v
-    r = pad.radius_m
+    c, n = pad.centre_m, pad.normal
+    d = (x - c[0], y - c[1], z - c[2])
     if pad.chart == FACE_CHART:
-        dx, dy, dz = x - c[0], y - c[1], z - c[2]
-        above = dx * n[0] + dy * n[1] + dz * n[2]
-        u = dx * eu[0] + dy * eu[1] + dz * eu[2]
-        v = dx * ev[0] + dy * ev[1] + dz * ev[2]
-        return u, v, abs(above) < 1e-4
+        return dot(d, pad.e_u), dot(d, pad.e_v), abs(dot(d, n)) < 1e-4
     if pad.chart == ELLIPSOID_CHART:
-        return _ellipsoid_chart(pad, x - c[0], y - c[1], z - c[2])
+        return _ellipsoid_chart(pad, dot(d, pad.e_u), dot(d, pad.e_v), dot(d, n))
     # From the point of the axis (or the centre of the cap) under the pad's centre.
-    dx, dy, dz = x - c[0] + r * n[0], y - c[1] + r * n[1], z - c[2] + r * n[2]
-    u = dx * eu[0] + dy * eu[1] + dz * eu[2]
-    up = dx * n[0] + dy * n[1] + dz * n[2]
-    v = dx * ev[0] + dy * ev[1] + dz * ev[2]
+    r = pad.radius_m
+    d = (d[0] + r * n[0], d[1] + r * n[1], d[2] + r * n[2])
+    u, v, up = dot(d, pad.e_u), dot(d, pad.e_v), dot(d, n)
     if pad.chart == CYLINDER_CHART:
         inside = pad.low_m - 1e-9 <= u <= pad.high_m + 1e-9 and up > 0.0
         return u, r * math.atan2(v, up), inside
     aside = math.hypot(u, v)
     factor = r * math.atan2(aside, up) / aside if aside > 1e-15 else 1.0
-    o = pad.outward
-    return factor * u, factor * v, dx * o[0] + dy * o[1] + dz * o[2] >= -1e-9
+    return factor * u, factor * v, dot(d, pad.outward) >= -1e-9
 
 
 @nb.njit(cache=True)
-def _ellipsoid_chart(pad: Record, dx: float, dy: float, dz: float) -> tuple[float, float, bool]:
+def _ellipsoid_chart(pad: Record, u: float, v: float, up: float) -> tuple[float, float, bool]:
     """Length of the cut from the pad's centre to a point that lies so far from it; see `points_on_skin`."""
-    eu, ev, n, bend = pad.e_u, pad.e_v, pad.normal, pad.bend
-    u = dx * eu[0] + dy * eu[1] + dz * eu[2]
-    v = dx * ev[0] + dy * ev[1] + dz * ev[2]
-    up = dx * n[0] + dy * n[1] + dz * n[2]
+    bend = pad.bend
     reaches = 1.0 + bend[0, 2] * u + bend[1, 2] * v + bend[2, 2] * up > 0.0  # this side of the ellipsoid
     aside = math.hypot(u, v)
     if aside < 1e-12 or not reaches:

@@ -1,4 +1,9 @@
-"""Pressures that close a window's gaps: Polonsky and Keer's conjugate gradients."""
+"""Pressures that close a window's gaps: Polonsky and Keer's conjugate gradients.
+
+A flat object that is pressed off its middle leans: two more unknowns, so that the centre of pressure is right.
+Residuals are then freed of every plane (not only of their mean), and pressures scaled by a plane so that force and both
+moments are met.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +12,52 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.touch.solver.collision import HIT, MISS, FloatArray, Record
-from thenar.touch.solver.influence import ASPECTS, LARGEST_GRID, influence_table
+from thenar.arrays import FloatArray
+from thenar.touch.solver.collision import HIT, MISS
+from thenar.touch.solver.influence import ASPECTS, write_table
+from thenar.touch.solver.records import Elastic, Record
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
-
-WORK = (7, 2 * LARGEST_GRID * LARGEST_GRID)
-"""Shape of the scratch memory of a window."""
+RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and rounding would decide
 
 
 @nb.njit(cache=True)
-def relax(
-    group: Record,
-    window: Record,
-    half_space: FloatArray,
-    correction: FloatArray,
-    warm: bool,
-    polish: bool,
-    work: FloatArray,
-    table: FloatArray,
-) -> None:
+def solve_pressure(group: Record, window: Record, elastic: Elastic, warm: bool, polish: bool = False) -> None:
     """Solve the window's pressures for the group's gaps and force.
 
     A ``warm`` start is from the window's own pressures. A cold one is that of a window that was laid anew: what
-    neighbours press away is then unknown.
+    neighbors press away is then unknown.
     """
-    grid, cell = window.grid, window.cell_m
-    aspect = float(ASPECTS[window.aspect])
-    influence_table(half_space[window.aspect], correction, aspect, cell, group.thickness_m, grid, table)
     warm = warm and is_supported(group, window)
     if not warm:
         window.crowded = False
-        window.given_m[:] = 0.0
-    scale_gaps(group, window, work[4])
+        window.neighbor_displacement_m[:] = 0.0
+    total = _prepare(group, window, elastic)
+    n = window.grid * window.grid
+    if not warm:
+        _first_guess(elastic.gap[:n], window.pressure)
+    _scale_to(elastic.gap, n, total, window.pressure)
     rounds = POLISH_ITERATIONS if polish else WARM_ITERATIONS if warm else COLD_ITERATIONS
-    tolerance = POLISHED if polish else TOLERANCE
-    total = group.force_n / (cell * cell * aspect)
-    solve_pressure(work[4], table, grid, total, rounds, tolerance, warm, window.pressure, work)
+    _conjugate_gradients(window.pressure, window.grid, total, rounds, POLISHED if polish else TOLERANCE, False, elastic)
+
+
+@nb.njit(cache=True)
+def solve_tilted_pressure(group: Record, window: Record, elastic: Elastic) -> None:
+    """Re-solve a window's pressures so that their centre is the contact's centre of force, in place."""
+    grid, cell, aspect, plane = window.grid, window.cell_m, ASPECTS[window.aspect], elastic.plane
+    total = _prepare(group, window, elastic)
+    half = (grid - 1) / 2.0
+    reach = half * cell * max(1.0, aspect) + abs(window.u_m) + abs(window.v_m)
+    for i in range(grid):
+        for j in range(grid):
+            plane[i * grid + j, 0] = 1.0
+            plane[i * grid + j, 1] = (window.u_m + (i - half) * cell) / reach
+            plane[i * grid + j, 2] = (window.v_m + (j - half) * cell * aspect) / reach
+    # A window of the last frame starts near the answer.
+    rounds = WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS
+    _conjugate_gradients(window.pressure, grid, total, rounds, TOLERANCE, True, elastic)
+    meet_moments(plane, elastic.gap, grid * grid, total, window.pressure)
 
 
 @nb.njit(cache=True)
@@ -57,91 +70,75 @@ def is_supported(group: Record, window: Record) -> bool:
 
 
 @nb.njit(cache=True)
-def scale_gaps(group: Record, window: Record, scaled: FloatArray) -> None:
-    """Gaps, widened by what neighbours press away, times modulus over cell length; `MISS` without a partner."""
+def _prepare(group: Record, window: Record, elastic: Elastic) -> float:
+    """Write the window's influence table and scaled gaps; returns the force over the area of a cell [Pa].
+
+    Gaps are widened by what neighbors press away, and scaled by modulus over cell length; `MISS` without a partner.
+    """
+    write_table(group, window, elastic)
     factor = group.modulus_pa / window.cell_m
     for k in range(window.grid * window.grid):
-        scaled[k] = (group.gap[k] + window.given_m[k]) * factor if group.gap[k] < HIT else MISS
+        widened = group.gap[k] + window.neighbor_displacement_m[k]
+        elastic.gap[k] = widened * factor if group.gap[k] < HIT else MISS
+    return group.force_n / (window.cell_m * window.cell_m * ASPECTS[window.aspect])
 
 
 @nb.njit(cache=True)
-def solve_pressure(
-    gap: FloatArray,
-    table: FloatArray,
-    grid: int,
-    total: float,
-    iterations: int,
-    tolerance: float,
-    warm: bool,
-    p: FloatArray,
-    work: FloatArray,
+def _conjugate_gradients(
+    p: FloatArray, grid: int, total: float, iterations: int, tolerance: float, tilts: bool, elastic: Elastic
 ) -> None:
     """Polonsky and Keer: pressures in place, nowhere negative, with sum ``total``.
 
     Args:
-        gap: See `scale_gaps`. Shape (grid^2,).
-        table: Influence of the window, see `influence_table`.
+        p: Pressures [Pa], start and result.
         grid: Cells along each side.
-        total: Force over the area of a cell.
+        total: Force over the area of a cell [Pa].
         iterations: At most.
         tolerance: Share of the pressure that may still change in the last iteration.
-        warm: True: ``p`` holds a start with about the right support.
-        p: Pressures [Pa], start and result.
-        work: Scratch. Shape `WORK`.
+        tilts: True: the object may lean, see `meet_moments`.
+        elastic: Gaps and influence of the window, and scratch memory.
     """
-    n = grid * grid
-    residual, direction, image, give = work[0], work[1], work[2], work[6]
-    if not warm:
-        _first_guess(gap, n, p, work[3])
-    scale_to(gap, n, total, p)
-    for k in range(n):
-        direction[k] = 0.0
+    n, gap = grid * grid, elastic.gap
+    residual, direction, image, displacement = elastic.residual, elastic.direction, elastic.image, elastic.displacement
+    direction[:n] = 0.0
     norm_before, keep, known = 1.0, 0.0, False
     for _ in range(iterations):
         if not known:
-            apply_table(table, grid, p, give, work[5])
-        mean, count = 0.0, 0
+            if tilts:
+                meet_moments(elastic.plane, gap, n, total, p)
+            _apply_table(elastic.table, grid, p, displacement, elastic.sweep)
         for k in range(n):
-            residual[k] = give[k] + gap[k] if gap[k] < HIT else give[k]
-            if p[k] > 0.0:
-                mean += residual[k]
-                count += 1
-        mean /= count
-        norm = 0.0
-        for k in range(n):
-            residual[k] -= mean
-            if p[k] > 0.0:
-                norm += residual[k] * residual[k]
+            residual[k] = displacement[k] + gap[k] if gap[k] < HIT else displacement[k]
+        if tilts:
+            _remove_plane(elastic.plane, n, p, residual)
+        else:
+            residual[:n] -= _mean_in_contact(n, p, residual)
+        norm = _dot_in_contact(n, p, residual, residual)
         if norm <= 0.0:
             return
         follow = keep * norm / norm_before
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        apply_table(table, grid, direction, image, work[5])
-        mean = 0.0
+        _apply_table(elastic.table, grid, direction, image, elastic.sweep)
+        mean = 0.0 if tilts else _mean_in_contact(n, p, image)  # a direction that is free of planes needs none
+        bottom = 0.0
         for k in range(n):
             if p[k] > 0.0:
-                mean += image[k]
-        mean /= count
-        top, bottom = 0.0, 0.0
-        for k in range(n):
-            if p[k] > 0.0:
-                top += residual[k] * direction[k]
                 bottom += (image[k] - mean) * direction[k]
-        step = top / bottom if bottom > 0.0 else 0.0
-        joined, known, change = advance(gap, n, step, p, residual, direction)
+        step = _dot_in_contact(n, p, residual, direction) / bottom if bottom > 0.0 else 0.0
+        joined, known, change = _advance(gap, n, step, p, residual, direction)
         keep = 0.0 if joined else 1.0
-        factor = scale_to(gap, n, total, p)
-        if known:  # no cell came or went: the skin gives way in proportion
+        factor = 1.0 if tilts else _scale_to(gap, n, total, p)
+        if known:  # no cell came or went: force and moments are still met, and the skin gives way in proportion
             for k in range(n):
-                give[k] = factor * (give[k] - step * image[k])
-        if change < tolerance * total and not joined:
+                displacement[k] = factor * (displacement[k] - step * image[k])
+        if change < tolerance * total and (known if tilts else not joined):
             return
 
 
 @nb.njit(cache=True)
-def advance(
+def _advance(
     gap: FloatArray, n: int, step: float, p: FloatArray, residual: FloatArray, direction: FloatArray
 ) -> tuple[bool, bool, float]:
     """Pressures a step on, nowhere negative; whether a cell joined, whether none came or went, and the sum of changes.
@@ -164,7 +161,7 @@ def advance(
 
 
 @nb.njit(cache=True, fastmath=True)
-def apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray) -> None:
+def _apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray) -> None:
     """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
 
     Rows are laid out twice as wide as the window. Then the influence of one cell on all is one long run of the table,
@@ -188,22 +185,17 @@ def apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, sw
 
 
 @nb.njit(cache=True)
-def _first_guess(gap: FloatArray, n: int, p: FloatArray, order: FloatArray) -> None:
+def _first_guess(gap: FloatArray, p: FloatArray) -> None:
     """Start from the quarter of cells with the smallest gaps."""
-    found = 0
-    for k in range(n):
-        if gap[k] < HIT:
-            order[found] = gap[k]
-            found += 1
-    ordered = np.sort(order[:found])
-    level = ordered[min(found - 1, max(6, found // 4))]
-    for k in range(n):
+    ordered = np.sort(gap[gap < HIT])
+    level = ordered[min(len(ordered) - 1, max(6, len(ordered) // 4))]
+    for k in range(len(gap)):
         # The small constant keeps a flat object (all gaps equal) from starting at nothing.
         p[k] = math.sqrt(level - gap[k] + 1e-12 + 1e-6 * level) if gap[k] <= level else 0.0
 
 
 @nb.njit(cache=True)
-def scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
+def _scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
     """Scale pressures to their sum; returns the factor."""
     amount = 0.0
     for k in range(n):
@@ -211,13 +203,89 @@ def scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
             p[k] = 0.0
         amount += p[k]
     if amount <= 0.0:
-        nearest = 0
-        for k in range(n):
-            if gap[k] < gap[nearest]:
-                nearest = k
-        p[nearest] = 1.0
-        amount = 1.0
+        p[np.argmin(gap[:n])] = amount = 1.0
     factor = total / amount
     for k in range(n):
         p[k] *= factor
     return factor
+
+
+@nb.njit(cache=True)
+def meet_moments(plane: FloatArray, gap: FloatArray, n: int, total: float, p: FloatArray) -> None:
+    """Scale pressures by a plane so that they sum to ``total`` about the contact's centre of force.
+
+    Args:
+        plane: 1 and both coordinates of every cell. Shape (cells, 3).
+        gap: `MISS` where there is no object. Shape (cells,).
+        n: Number of cells.
+        total: Sum of the pressures.
+        p: Pressures, changed in place. Shape (cells,).
+    """
+    _scale_to(gap, n, total, p)
+    for _ in range(3):
+        fit = _solve(_plane_moments(plane, n, p, True), (total, 0.0, 0.0))
+        for k in range(n):
+            if p[k] > 0.0:
+                p[k] = max(0.0, p[k] * (fit[0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]))
+        _scale_to(gap, n, total, p)  # the force is met exactly whatever the clipping did to the moments
+
+
+@nb.njit(cache=True)
+def _remove_plane(plane: FloatArray, n: int, p: FloatArray, values: FloatArray) -> None:
+    """Take the plane that fits best, over cells in contact, from all values."""
+    x = y = z = 0.0
+    for k in range(n):
+        if p[k] > 0.0:
+            x += plane[k, 0] * values[k]
+            y += plane[k, 1] * values[k]
+            z += plane[k, 2] * values[k]
+    fit = _solve(_plane_moments(plane, n, p, False), (x, y, z))
+    for k in range(n):
+        values[k] -= fit[0] * plane[k, 0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]
+
+
+@nb.njit(cache=True)
+def _plane_moments(plane: FloatArray, n: int, p: FloatArray, by_pressure: bool) -> FloatArray:
+    """Sum over cells in contact of the products of their coordinates, times pressure if asked. Shape (3, 3)."""
+    matrix = np.zeros((3, 3))
+    for k in range(n):
+        if p[k] > 0.0:
+            weight = p[k] if by_pressure else 1.0
+            for a in range(3):
+                for b in range(3):
+                    matrix[a, b] += weight * plane[k, a] * plane[k, b]
+    for a in range(3):
+        matrix[a, a] += RIDGE * matrix[0, 0]
+    return matrix
+
+
+@nb.njit(cache=True)
+def _solve(m: FloatArray, r: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Three equations by Cramer's rule: numba's own solver would need SciPy."""
+    c0 = m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1]
+    c1 = m[1, 2] * m[2, 0] - m[1, 0] * m[2, 2]
+    c2 = m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0]
+    whole = m[0, 0] * c0 + m[0, 1] * c1 + m[0, 2] * c2
+    x = r[0] * c0 + m[0, 1] * (m[1, 2] * r[2] - r[1] * m[2, 2]) + m[0, 2] * (r[1] * m[2, 1] - m[1, 1] * r[2])
+    y = m[0, 0] * (r[1] * m[2, 2] - m[1, 2] * r[2]) + r[0] * c1 + m[0, 2] * (m[1, 0] * r[2] - r[1] * m[2, 0])
+    z = m[0, 0] * (m[1, 1] * r[2] - r[1] * m[2, 1]) + m[0, 1] * (r[1] * m[2, 0] - m[1, 0] * r[2]) + r[0] * c2
+    return x / whole, y / whole, z / whole
+
+
+@nb.njit(cache=True)
+def _mean_in_contact(n: int, p: FloatArray, values: FloatArray) -> float:
+    total, count = 0.0, 0
+    for k in range(n):
+        if p[k] > 0.0:
+            total += values[k]
+            count += 1
+    return total / count
+
+
+@nb.njit(cache=True)
+def _dot_in_contact(n: int, p: FloatArray, a: FloatArray, b: FloatArray) -> float:
+    total = 0.0
+    for k in range(n):
+        if p[k] > 0.0:
+            total += a[k] * b[k]
+    return total
