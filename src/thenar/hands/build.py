@@ -12,11 +12,11 @@ import math
 import mujoco
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
-from thenar.signals import FloatArray
 
 SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Capsule, Ellipsoid
 from thenar.hands.spec import HandSpec, Pad
-
-FloatArray = NDArray[np.float64]
 
 ARC_POINTS = 6  # where the length of an arc is sampled
 NEWTON_STEPS = 8

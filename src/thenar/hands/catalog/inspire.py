@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from thenar.hands.catalog.inspire_couplings import coupling_laws
 from thenar.hands.catalog.inspire_motor import FTP_MOTORS
 from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Y, Z, actuator, hinge
-from thenar.hands.mirror import Axis, mirrored, with_frame_moved
+from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, LoftRow, Shape, Vec3, Visual, VisualShape
 from thenar.hands.spec import HandSpec, Joint, Link, Pad, Palette, PalmFrame, Tip
 from thenar.units import MM_M
@@ -393,10 +393,11 @@ RIGHT = HandSpec(
     ),
 )
 
-MIRROR: dict[str, Axis] = {
-    link.name: "x" if link.name == "base" or link.name.startswith("thumb") else "z" for link in LINKS
-}
-# The maker's left URDF puts the frame of thumb_2 2.249 mm further along its own axis; the thumb is the same.
-LEFT = with_frame_moved(
-    mirrored(RIGHT, name="inspire_left", side="left", frames=MIRROR), "thumb_2", (0.0, 0.0, 0.002249)
+LEFT = mirrored(
+    RIGHT,
+    name="inspire_left",
+    side="left",
+    frames={link.name: "x" if link.name == "base" or link.name.startswith("thumb") else "z" for link in LINKS},
+    # The maker's left URDF puts the frame of thumb_2 2.249 mm further along its own axis; the thumb is the same.
+    shifts_m={"thumb_2": (0.0, 0.0, 0.002249)},
 )

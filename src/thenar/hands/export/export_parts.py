@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray
 from thenar.hands.build import build_spec
 from thenar.hands.charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Vec3, VisualShape
 from thenar.hands.spec import Coupling, HandSpec, Joint, LeadScrew, Link, Pad
-from thenar.signals import FloatArray
 
 SensorKind = Literal["contact", "pressure"]
 Element = ElementTree.Element
