@@ -39,11 +39,8 @@ def mirrored(
         shifts_m: How far a link's frame lies further along its joint's axis in the result, in its own axes [m]. Makers
             choose where on its axis a joint's frame lies; this follows their choice without moving a part.
     """
-    shifts_m = shifts_m or {}
-    frame = {
-        link: _Frame(_reflection(axis), np.asarray(shifts_m.get(link, (0.0, 0.0, 0.0))))
-        for link, axis in frames.items()
-    }
+    shifts = {link: np.asarray(shift) for link, shift in (shifts_m or {}).items()}
+    frame = {link: _Frame(_reflection(axis), shifts.get(link, np.zeros(3))) for link, axis in frames.items()}
     root = frame[spec.root]
     return replace(
         spec,

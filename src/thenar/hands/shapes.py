@@ -103,14 +103,9 @@ class Loft:
 
     @classmethod
     def through(
-        cls,
-        *rows: LoftRow,
-        across: Vec3,
-        tone: str = "body",
-        squareness: float = 2.6,
-        dome_m: float = 0.004,
+        cls, across: Vec3, *rows: LoftRow, tone: str = "body", squareness: float = 2.6, dome_m: float = 0.004
     ) -> Loft:
-        """A loft from the rows of a table."""
+        """A loft from the rows of a table, one for each station."""
         stations = tuple(
             Station(centre_m=(x, y, z), half_width_m=width, half_depth_m=depth) for x, y, z, width, depth in rows
         )

@@ -66,7 +66,7 @@ PALETTE = Palette(body=(0.82, 0.83, 0.84), skin=(0.25, 0.26, 0.28), dark=(0.10, 
 def _loft(*rows: tuple[float, float, float, float], dome_m: float = 0.003) -> Loft:
     """A loft along x: place, height, half width and half depth, each in metres."""
     stations = ((x, y, 0.0, width, depth) for x, y, width, depth in rows)
-    return Loft.through(*stations, across=Z, dome_m=dome_m, squareness=2.8)
+    return Loft.through(Z, *stations, dome_m=dome_m, squareness=2.8)
 
 
 def _tip_visual(tip_x: float) -> Loft:
@@ -78,62 +78,37 @@ def _tip_visual(tip_x: float) -> Loft:
     )
 
 
-PROXIMAL_VISUAL = _loft(
-    (-0.004, 0.0020, 0.0074, 0.0066),
-    (0.008, 0.0026, 0.0083, 0.0074),
-    (0.022, 0.0016, 0.0082, 0.0070),
-    (0.033, -0.0010, 0.0076, 0.0068),
-)
+# fmt: off
+PROXIMAL_VISUAL = _loft((-0.004, 0.0020, 0.0074, 0.0066), (0.008, 0.0026, 0.0083, 0.0074),
+                        (0.022, 0.0016, 0.0082, 0.0070), (0.033, -0.0010, 0.0076, 0.0068))
 VISUALS: dict[str, tuple[Visual, ...]] = {
     "hand_base": (
-        Loft.through(
-            (0.0, 0.0, 0.000, 0.0240, 0.0200),
-            (0.0, -0.001, -0.020, 0.0270, 0.0180),
-            across=X,
-            tone="dark",
-            dome_m=0.001,
-        ),
-        Loft.through(
-            (0.0, -0.003, -0.018, 0.0300, 0.0160),
-            (-0.0005, -0.004, -0.036, 0.0375, 0.0155),
-            (-0.0005, -0.005, -0.070, 0.0395, 0.0140),
-            (-0.0005, -0.007, -0.089, 0.0385, 0.0110),
-            across=X,
-            squareness=4.0,
-        ),
+        Loft.through(X, (0.0, 0.0, 0.000, 0.0240, 0.0200), (0.0, -0.001, -0.020, 0.0270, 0.0180), tone="dark",
+                     dome_m=0.001),
+        Loft.through(X, (0.0, -0.003, -0.018, 0.0300, 0.0160), (-0.0005, -0.004, -0.036, 0.0375, 0.0155),
+                     (-0.0005, -0.005, -0.070, 0.0395, 0.0140), (-0.0005, -0.007, -0.089, 0.0385, 0.0110),
+                     squareness=4.0),
         # The root of the thumb.
-        Loft.through(
-            (0.020, -0.006, -0.023, 0.0120, 0.0125),
-            (0.0215, -0.015, -0.023, 0.0115, 0.0125),
-            across=X,
-            dome_m=0.002,
-        ),
+        Loft.through(X, (0.020, -0.006, -0.023, 0.0120, 0.0125), (0.0215, -0.015, -0.023, 0.0115, 0.0125),
+                     dome_m=0.002),
     ),
     **{f"{f}_proximal": (PROXIMAL_VISUAL,) for f in FINGERS.values()},
     **{f"{f}_intermediate": (_tip_visual(TIPS[f][0]),) for f in FINGERS.values()},
     "thumb_proximal_yaw": (
-        VisualShape(
-            shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105), tone="dark"
-        ),
+        VisualShape(shape=Cylinder(start_m=(0.0, 0.0, -0.0105), end_m=(0.0, 0.0, 0.0105), radius_m=0.0105),
+                    tone="dark"),
         _loft((0.004, 0.0, 0.0092, 0.0085), (0.020, 0.0, 0.0086, 0.0085), dome_m=0.002),
     ),
     "thumb_proximal_pitch": (
-        _loft(
-            (-0.002, -0.0010, 0.0100, 0.0096),
-            (0.016, -0.0020, 0.0112, 0.0100),
-            (0.040, 0.0010, 0.0108, 0.0094),
-            (0.060, 0.0040, 0.0096, 0.0086),
-        ),
+        _loft((-0.002, -0.0010, 0.0100, 0.0096), (0.016, -0.0020, 0.0112, 0.0100), (0.040, 0.0010, 0.0108, 0.0094),
+              (0.060, 0.0040, 0.0096, 0.0086)),
     ),
     "thumb_distal": (
-        _loft(
-            (-0.004, -0.0020, 0.0088, 0.0084),
-            (0.010, -0.0040, 0.0094, 0.0078),
-            (0.022, -0.0046, 0.0078, 0.0058),
-            (0.029, -0.0046, 0.0052, 0.0036),
-        ),
+        _loft((-0.004, -0.0020, 0.0088, 0.0084), (0.010, -0.0040, 0.0094, 0.0078), (0.022, -0.0046, 0.0078, 0.0058),
+              (0.029, -0.0046, 0.0052, 0.0036)),
     ),
 }
+# fmt: on
 
 
 def _bone(start: tuple[float, float], end: tuple[float, float], radius_m: float) -> Capsule:

@@ -192,12 +192,12 @@ def _distal_visual(link: str) -> Loft:
         return end[0] + s * ax - lift * normal[0], y - lift * normal[1], end[2], width, depth
 
     return Loft.through(
+        Z,
         row(-0.004, -0.0010, 0.0074, 0.0072),
         row(0.006, 0.0012, 0.0084, 0.0078),
         row(end[1] * 0.55, 0.0026, 0.0083, 0.0068),
         row(end[1] - 0.004, 0.0034, 0.0074, 0.0052),
         row(end[1] + 0.0042, 0.0030, 0.0056, 0.0046),
-        across=Z,
     )
 
 
@@ -205,47 +205,27 @@ def _thumb_visual(link: str, *rows: tuple[float, float, float, float], at_end: i
     """A loft beside a bone: rows of advance from its start (the last ``at_end``: its end), lift, half sizes [m]."""
     bone = BONES[link]
     points = [bone.skin.start_m] * (len(rows) - at_end) + [bone.skin.end_m] * at_end
-    return Loft.through(*(bone.row(point, *row) for point, row in zip(points, rows, strict=True)), across=Z)
+    return Loft.through(Z, *(bone.row(point, *row) for point, row in zip(points, rows, strict=True)))
 
 
-PROXIMAL_VISUAL = Loft.through(
-    (0.0008, -0.005, PROXIMAL_PAD[2], 0.0080, 0.0078),
-    (0.0004, 0.006, PROXIMAL_PAD[2], 0.0092, 0.0088),
-    (-0.0004, 0.020, PROXIMAL_PAD[2], 0.0091, 0.0076),
-    (-0.0014, 0.034, PROXIMAL_PAD[2], 0.0088, 0.0082),
-    across=Z,
-)
+# fmt: off
+PROXIMAL_VISUAL = Loft.through(Z, (0.0008, -0.005, PROXIMAL_PAD[2], 0.0080, 0.0078),
+                               (0.0004, 0.006, PROXIMAL_PAD[2], 0.0092, 0.0088),
+                               (-0.0004, 0.020, PROXIMAL_PAD[2], 0.0091, 0.0076),
+                               (-0.0014, 0.034, PROXIMAL_PAD[2], 0.0088, 0.0082))
 VISUALS: dict[str, tuple[Visual, ...]] = {
     "base": (
-        Loft.through(
-            (0.0, 0.0, 0.002, 0.0262, 0.0262),
-            (0.0, 0.0, 0.030, 0.0268, 0.0262),
-            across=X,
-            tone="dark",
-            dome_m=0.001,
-        ),
-        Loft.through(
-            (0.0, -0.003, 0.030, 0.030, 0.0165),
-            (-0.001, -0.003, 0.052, 0.0400, 0.0170),
-            (-0.001, -0.003, 0.090, 0.0445, 0.0151),
-            (0.0005, -0.003, 0.128, 0.0448, 0.0151),
-            (0.0005, -0.002, 0.149, 0.0438, 0.0128),
-            across=X,
-            squareness=4.5,
-        ),
+        Loft.through(X, (0.0, 0.0, 0.002, 0.0262, 0.0262), (0.0, 0.0, 0.030, 0.0268, 0.0262), tone="dark",
+                     dome_m=0.001),
+        Loft.through(X, (0.0, -0.003, 0.030, 0.030, 0.0165), (-0.001, -0.003, 0.052, 0.0400, 0.0170),
+                     (-0.001, -0.003, 0.090, 0.0445, 0.0151), (0.0005, -0.003, 0.128, 0.0448, 0.0151),
+                     (0.0005, -0.002, 0.149, 0.0438, 0.0128), squareness=4.5),
         # The root of the thumb.
-        Loft.through(
-            (-0.0215, 0.006, 0.034, 0.0160, 0.0150),
-            (-0.0245, 0.013, 0.046, 0.0165, 0.0165),
-            (-0.0262, 0.018, 0.056, 0.0132, 0.0130),
-            across=X,
-            squareness=3.0,
-            dome_m=0.001,
-        ),
+        Loft.through(X, (-0.0215, 0.006, 0.034, 0.0160, 0.0150), (-0.0245, 0.013, 0.046, 0.0165, 0.0165),
+                     (-0.0262, 0.018, 0.056, 0.0132, 0.0130), squareness=3.0, dome_m=0.001),
         # The palm's tactile pad, 50 x 30 mm.
-        VisualShape(
-            shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0019, 0.1196), half_m=(0.0252, 0.0020, 0.0152)), tone="skin"
-        ),
+        VisualShape(shape=Box(centre_m=(-0.00037, PALM_FACE_M - 0.0019, 0.1196), half_m=(0.0252, 0.0020, 0.0152)),
+                    tone="skin"),
     ),
     **{f"{f}_1": (PROXIMAL_VISUAL,) for f in FINGERS},
     **{f"{f}_2": (_distal_visual(f"{f}_2"),) for f in FINGERS},
@@ -253,37 +233,22 @@ VISUALS: dict[str, tuple[Visual, ...]] = {
         VisualShape(shape=Cylinder(start_m=(0.0, 0.0, -0.012), end_m=(0.0, 0.0, 0.0175), radius_m=0.0102), tone="dark"),
         VisualShape(
             shape=Box(centre_m=(-0.0045, 0.005, 0.0045), half_m=(0.0062, 0.0062, 0.0085), rpy_rad=(0.0, 0.0, 2.4)),
-            tone="dark",
-        ),
+            tone="dark"),
     ),
     "thumb_2": (
-        _thumb_visual(
-            "thumb_2",
-            (-0.006, 0.0075, 0.0084, 0.0085),
-            (0.008, 0.0050, 0.0100, 0.0098),
-            (0.022, 0.0040, 0.0102, 0.0090),
-            (0.037, 0.0050, 0.0096, 0.0084),
-        ),
+        _thumb_visual("thumb_2", (-0.006, 0.0075, 0.0084, 0.0085), (0.008, 0.0050, 0.0100, 0.0098),
+                      (0.022, 0.0040, 0.0102, 0.0090), (0.037, 0.0050, 0.0096, 0.0084)),
     ),
     "thumb_3": (
-        _thumb_visual(
-            "thumb_3",
-            (-0.004, 0.0014, 0.0090, 0.0082),
-            (0.008, 0.0020, 0.0098, 0.0086),
-            (0.026, 0.0026, 0.0094, 0.0078),
-        ),
+        _thumb_visual("thumb_3", (-0.004, 0.0014, 0.0090, 0.0082), (0.008, 0.0020, 0.0098, 0.0086),
+                      (0.026, 0.0026, 0.0094, 0.0078)),
     ),
     "thumb_4": (
-        _thumb_visual(
-            "thumb_4",
-            (-0.005, 0.0010, 0.0086, 0.0080),
-            (0.006, 0.0020, 0.0094, 0.0082),
-            (-0.008, 0.0034, 0.0090, 0.0064),
-            (0.003, 0.0042, 0.0066, 0.0044),
-            at_end=2,
-        ),
+        _thumb_visual("thumb_4", (-0.005, 0.0010, 0.0086, 0.0080), (0.006, 0.0020, 0.0094, 0.0082),
+                      (-0.008, 0.0034, 0.0090, 0.0064), (0.003, 0.0042, 0.0066, 0.0044), at_end=2),
     ),
 }
+# fmt: on
 
 
 def _link(name: str, mass_kg: float, source: str, skin: Shape | None = None, collision: tuple[Shape, ...] = ()) -> Link:

@@ -67,48 +67,34 @@ def _thumb_visual(end_m: Vec3, radius_m: float) -> Loft:
     x, y, _ = end_m
     length, lift = math.hypot(x, y), 0.0016
     return Loft.through(
+        Z,
         *(
             (s * x + lift * (y / length), s * y - lift * (x / length), MIDDLE_Z_M, radius_m * width, radius_m * 0.92)
             for s, width in ((0.0, 0.95), (0.35, 1.06), (0.95, 0.98))
         ),
-        across=Z,
     )
 
 
 def _second_visual(tip_y: float) -> Loft:
     return Loft.through(
+        Z,
         (0.0010, -0.003, SECOND_Z_M, 0.0060, 0.0062),
         (0.0012, 0.010, SECOND_Z_M, 0.0066, 0.0062),
         (0.0002, tip_y - 0.010, SECOND_Z_M, 0.0060, 0.0046),
         (-0.0008, tip_y, SECOND_Z_M, 0.0042, 0.0030),
-        across=Z,
         dome_m=0.002,
     )
 
 
-FIRST_VISUAL = Loft.through(
-    (0.0010, -0.004, MIDDLE_Z_M, 0.0064, 0.0066),
-    (0.0014, 0.008, MIDDLE_Z_M, 0.0073, 0.0074),
-    (0.0004, 0.033, MIDDLE_Z_M, 0.0070, 0.0068),
-    across=Z,
-)
+# fmt: off
+FIRST_VISUAL = Loft.through(Z, (0.0010, -0.004, MIDDLE_Z_M, 0.0064, 0.0066),
+                            (0.0014, 0.008, MIDDLE_Z_M, 0.0073, 0.0074), (0.0004, 0.033, MIDDLE_Z_M, 0.0070, 0.0068))
 VISUALS: dict[str, tuple[Visual, ...]] = {
     "hand_base": (
-        Loft.through(
-            (0.0, -0.001, 0.0, 0.0275, 0.0275),
-            (0.0, -0.028, 0.0, 0.0280, 0.0280),
-            across=Z,
-            tone="dark",
-            dome_m=0.001,
-        ),
-        Loft.through(
-            (-0.002, -0.030, 0.0, 0.0285, 0.0200),
-            (-0.003, -0.050, 0.0, 0.0390, 0.0200),
-            (-0.002, -0.090, 0.0, 0.0418, 0.0180),
-            (-0.001, -0.128, 0.001, 0.0412, 0.0125),
-            across=Z,
-            squareness=4.5,
-        ),
+        Loft.through(Z, (0.0, -0.001, 0.0, 0.0275, 0.0275), (0.0, -0.028, 0.0, 0.0280, 0.0280), tone="dark",
+                     dome_m=0.001),
+        Loft.through(Z, (-0.002, -0.030, 0.0, 0.0285, 0.0200), (-0.003, -0.050, 0.0, 0.0390, 0.0200),
+                     (-0.002, -0.090, 0.0, 0.0418, 0.0180), (-0.001, -0.128, 0.001, 0.0412, 0.0125), squareness=4.5),
     ),
     **{f"{f}_proximal": (FIRST_VISUAL,) for f in FINGERS.values()},
     **{f"{f}_intermediate": (_second_visual(TIPS[f][1]),) for f in FINGERS.values()},
@@ -117,6 +103,7 @@ VISUALS: dict[str, tuple[Visual, ...]] = {
     ),
     **{name: (_thumb_visual(end, radius),) for name, (_, end, radius, _) in THUMB_BONES.items()},
 }
+# fmt: on
 
 
 def _link(name: str, mass_kg: float, skin: Capsule | None = None) -> Link:

@@ -55,29 +55,18 @@ PALETTE = Palette(body=(0.18, 0.22, 0.28), skin=(0.86, 0.84, 0.78), dark=(0.09, 
 def _loft(*rows: tuple[float, float, float, float], tone: str = "body") -> Loft:
     """A loft along x: place, height, half width and half depth, each in metres."""
     stations = ((x, 0.0, z, width, depth) for x, z, width, depth in rows)
-    return Loft.through(*stations, across=Y, tone=tone, dome_m=0.002, squareness=4.0)
+    return Loft.through(Y, *stations, tone=tone, dome_m=0.002, squareness=4.0)
 
 
 # Visuals by the name of a link without the number of its finger.
+# fmt: off
 VISUALS: dict[str, tuple[Visual, ...]] = {
     "base": (
-        Loft.through(
-            (0.004, 0.0, 0.002, 0.040, 0.040),
-            (0.006, 0.0, 0.020, 0.052, 0.048),
-            (0.009, 0.0, 0.046, 0.064, 0.050),
-            (0.010, 0.0, 0.060, 0.062, 0.048),
-            across=X,
-            squareness=3.6,
-            dome_m=0.002,
-        ),
-        Loft.through(
-            (0.010, 0.0, 0.061, 0.036, 0.042),
-            (0.010, 0.0, 0.070, 0.034, 0.040),
-            across=X,
-            squareness=4.0,
-            tone="skin",
-            dome_m=0.002,
-        ),
+        Loft.through(X, (0.004, 0.0, 0.002, 0.040, 0.040), (0.006, 0.0, 0.020, 0.052, 0.048),
+                     (0.009, 0.0, 0.046, 0.064, 0.050), (0.010, 0.0, 0.060, 0.062, 0.048), squareness=3.6,
+                     dome_m=0.002),
+        Loft.through(X, (0.010, 0.0, 0.061, 0.036, 0.042), (0.010, 0.0, 0.070, 0.034, 0.040), squareness=4.0,
+                     tone="skin", dome_m=0.002),
         VisualShape(shape=Box(centre_m=(-0.034, 0.0, 0.070), half_m=(0.008, 0.011, 0.012))),
     ),
     "swivel": (
@@ -90,20 +79,16 @@ VISUALS: dict[str, tuple[Visual, ...]] = {
     ),
     # Seen, but it does not collide. A little longer than it is, so that no gap opens outside of the bend.
     "flex": (
-        VisualShape(
-            shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)), tone="dark"
-        ),
+        VisualShape(shape=Box(centre_m=(PIECE_M / 2, 0.0, -0.0030), half_m=(PIECE_M / 2 + 0.0008, 0.0066, 0.0030)),
+                    tone="dark"),
     ),
     "distal": (
         _loft((0.002, -0.001, 0.0070, 0.0055), (0.034, 0.0, 0.0064, 0.0045)),
-        _loft(
-            (0.0045, 0.0070, 0.0080, 0.0064),
-            (0.0290, 0.0070, 0.0080, 0.0062),
-            (0.038, 0.0035, 0.0070, 0.0040),
-            tone="skin",
-        ),
+        _loft((0.0045, 0.0070, 0.0080, 0.0064), (0.0290, 0.0070, 0.0080, 0.0062), (0.038, 0.0035, 0.0070, 0.0040),
+              tone="skin"),
     ),
 }
+# fmt: on
 
 
 def _tilted_tip() -> Box:
