@@ -17,7 +17,6 @@ from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
 from thenar.wire.rtps import Participant, ros
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LAYOUTS: tuple[GloveLayout, ...] = ("nodes21", "manus25")
 SIDES: tuple[GloveSide, ...] = ("right", "left")
 CALM = ("point", "pinch_index")
@@ -198,13 +197,25 @@ def test_a_datagram_that_makes_no_sense_is_refused(part: bytes, with_: bytes, sa
         decode_frame(encode_frame(make_log(CALM)[0]).replace(part, with_, 1))
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not beside this checkout")
-def test_recordings_of_real_gloves_are_read():
-    csv, npz = read_log(SHARED / "manus21_right.csv"), read_log(SHARED / "manus25_right.npz")
-    assert (csv.side, npz.side) == ("right", "right")
-    assert (len(csv), len(npz)) == (1198, 5000)
-    assert np.all(np.diff(csv.stamp_s) > 0.0)
-    assert any("1.621 s" in note for note in csv.notes)
+def test_all_that_is_wrong_with_real_logs_is_mended_at_once(tmp_path: Path):
+    # As in a public log of a Manus glove: a clock step back, frames sent twice, a root quaternion that changes sign.
+    path = write(tmp_path, "nodes21")
+    calm = read_log(path)
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    first = COLUMNS.index("o0_x")
+    for row in rows[60:]:
+        row[first : first + 4] = [f"{-float(value):.5f}" for value in row[first : first + 4]]
+    for row in rows[100:]:
+        row[0] = f"{float(row[0]) - 1.621:.6f}"
+    for at in (150, 120, 40):
+        rows.insert(at, rows[at - 1])
+    path.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    log = read_log(path)
+    assert (log.side, len(log)) == ("right", len(calm))
+    assert np.all(np.diff(log.stamp_s) > 0.0)
+    assert np.abs(log.position_m - calm.position_m).max() < 1e-12
+    assert log.notes[0] == "3 frames sent twice: left out"
+    assert "stepped back at frame 100 (1.604 s in all)" in log.notes[1]
 
 
 def test_a_manus_glove_is_heard_on_ros_2_and_nonsense_is_counted():

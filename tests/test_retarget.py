@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hard_gloves import hard_log
 
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
-from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
 from thenar.retarget.batch import retarget_recording, time_steps
@@ -26,11 +26,10 @@ from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.retargeter import Following, Retargeter, aligned_nodes
 from thenar.retarget.solver import Solver
-from thenar.signals import FloatArray, GloveLayout
+from thenar.signals import FloatArray
 from thenar.sim.collision_checker import CollisionChecker
 from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 LIFTED = 100.0
 MOTIONS = ("fist", "pinch_index", "pinch_middle", "pinch_ring", "pinch_little", "wave", "thumbs_up", "random")
 
@@ -45,23 +44,21 @@ def checker_of(hand: str) -> CollisionChecker:
     return CollisionChecker(hands.load(hand))
 
 
-@cache
-def recording(name: str) -> GloveLog:
-    """A made recording of a layout, or a real one by file name."""
-    if name in ("nodes21", "manus25"):
-        layout: GloveLayout = "nodes21" if name == "nodes21" else "manus25"
-        return make_log(MOTIONS, layout=layout, rate_hz=60.0, seed=5)
-    if name in OTHERS:
-        return OTHERS[name]()
-    return read_log(SHARED / name)
-
-
-OTHERS: dict[str, Callable[[], GloveLog]] = {
+RECORDINGS: dict[str, Callable[[], GloveLog]] = {
+    "nodes21": lambda: make_log(MOTIONS, layout="nodes21", rate_hz=60.0, seed=5),
+    "manus25": lambda: make_log(MOTIONS, layout="manus25", rate_hz=60.0, seed=5),
+    "hard, 21 nodes": lambda: hard_log("nodes21"),
+    "hard, 25 nodes": lambda: hard_log("manus25"),
     "a child at 90 Hz": lambda: make_log(size=0.8, pace=1.2, rate_hz=90.0, seed=11),
     "a large hand at 30 Hz": lambda: make_log(size=1.15, rate_hz=30.0, seed=12),
     "a small hand, 25 nodes": lambda: make_log(layout="manus25", size=0.9, pace=1.3, rate_hz=115.0, seed=13),
     "a slow one, 25 nodes": lambda: make_log(layout="manus25", size=1.1, pace=0.7, seed=14),
 }
+
+
+@cache
+def recording(name: str) -> GloveLog:
+    return RECORDINGS[name]()
 
 
 @cache
@@ -75,9 +72,8 @@ def followed(hand: str, name: str, config: RetargetConfig) -> tuple[FloatArray, 
     return angles, quality
 
 
-real = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared recordings are not beside this checkout")
 BOTH = ("nodes21", "manus25")
-REAL = tuple(pytest.param(name, marks=real) for name in ("manus21_right.csv", "manus25_right.npz"))
+HARD = ("hard, 21 nodes", "hard, 25 nodes")
 ONE_OF_EACH = ("shadow_right", "inspire_right", "inspire_dfx_left", "fourier_left", "reflex")
 
 
@@ -100,42 +96,80 @@ def test_limits_alone_would_run_into_itself():
     assert followed("shadow_right", "nodes21", LIMITS_ALONE)[1].penetrating > 0.02
 
 
-@pytest.mark.parametrize("name", [*BOTH, *OTHERS, *REAL])
+def broken_bars(tabled: Quality, lifted: Quality, alone: Quality) -> set[str]:
+    """Headline figures that do not hold: at the motors' speed, with that limit lifted, beside limits alone."""
+    bars = {
+        "limits": tabled.limit_excess_deg == lifted.limit_excess_deg == 0.0,
+        "speeds": tabled.speed_ratio < 1.0 + 1e-6,
+        "penetration": tabled.penetrating == 0.0 and lifted.penetrating <= 0.001,
+        "pinches": tabled.pinch_ok >= 0.95 and lifted.pinch_ok >= 0.99,
+        "pads": min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80,
+        "chatter": tabled.chatter <= 1.3 * alone.chatter and lifted.chatter == 0.0,
+        "tips": tabled.tip_mm - alone.tip_mm <= 0.5 and lifted.tip_mm <= 1.5,
+        "segments": lifted.segment_deg <= 2.6,
+    }
+    return {name for name, holds in bars.items() if not holds}
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_shadow_keeps_to_the_bars(name: str):
     tabled, lifted = (followed("shadow_right", name, RetargetConfig(speed_scale=k))[1] for k in (1.0, LIFTED))
-    alone = followed("shadow_right", name, LIMITS_ALONE)[1]
-    assert tabled.penetrating == 0.0
-    assert lifted.penetrating <= 0.001
-    assert lifted.pinch_ok >= 0.99
-    assert min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80
-    assert tabled.limit_excess_deg == lifted.limit_excess_deg == 0.0
-    assert tabled.speed_ratio < 1.0 + 1e-6
-    assert tabled.pinch_ok >= 0.95
-    assert tabled.chatter <= 1.3 * alone.chatter
-    assert lifted.chatter == 0.0
+    broken = broken_bars(tabled, lifted, followed("shadow_right", name, LIMITS_ALONE)[1])
+    # Close following is promised for 21 nodes: 25 nodes lie where this robot's knuckles do not.
+    assert broken - ({"tips", "segments"} if recording(name).layout == "manus25" else set()) == set()
 
 
-@pytest.mark.parametrize("name", ["nodes21", "a child at 90 Hz", "a large hand at 30 Hz", REAL[0]])
-def test_shadow_follows_a_21_node_log_closely(name: str):
-    tabled, alone = (followed("shadow_right", name, config)[1] for config in (RetargetConfig(), LIMITS_ALONE))
-    lifted = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
-    assert tabled.tip_mm - alone.tip_mm <= 0.5
-    assert lifted.tip_mm <= 1.5
-    assert lifted.segment_deg <= 2.6
+@pytest.mark.parametrize("control", ["shuffled", "the other hand", "limits alone"])
+def test_a_motion_that_is_wrong_breaks_the_bars(control: str):
+    model, log = model_of("shadow_right"), recording("hard, 21 nodes")
+    nodes, step_s = log.finger_m, time_steps(log.stamp_s)
+    shown = {
+        "shuffled": nodes[np.random.default_rng(0).permutation(len(nodes))],
+        "the other hand": nodes * [-1.0, 1.0, 1.0],
+        "limits alone": nodes,
+    }[control]
+    configs = [RetargetConfig(), RetargetConfig(speed_scale=LIFTED)]
+    if control == "limits alone":
+        configs = [replace(LIMITS_ALONE, speed_scale=config.speed_scale) for config in configs]
+    tabled, lifted = (
+        measure(
+            model,
+            nodes,
+            step_s,
+            retarget_recording(model, shown, step_s, config),
+            speed_scale=config.speed_scale,
+            checker=checker_of("shadow_right"),
+        )
+        for config in configs
+    )
+    broken = broken_bars(tabled, lifted, followed("shadow_right", "hard, 21 nodes", LIMITS_ALONE)[1])
+    assert (
+        broken
+        >= {
+            "shuffled": {"pinches", "tips", "segments"},
+            "the other hand": {"tips", "segments"},  # its fingertips meet as often
+            "limits alone": {"pinches", "penetration"},
+        }[control]
+    )
+    assert not broken & {"limits", "speeds"}  # which hold whatever is shown
 
 
-@pytest.mark.parametrize("name", ["manus25", REAL[1]])
-def test_where_limits_alone_do_not_touch_contact_costs_little(name: str):
+@pytest.mark.parametrize(("name", "away_m"), [("manus25", 0.020), (HARD[1], 0.035)])
+def test_where_limits_alone_do_not_touch_contact_costs_little(name: str, away_m: float):
     with_all = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
     alone = followed("shadow_right", name, replace(LIMITS_ALONE, speed_scale=LIFTED))[1]
-    fair = ~with_all.pinching & (alone.penetration_mm == 0.0)
+    nodes = recording(name).finger_m
+    # The hard one is often between 20 and 35 mm, where a pinch begins to draw: a price, but not of contact.
+    away = np.linalg.norm(nodes[:, 8::4] - nodes[:, 4:5], axis=2).min(axis=1) >= away_m
+    fair = away & (alone.penetration_mm == 0.0)
+    assert fair.mean() > 0.1
     # A made person moves so smoothly that limits alone follow to 0.3 mm: there 3 % is nothing.
     excess_mm = with_all.tip_frame_mm[fair].mean() - alone.tip_frame_mm[fair].mean()
     assert excess_mm <= max(0.03 * alone.tip_frame_mm[fair].mean(), 0.1)
 
 
 @pytest.mark.parametrize("hand", ["inspire_right", "inspire_dfx_right", "fourier_right"])
-@pytest.mark.parametrize("name", [*BOTH, *REAL])
+@pytest.mark.parametrize("name", [*BOTH, *HARD])
 def test_hands_of_six_motors_close_the_pinches_they_can_reach(hand: str, name: str):
     assert model_of(hand).pinch_fingers
     assert followed(hand, name, RetargetConfig())[1].pinch_ok >= 0.90
@@ -392,11 +426,12 @@ def test_distances_agree_with_mujoco():
 
 
 @pytest.mark.timing
+@pytest.mark.parametrize("name", HARD)
 @pytest.mark.parametrize(
     ("hand", "median_us", "p99_us"), [("shadow_right", 60.0, 200.0), ("inspire_right", 20.0, 60.0)]
 )
-def test_a_frame_takes_microseconds(hand: str, median_us: float, p99_us: float):
-    log = recording("nodes21")
+def test_a_frame_takes_microseconds(hand: str, median_us: float, p99_us: float, name: str):
+    log = recording(name)
     best = time_frames_us(model_of(hand), RetargetConfig(), log.finger_m, time_steps(log.stamp_s))
     assert np.median(best) < median_us
     assert np.percentile(best, 99) < p99_us
