@@ -15,8 +15,8 @@ from thenar.humanoid.control.controller import BodyController
 from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.state.robot_data import RobotData
+from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.body.serve_body import LiveBody
 from thenar.wire.links.aurora_link import AuroraNode
 

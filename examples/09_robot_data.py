@@ -10,8 +10,8 @@ from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import PdStandTask
+from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.live_body import BodyTwin
 
 
 class NodTask(Task):

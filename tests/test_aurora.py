@@ -21,10 +21,10 @@ pytest.importorskip("pinocchio")
 from thenar.humanoid.control.fsm import UpperBody, WholeBody
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.robot_data import RobotData
-from thenar.twin.body.body_watch import follow
+from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.body.serve_body import LiveBody, serve_body
+from thenar.twin.body.watch_body import follow
 from thenar.wire.clients.aurora_client import AuroraListener
 from thenar.wire.rtps import Participant
 
@@ -269,10 +269,10 @@ def test_namespaces_and_ros_names_connect_too(domain: int, options: dict):
     assert client.hello["connected"]
     client("set_fsm_state", 1)
     end_s = time.monotonic() + 5.0
-    while twin.controller.whole != WholeBody.JointStand and time.monotonic() < end_s:
+    while twin.controller.whole_body != WholeBody.JointStand and time.monotonic() < end_s:
         twin.advance(0.01)
         time.sleep(0.01)
-    assert twin.controller.whole == WholeBody.JointStand
+    assert twin.controller.whole_body == WholeBody.JointStand
     assert client.until(1, "get_fsm_state", limit_s=0.5) in (0, 1)
     twin.advance(0.02)
     assert client.until(1, "get_fsm_state", limit_s=2.0) == 1
@@ -383,7 +383,7 @@ def test_garbage_on_every_command_topic_harms_nobody(domain: int):
                 writer.write(rng.integers(0, 256, size, dtype=np.uint8).tobytes())
         time.sleep(0.5)
     twin.advance(0.1)
-    assert twin.controller.whole == WholeBody.PdStand
-    assert twin.controller.upper == UpperBody.Default
+    assert twin.controller.whole_body == WholeBody.PdStand
+    assert twin.controller.upper_body == UpperBody.Default
     assert sum(node.refused.values()) > 20
     node.close()

@@ -18,12 +18,12 @@ pytest.importorskip("pinocchio")
 from bench.body import measure_stand, soak_body
 from thenar.errors import BadCommand, BadFile, BadValue
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.humanoid.control.balance import solve_posture
 from thenar.humanoid.control.controller import BodyController, StateTasks, Watchdog
 from thenar.humanoid.control.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
+from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
 from thenar.humanoid.control.robot_config import load_config, parse_config
-from thenar.humanoid.control.task import Running, Task
+from thenar.humanoid.control.task import ScheduledTask, Task
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.kindyn import KindynData
 from thenar.humanoid.state.robot_data import RobotData
@@ -31,8 +31,8 @@ from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
 from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
 from thenar.humanoid.tasks.standing import PdStandTask
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
+from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.world import World
 from thenar.wire.clients.survey import local_domains
 
@@ -123,7 +123,7 @@ def test_joints_are_mapped_by_name_when_hands_stand_between_them():
 @pytest.mark.parametrize("pose", [(-0.1, 0.0, 0.0), (-0.2, 0.3, 0.2), (0.025, 0.0, 0.0), (0.0, 0.45, 0.0)])
 def test_stand_poses_are_taken(pose):
     twin = standing()
-    twin.controller.ask(request(stand_pose=pose))
+    twin.controller.submit(request(stand_pose=pose))
     twin.advance(4.0)
     base = twin.body.robot.base_data
     assert base.rpy[1] == pytest.approx(pose[1], abs=0.01)
@@ -137,10 +137,10 @@ def test_a_pose_asked_for_while_an_arm_comes_back_does_not_make_it_jump():
     twin = standing()
     controller, robot = twin.controller, twin.body.robot
     controller.change_upper(UpperBody.Remote)
-    controller.ask(request(groups=(group("left_manipulator", [-1.2, 0.3, 0.0, -1.0, 0.0, 0.0, 0.0]),)))
+    controller.submit(request(groups=(group("left_manipulator", [-1.2, 0.3, 0.0, -1.0, 0.0, 0.0, 0.0]),)))
     twin.advance(1.5)
     controller.change_upper(UpperBody.Default)
-    controller.ask(request(stand_pose=(-0.1, 0.0, 0.1)))
+    controller.submit(request(stand_pose=(-0.1, 0.0, 0.1)))
     place, before, biggest = GR2.group_slice("whole_body"), robot.board.read().position_rad, 0.0
     for _ in range(1200):
         twin.advance(twin.body.world.timestep_s)
@@ -214,12 +214,12 @@ def test_requests_that_are_off_are_refused_with_a_reason_and_the_loop_goes_on(as
     twin = BodyTwin(BodyWorld(hands=("fourier_left",)))
     twin.controller.change(WholeBody.PdStand)
     twin.advance(0.05)
-    twin.controller.ask(request(**asked))
+    twin.controller.submit(request(**asked))
     twin.advance(0.01)
     refused = twin.body.robot.board.refused
     assert any(why in reason for reason in refused), refused
     assert refused.total() == 1
-    assert twin.controller.whole == WholeBody.PdStand
+    assert twin.controller.whole_body == WholeBody.PdStand
 
 
 class Broken(Task):
@@ -251,7 +251,7 @@ def test_a_state_s_task_that_fails_ends_in_the_security_state(task: Task):
     twin.advance(0.1)
     twin.controller.change(WholeBody.UserController_A)
     twin.advance(0.2)
-    assert twin.controller.whole == WholeBody.SecurityProtection
+    assert twin.controller.whole_body == WholeBody.SecurityProtection
     assert any("security" in reason for reason in body.robot.board.refused)
 
 
@@ -262,18 +262,18 @@ def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
     with pytest.raises(BadCommand, match="refused to begin; the state is JointStand"):
         twin.controller.change(WholeBody.UserController_A)
     twin.advance(0.1)
-    assert twin.controller.whole == WholeBody.JointStand
+    assert twin.controller.whole_body == WholeBody.JointStand
 
 
 @pytest.mark.parametrize(("task", "why"), [(Broken(), "a bug of the user's"), (Slow(), "of 2.5 ms")])
-def test_a_fixed_task_that_fails_or_is_too_slow_is_set_aside_and_the_loop_goes_on(task: Task, why: str, caplog):
+def test_a_fixed_task_that_fails_or_is_too_slow_is_disabled_and_the_loop_goes_on(task: Task, why: str, caplog):
     body = BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, fixed=(task,)))
     twin.controller.change(WholeBody.PdStand)
     twin.advance(0.5)
-    assert twin.controller.whole == WholeBody.PdStand
+    assert twin.controller.whole_body == WholeBody.PdStand
     assert upright(twin)
-    assert any(f"task {task.name} is set aside" in reason and why in reason for reason in body.robot.board.refused)
+    assert any(f"task {task.name} is disabled" in reason and why in reason for reason in body.robot.board.refused)
     assert len([record for record in caplog.records if task.name in record.getMessage()]) <= 3  # not 400 a second
 
 
@@ -335,18 +335,20 @@ def test_tasks_run_at_their_periods():
 
 
 def test_a_task_goes_on_at_once_when_the_clock_is_set_back():
-    running = Running(task=Task(), data=RobotData(), period_s=0.01)
+    task = Task()
+    task.period_s = 0.01
+    scheduled = ScheduledTask(task=task, data=RobotData())
     for now_s in (5.0, 5.005, 2.0, 2.005, 2.01):  # a simulation that diverged was put back
-        running.run(now_s)
-    assert running.executions == 3
+        scheduled.run(now_s)
+    assert scheduled.executions == 3
 
 
 def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
     twin = standing()
-    twin.controller.ask(request(upper_body_state=UpperBody.Remote))
+    twin.controller.submit(request(upper_body_state=UpperBody.Remote))
     twin.advance(0.1)
     goal = np.array([-0.5, 0.2, 0.0, -0.8, 0.0, 0.0, 0.0])
-    twin.controller.ask(request(groups=(group("left_manipulator", goal, np.full(7, 0.5), np.full(7, 1.0)),)))
+    twin.controller.submit(request(groups=(group("left_manipulator", goal, np.full(7, 0.5), np.full(7, 1.0)),)))
     twin.advance(0.1)
     place = GR2.group_slice("left_manipulator")
     assert twin.body.robot.board.read().effort_nm[place].tolist() == [1.0] * 7
@@ -361,12 +363,12 @@ def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
 
 def test_in_user_cmd_every_joint_is_the_client_s_and_the_gantry_stays():
     twin = BodyTwin(BodyWorld())
-    twin.controller.ask(request(whole_body_state=WholeBody.JointStand))
+    twin.controller.submit(request(whole_body_state=WholeBody.JointStand))
     twin.advance(2.2)
-    twin.controller.ask(request(whole_body_state=WholeBody.UserCmd))
+    twin.controller.submit(request(whole_body_state=WholeBody.UserCmd))
     twin.advance(0.1)
     leg = np.array([-0.5, 0.0, 0.0, 0.9, -0.4, 0.0])
-    twin.controller.ask(
+    twin.controller.submit(
         request(
             groups=(group("left_leg", leg),),
             gains=(GroupGains(group="left_leg", kp_nm_rad=np.full(6, 300.0), kd_nms_rad=np.full(6, 15.0)),),
@@ -386,9 +388,9 @@ def test_a_watchdog_can_end_in_the_security_state():
     controller.change(WholeBody.PdStand)
     controller.change_upper(UpperBody.Remote)
     twin.advance(0.2)
-    assert controller.whole == WholeBody.PdStand
+    assert controller.whole_body == WholeBody.PdStand
     twin.advance(0.3)
-    assert controller.whole == WholeBody.SecurityProtection
+    assert controller.whole_body == WholeBody.SecurityProtection
 
 
 def hand_pose(robot: RobotData, arm_rad) -> np.ndarray:
@@ -405,7 +407,7 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     controller, robot = twin.controller, twin.body.robot
     controller.change_upper(UpperBody.MoveCmd)
     goal = {"head": np.array([0.3, 0.2])}
-    controller.ask(request(move=MoveRequest(kind="joints", joints_rad=goal, pose={}, speed={"head": 0.3})))
+    controller.submit(request(move=MoveRequest(kind="joints", joints_rad=goal, pose={}, speed={"head": 0.3})))
     twin.advance(0.05)
     assert twin.report().groups["head"].moving
     twin.advance(1.5)
@@ -418,7 +420,7 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
         pose = hand_pose(robot, arm)
         wanted = {"left_manipulator": pose}
         start, path = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3], []
-        controller.ask(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
+        controller.submit(request(move=MoveRequest(kind=kind, joints_rad={}, pose=wanted, speed={})))
         for _ in range(300):
             twin.advance(0.01)
             path.append(hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])[:3])
@@ -433,7 +435,7 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
         np.testing.assert_allclose(reached[:3], pose[:3], atol=2e-4)
         np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.005)
     far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
-    controller.ask(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
+    controller.submit(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
     twin.advance(0.01)
     assert any("does not reach" in reason for reason in robot.board.refused)
     assert upright(twin)
@@ -454,7 +456,7 @@ def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
         lowest = min(lowest, body.robot.base_data.pos_W[2])
         wrist.append(body.robot.kindyn_data.hands_B.right.p.copy())
     assert upright(twin)
-    assert controller.whole == WholeBody.UserController_A
+    assert controller.whole_body == WholeBody.UserController_A
     assert not body.robot.board.refused
     if task is SquatTask:
         assert lowest < 0.9951 - 0.10
@@ -496,7 +498,7 @@ def test_a_staff_is_pulled_up_and_let_down_hand_over_hand():
     assert foot_m[-1] < 0.05
     assert alone == {"left", "right"}  # each has carried it without the other
     assert upright(twin)
-    assert twin.controller.whole == WholeBody.UserController_A
+    assert twin.controller.whole_body == WholeBody.UserController_A
 
 
 def test_a_task_has_the_groups_it_claims_to_itself():
@@ -598,13 +600,13 @@ def test_velocities_of_another_source_end_with_it():
     twin.controller.change(WholeBody.UserController_D)
     twin.advance(0.01)
     assert body.robot.vel_cmd.tolist() == [0.3, 0.0, 0.0]
-    twin.controller.ask(request(velocity=(0.1, 0.0, 0.0, 1.0)))
+    twin.controller.submit(request(velocity=(0.1, 0.0, 0.0, 1.0)))
     twin.advance(0.01)
     assert any("velocities come from the joystick" in reason for reason in body.robot.board.refused)
-    twin.controller.ask(request(velocity_source=2))
+    twin.controller.submit(request(velocity_source=2))
     twin.advance(0.01)
     assert not body.robot.vel_cmd.any()
-    twin.controller.ask(request(velocity=(0.1, 0.0, 0.2, 0.05)))
+    twin.controller.submit(request(velocity=(0.1, 0.0, 0.2, 0.05)))
     twin.advance(0.01)
     assert body.robot.vel_cmd.tolist() == [0.1, 0.0, 0.2]
     twin.advance(0.1)
@@ -618,7 +620,7 @@ def test_a_robot_leans_into_the_velocity_it_is_asked_for_and_comes_back():
     twin.controller.change(WholeBody.PdStand)
     twin.advance(0.5)
     twin.controller.change(WholeBody.UserController_D)
-    twin.controller.ask(request(velocity=(0.5, 0.0, 0.2, 2.0)))
+    twin.controller.submit(request(velocity=(0.5, 0.0, 0.2, 2.0)))
     twin.advance(2.0)
     assert body.robot.base_data.rpy[1:] == pytest.approx([0.25, 0.2], abs=0.03)
     twin.advance(2.5)
@@ -761,10 +763,10 @@ def test_a_body_that_is_reset_begins_anew_with_its_computer():
     diary, body = Diary(), BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, fixed=(diary,)))
     first = run(twin)
-    twin.controller.ask(request(whole_body_state=int(WholeBody.PdStand)))
+    twin.controller.submit(request(whole_body_state=int(WholeBody.PdStand)))
     twin.reset()
     assert twin.body.world.time_s == 0.0
-    assert twin.controller.whole == WholeBody.Default
+    assert twin.controller.whole_body == WholeBody.Default
     assert twin.body.hangs
     assert diary.calls[-2:] == ["exit", "enter"]
     np.testing.assert_allclose(run(twin), first, atol=1e-9)

@@ -554,11 +554,11 @@ def test_the_humanoid_has_a_page_and_obeys_it():
         assert wait_for(lambda: visitor.messages > 20, 60.0)
         visitor.close()
         page._hear({"do": "state", "number": int(WholeBody.JointStand)})
-        assert wait_for(lambda: twin.body.controller.whole == WholeBody.JointStand, 30.0)
+        assert wait_for(lambda: twin.body.controller.whole_body == WholeBody.JointStand, 30.0)
         assert not page._stage.scenes  # its surroundings are its own
         at_s = twin.ask(lambda world: world.time_s)
         page._hear({"do": "reset"})
-        assert twin.body.controller.whole == WholeBody.Default
+        assert twin.body.controller.whole_body == WholeBody.Default
         assert twin.ask(lambda world: world.time_s) < at_s
 
 

@@ -18,7 +18,7 @@ pytest.importorskip("pinocchio")
 
 from tests.oracles.plain_body import PlainBody
 from thenar.errors import BadCommand, BadFile, BadValue, UnknownName
-from thenar.humanoid.control.board import HandPort
+from thenar.humanoid.model.body_spec import HandRange
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, build_spec
 from thenar.humanoid.state import archive
@@ -26,6 +26,9 @@ from thenar.humanoid.state.kindyn import KindynData, LinkData, Pair
 from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "robotdata.md").read_text(encoding="utf-8")
+WORLD_LINKS = [name for name in KindynData.FIELDS if name.endswith("_W")]
+BASE_LINKS = [name for name in KindynData.FIELDS if name.endswith("_B")]
+TERMS = [name for name in KindynData.FIELDS if name not in (*WORLD_LINKS, *BASE_LINKS)]
 STATES = 500
 STEP_S = 1e-6  # of the finite differences
 
@@ -238,12 +241,12 @@ def test_every_field_equals_a_straightforward_implementation(robot: RobotData, s
     plain = PlainBody(GR2)
     for q, qd in states[:50]:
         kindyn, fields = at(robot, q, qd), plain.fields(q, qd)
-        for name in KindynData.TERMS:
+        for name in TERMS:
             ours, theirs = getattr(kindyn, name), fields[name]
             if name == "C":  # not unique: what it does to the velocity is
                 ours, theirs = ours @ qd, theirs @ qd
             assert worst(ours, theirs) < 1e-9, name
-        for frame, entries in (("W", KindynData.WORLD_LINKS), ("B", KindynData.BASE_LINKS)):
+        for frame, entries in (("W", WORLD_LINKS), ("B", BASE_LINKS)):
             links = [link for entry in entries for _, link in links_of(kindyn, entry)]
             for part in ("p", "R", "twist", "J", "Jd"):
                 stacked = np.array([getattr(link, part) for link in links])
@@ -254,7 +257,7 @@ def test_links_equal_the_engine_s(robot: RobotData, states):
     engine = Engine.of()
     for q, qd in states:
         kindyn, turn = at(robot, q, qd), engine.at(q, qd)
-        for entry in KindynData.WORLD_LINKS:
+        for entry in WORLD_LINKS:
             for name, link in links_of(kindyn, entry):
                 body = engine.data.body(name)
                 assert worst(link.p, body.xpos) < 1e-9
@@ -267,7 +270,7 @@ def test_links_in_the_base_are_those_of_a_robot_whose_base_stands_still(robot: R
     for q, qd in states[:100]:
         kindyn = at(robot, q, qd)
         base, omega = kindyn.base_W, kindyn.base_W.w
-        for world, inside in zip(KindynData.WORLD_LINKS, KindynData.BASE_LINKS, strict=True):
+        for world, inside in zip(WORLD_LINKS, BASE_LINKS, strict=True):
             for (_, link), (_, local) in zip(links_of(kindyn, world), links_of(kindyn, inside), strict=True):
                 far = link.p - base.p
                 assert worst(local.p, base.R.T @ far) < 1e-9
@@ -289,7 +292,7 @@ def test_derivatives_equal_finite_differences(robot: RobotData, states):
         assert worst(now.Agd, rate("Ag")) < 1e-6
         assert worst(now.C + now.C.T, rate("M")) < 1e-6
         assert worst(now.Vc, rate("Pc")) < 1e-6
-        for entry in (*KindynData.WORLD_LINKS, *KindynData.BASE_LINKS):
+        for entry in (*WORLD_LINKS, *BASE_LINKS):
             for (_, link), (_, past), (_, future) in zip(
                 links_of(now, entry), links_of(before, entry), links_of(after, entry), strict=True
             ):
@@ -472,7 +475,7 @@ def same(one: RobotSnapshot, other: RobotSnapshot) -> None:
 
 
 def test_snapshots_come_back_from_dicts_and_files(tmp_path: Path, states):
-    robot = RobotData(hands={"left_hand": HandPort(name="left_hand", lower=(0.0,) * 6, upper=(1.0,) * 6)})
+    robot = RobotData(hands={"left_hand": HandRange(np.zeros(6), np.ones(6))})
     q, qd = states[0]
     snapshot = robot.update(3.5, q=q, qd=qd, tau=np.arange(29.0), qdd=qd, hand_pvc={"left_hand": np.ones((3, 6))})
     same(snapshot, archive.from_dict(archive.to_dict(snapshot)))
@@ -507,7 +510,7 @@ def test_parts_tell_their_age(robot: RobotData):
 
 
 def test_hands_tell_when_they_were_read():
-    robot = RobotData(hands={"left_hand": HandPort(name="left_hand", lower=(0.0,) * 6, upper=(1.0,) * 6)})
+    robot = RobotData(hands={"left_hand": HandRange(np.zeros(6), np.ones(6))})
     q, qd = robot.gener_state.q, np.zeros(35)
     robot.update(1.0, q=q, qd=qd, hand_pvc={"left_hand": np.ones((3, 6))})
     robot.update(1.5, q=q, qd=qd)
@@ -543,7 +546,7 @@ def test_states_that_are_none_are_refused(robot: RobotData):
 
 def test_commands_go_to_the_group_and_come_back():
     robot = RobotData()
-    hardware = robot.seen_by("mine").hardware_data
+    hardware = robot.view_for("mine").hardware_data
     assert hardware.set_control_group_pos_cmd("head", [0.1, -0.2]) is True
     assert hardware.set_whole_body_pd_mode_pd(np.full(29, 100.0), np.full(29, 5.0)) == 0
     assert hardware.set_control_group_pd_mode_pd("waist", [50.0], [2.0]) is True
@@ -577,17 +580,17 @@ def test_commands_that_are_off_are_refused_and_change_nothing(group: str, positi
 
 def test_a_group_obeys_its_owner_alone():
     robot = RobotData()
-    robot.board.give({"head": "teleop"})
+    robot.board.set_owners({"head": "teleop"})
     with pytest.raises(BadCommand, match="head belongs to teleop; wave may not command it"):
-        robot.seen_by("wave").hardware_data.set_control_group_pos_cmd("head", [0.0, 0.0])
+        robot.view_for("wave").hardware_data.set_control_group_pos_cmd("head", [0.0, 0.0])
     with pytest.raises(BadCommand, match="head belongs to teleop"):
-        robot.seen_by("wave").hardware_data.set_whole_body_pos_cmd(GR2.default_q_rad)
-    assert robot.seen_by("teleop").hardware_data.set_control_group_pos_cmd("head", [0.0, 0.0])
-    assert robot.seen_by("wave").hardware_data.set_control_group_pos_cmd("waist", [0.0])
+        robot.view_for("wave").hardware_data.set_whole_body_pos_cmd(GR2.default_q_rad)
+    assert robot.view_for("teleop").hardware_data.set_control_group_pos_cmd("head", [0.0, 0.0])
+    assert robot.view_for("wave").hardware_data.set_control_group_pos_cmd("waist", [0.0])
 
 
 def test_hands_take_positions_velocities_and_currents():
-    port = HandPort(name="left_hand", lower=(0.17,) * 6, upper=(1.78,) * 6)
+    port = HandRange(np.full(6, 0.17), np.full(6, 1.78))
     robot = RobotData(hands={"left_hand": port})
     hardware = robot.hardware_data
     assert hardware.get_hand_name_list() == ["left_hand"]

@@ -122,7 +122,7 @@ class Body:
         from thenar.humanoid.model.gr2 import GR2
         from thenar.humanoid.model.mujoco_model import hand_load
         from thenar.humanoid.state.robot_data import PARTS, RobotData
-        from thenar.twin.body.body_watch import follow
+        from thenar.twin.body.watch_body import follow
         from thenar.wire.clients.aurora_client import AuroraListener
 
         parts = {*PARTS, "hand_pvc", "robot_state"}

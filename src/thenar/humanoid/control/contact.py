@@ -1,4 +1,4 @@
-"""Which forces act on the feet, from what the joints feel: a momentum observer, and a probability with hysteresis.
+"""Forces on the feet, estimated from the joints: a momentum observer, and a probability with hysteresis.
 
 The generalized momentum ``p = M qd`` changes by ``tau + C^T qd - g`` and by what pushes from outside. The observer
 integrates what it knows and takes the rest for outside forces, smoothed with its gain.
@@ -17,7 +17,7 @@ from thenar.humanoid.state.robot_data import RobotSnapshot
 
 @dataclass(frozen=True, kw_only=True)
 class ContactSettings:
-    """How contact is told. No values of the vendor are public; these were tuned against the simulator's truth."""
+    """Tuning of the contact estimate, against the simulator's truth; no values of the vendor are public."""
 
     gain_per_s: float = 60.0
     """How fast the estimate follows [1/s]: its time constant is 17 ms."""
@@ -32,17 +32,17 @@ class ContactSettings:
 
 
 class ContactEstimator:
-    """Estimates what the ground does to the feet. It has a past: give it every instant, in order."""
+    """Estimator of the ground's forces on the feet. It has a past: give it every instant, in order."""
 
     def __init__(self, body: BodySpec, settings: ContactSettings | None = None):
         self.settings = settings or ContactSettings()
         legs = [6 + np.arange(place.start, place.stop) for place in map(body.group_slice, ("left_leg", "right_leg"))]
         self._rows = np.concatenate([np.arange(6), *legs])
         self._weight = np.concatenate([np.full(6, self.settings.base_weight), np.ones(len(self._rows) - 6)])
-        self._lost = np.concatenate([np.zeros(6), body.per_joint("damping_nms_rad")])
+        self._damping = np.concatenate([np.zeros(6), body.per_joint("damping_nms_rad")])
         self._down = np.zeros(2, dtype=bool)
         self._residual: FloatArray | None = None
-        self._known = np.zeros(body.nv)
+        self._predicted = np.zeros(body.nv)
         self._stamp_s = 0.0
 
     def step(self, now: RobotSnapshot) -> ContactData:
@@ -52,11 +52,11 @@ class ContactEstimator:
         if self._residual is None or not 0.0 < now.stamp_s - self._stamp_s < 0.1:
             # Before the first instant, or after a gap: at rest the outside forces carry the weight.
             self._residual = kindyn.nle - state.tau
-            self._known = momentum - self._residual / self.settings.gain_per_s
+            self._predicted = momentum - self._residual / self.settings.gain_per_s
         else:
-            inside = state.tau + kindyn.C.T @ state.qd - kindyn.g - self._lost * state.qd
-            self._known += (now.stamp_s - self._stamp_s) * (inside + self._residual)
-            self._residual = self.settings.gain_per_s * (momentum - self._known)
+            inside = state.tau + kindyn.C.T @ state.qd - kindyn.g - self._damping * state.qd
+            self._predicted += (now.stamp_s - self._stamp_s) * (inside + self._residual)
+            self._residual = self.settings.gain_per_s * (momentum - self._predicted)
         self._stamp_s = now.stamp_s
         force = self._feet(now)
         return ContactData(

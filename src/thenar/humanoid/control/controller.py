@@ -1,6 +1,6 @@
-"""The robot's own computer: fixed tasks, the state machine and its tasks, requests from outside.
+"""The robot's control computer: fixed tasks, the state machine and its tasks, requests of clients.
 
-Everything runs in turn on the loop's thread, at each task's period; other threads only leave requests.
+Everything runs in turn on the loop's thread, at each task's period; other threads only submit requests.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from thenar.humanoid.control.fsm import (
     owners,
 )
 from thenar.humanoid.control.joystick import Joystick
-from thenar.humanoid.control.requests import acts_of
-from thenar.humanoid.control.task import Running, Task
+from thenar.humanoid.control.requests import actions_of
+from thenar.humanoid.control.task import ScheduledTask, Task
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.parts import FsmStateData
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import ActTask
-from thenar.humanoid.tasks.reach import MoveTask
-from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release
+from thenar.humanoid.tasks.move import MoveTask
+from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release, within_limits
 from thenar.signals import BodyRequest
 
 logger = logging.getLogger(__name__)
 
-REQUESTS = 256  # that may wait; a flood beyond it loses the oldest
+MAX_REQUESTS = 256  # that may wait; a flood beyond it loses the oldest
 STEADY_M_S = 0.03  # of the centre of mass; slower is standing still
 
 
 @dataclass(frozen=True, kw_only=True)
 class StateTasks:
-    """What runs in a whole-body state."""
+    """Tasks of a whole-body state."""
 
     tasks: Sequence[Task]
     allow_upper_body_override: bool = False
@@ -55,7 +55,7 @@ class StateTasks:
 
 @dataclass(frozen=True, kw_only=True)
 class Watchdog:
-    """What happens when a source falls silent while it is in command."""
+    """Reaction to a source in command that falls silent."""
 
     quiet_s: float = 0.5
     """Silence after which its velocities and torques are taken back: joints hold their last position [s]."""
@@ -81,15 +81,14 @@ class BodyController:
             robot: Shared by all tasks.
             states: Tasks of states beyond those that every robot has, or in their place.
             fixed: Tasks that run in every state, before those of the state.
-            joystick: The operator; None for nobody.
+            joystick: The operator's; None for none.
             watchdogs: By source of commands.
         """
         self.robot = robot
         self.move = MoveTask()
-        stand = StateTasks(tasks=(PdStandTask(),), allow_upper_body_override=True)
         self.states: dict[WholeBody, StateTasks] = {
             WholeBody.JointStand: StateTasks(tasks=(JointStandTask(),), allow_upper_body_override=True),
-            WholeBody.PdStand: stand,
+            WholeBody.PdStand: StateTasks(tasks=(PdStandTask(),), allow_upper_body_override=True),
             WholeBody.UserCmd: StateTasks(tasks=()),
             WholeBody.UpperBodyUserCmd: StateTasks(tasks=(PdStandTask(),)),
             **(states or {}),
@@ -98,152 +97,143 @@ class BodyController:
             WholeBody.SecurityProtection: StateTasks(tasks=(SecurityTask(),)),
         }
         self.watchdogs = {CLIENT: Watchdog(), **(watchdogs or {})}
-        self.whole, self.upper, self.velocity_source = WholeBody.Default, UpperBody.Default, VelocitySource.Joystick
+        self.whole_body, self.upper_body = WholeBody.Default, UpperBody.Default
+        self.velocity_source = VelocitySource.Joystick
         self.stable_level = 0
-        self.ticks = 0
-        self._upper_tasks: dict[UpperBody, Task] = {UpperBody.Act: ActTask(), UpperBody.MoveCmd: self.move}
-        self._fixed: list[Running] = []
-        self._state: list[Running] = []
-        self._beside: list[Running] = []
+        self._tasks_of_upper: dict[UpperBody, Task] = {UpperBody.Act: ActTask(), UpperBody.MoveCmd: self.move}
+        self._fixed_tasks = tuple(fixed)
+        self._fixed: list[ScheduledTask] = []
+        self._whole: list[ScheduledTask] = []
+        self._upper: list[ScheduledTask] = []
+        self._initialized: set[Task] = set()
         self._estimator = ContactEstimator(robot.body)
         self._joystick = joystick
         self._pressed: frozenset[str] = frozenset()
-        self._requests: deque[BodyRequest] = deque(maxlen=REQUESTS)
+        self._requests: deque[BodyRequest] = deque(maxlen=MAX_REQUESTS)
         self._velocity_until_s = 0.0
-        self._ready: set[Task] = set()
-        self._quiet: set[str] = set()
-        self._fixed_tasks = tuple(fixed)
-        self._begin()
+        self._silent: set[str] = set()
+        self._start()
 
     # From any thread.
 
-    def ask(self, request: BodyRequest) -> None:
+    def submit(self, request: BodyRequest) -> None:
         """Leave a request for the next tick."""
-        if len(self._requests) == REQUESTS:
+        if len(self._requests) == MAX_REQUESTS:
             self.robot.board.refuse("more requests than can be looked at")
         self._requests.append(request)
 
     # From the loop.
 
     def tick(self) -> JointCommand:
-        """One round, after the robot's state was updated: what the drives are told from now on."""
+        """One round, after the robot's state was updated: the command of the drives from now on."""
         robot, now_s = self.robot, self.robot.stamp_s
         robot.board.now_s = now_s
-        self.ticks += 1
-        self._estimate()
-        self._listen(now_s)
+        self._estimate_contact()
+        self._read_joystick(now_s)
         for request in [self._requests.popleft() for _ in range(len(self._requests))]:
-            for act in acts_of(self, request):  # what is refused does not keep the rest from being done
-                self._try(act)
-        self._watch()
-        for running in list(self._fixed):
-            running.run(now_s)
-            if running.hopeless:
-                self._set_aside(running)
-        for running in self._state:
-            if not running.run(now_s) or running.hopeless:
-                self._secure(f"task {running.task.name} of {self.whole.name}: {running.trouble}")
+            for action in actions_of(self, request):  # what is refused does not keep the rest from being done
+                self._attempt(action)
+        self._check_watchdogs()
+        for scheduled in list(self._fixed):
+            scheduled.run(now_s)
+            if scheduled.failed_permanently:
+                self._disable(scheduled)
+        for scheduled in self._whole:
+            if not scheduled.run(now_s) or scheduled.failed_permanently:
+                self._secure(f"task {scheduled.task.name} of {self.whole_body.name}: {scheduled.problem}")
                 break
-        for running in self._beside:
-            if not running.run(now_s) or running.hopeless:
-                robot.board.refuse(f"task {running.task.name} of {self.upper.name}: {running.trouble}")
+        for scheduled in self._upper:
+            if not scheduled.run(now_s) or scheduled.failed_permanently:
+                robot.board.refuse(f"task {scheduled.task.name} of {self.upper_body.name}: {scheduled.problem}")
                 self.change_upper(UpperBody.Default)
                 break
-        self._tell()
+        self._publish_state()
         return robot.board.read()
 
     def stop(self) -> JointCommand:
-        """The end: every task ends and the drives lose their power."""
-        for tasks in (self._beside, self._state, self._fixed):
-            self._leave(tasks)
-        self.whole, self.upper = WholeBody.Default, UpperBody.Default
-        self._own()
-        release(self.robot.seen_by(self.whole.name), np.zeros(len(self.robot.body.hinges)))
-        self._tell()
+        """End every task; the drives lose their power."""
+        for tasks in (self._upper, self._whole, self._fixed):
+            self._exit(tasks)
+        self.whole_body, self.upper_body = WholeBody.Default, UpperBody.Default
+        self._assign_groups()
+        release(self.robot.view_for(self.whole_body.name))
+        self._publish_state()
         return self.robot.board.read()
 
     def restart(self) -> JointCommand:
         """Off and on again: in the state Default, with whatever time the robot's state has now."""
         self.stop()
         self._requests.clear()
-        self._quiet.clear()
+        self._silent.clear()
         self.velocity_source, self.stable_level, self._velocity_until_s = VelocitySource.Joystick, 0, 0.0
         self.robot.put(vel_cmd=np.zeros(3), stand_pose_cmd=np.zeros(3))
-        self._begin()
+        self._start()
         return self.robot.board.read()
 
     def change(self, wanted: int) -> None:
         """Go to a whole-body state; `BadCommand` if it cannot follow or its tasks refuse, and nothing changes."""
-        state = check_change(self.whole, wanted, [s for s, tasks in self.states.items() if tasks.tasks])
-        if state == self.whole:
+        before = self.whole_body
+        state = check_change(before, wanted, [s for s, tasks in self.states.items() if tasks.tasks])
+        if state == before:
             return
-        before, self.whole = self.whole, state
-        self._leave(self._state)
-        self._own()
-        entered = self._enter(self.states[state].tasks, state.name)
-        if entered is None:
-            self.whole = before
-            self._own()
-            again = self._enter(self.states[before].tasks, before.name)
-            if again is None:
+        if not self._switch(state):
+            if not self._switch(before):
                 self._secure(f"{state.name} refused to begin and {before.name} to go on")
-            self._state = self._state if again is None else again
-            raise BadCommand(f"a task of {state.name} refused to begin; the state is {self.whole.name}")
-        self._state = entered
+            raise BadCommand(f"a task of {state.name} refused to begin; the state is {self.whole_body.name}")
         if state == WholeBody.Default:
-            release(self.robot.seen_by(state.name), np.zeros(len(self.robot.body.hinges)))
+            release(self.robot.view_for(state.name))
         elif state == WholeBody.UserCmd:
             self._hold_for_client(tuple(self.robot.body.groups))
         elif state == WholeBody.UpperBodyUserCmd:
             self._hold_for_client(UPPER_BODY_GROUPS)
-        if self.upper != UpperBody.Default and not self.states[state].allow_upper_body_override:
+        if self.upper_body != UpperBody.Default and not self.states[state].allow_upper_body_override:
             self.change_upper(UpperBody.Default)
         logger.info("%s -> %s", before.name, state.name)
 
     def change_upper(self, wanted: int) -> None:
         """Go to an upper-body state."""
         state = check_upper(wanted)
-        if state == self.upper:
+        if state == self.upper_body:
             return
-        if state != UpperBody.Default and not self.states[self.whole].allow_upper_body_override:
-            raise BadCommand(f"{self.whole.name} does not let the upper body be commanded beside it")
-        self._leave(self._beside)
-        self.upper = state
-        self._own()
-        task = self._upper_tasks.get(state)
-        self._beside = (self._enter([task], state.name) or []) if task else []
+        if state != UpperBody.Default and not self.states[self.whole_body].allow_upper_body_override:
+            raise BadCommand(f"{self.whole_body.name} does not let the upper body be commanded beside it")
+        self._exit(self._upper)
+        self.upper_body = state
+        self._assign_groups()
+        task = self._tasks_of_upper.get(state)
+        self._upper = (self._enter([task], state.name) or []) if task else []
         if state == UpperBody.Remote:
             self._hold_for_client(UPPER_BODY_GROUPS)
 
     def set_velocity_source(self, source: VelocitySource) -> None:
-        """Listen to somebody else's velocities; what was asked for before no longer counts."""
+        """Take velocities from another source; those of the last one no longer count."""
         if source != self.velocity_source:
             self.velocity_source = source
-            self.walk(np.zeros(3), 0.0)
+            self.set_velocity(np.zeros(3), 0.0)
 
-    def walk(self, velocity: FloatArray, seconds: float) -> None:
-        """Ask for a velocity for some time, then for none."""
+    def set_velocity(self, velocity: FloatArray, duration_s: float) -> None:
+        """Command a walking velocity for some time, then none."""
         self.robot.put(vel_cmd=velocity)
-        self._velocity_until_s = self.robot.stamp_s + seconds
+        self._velocity_until_s = self.robot.stamp_s + duration_s
 
     @property
-    def operated(self) -> bool:
+    def joystick_in_command(self) -> bool:
         """Whether there is a joystick and its velocities count."""
         return self._joystick is not None and self.velocity_source == VelocitySource.Joystick
 
     @property
     def follows_velocity(self) -> bool:
-        """Whether a task that runs does something with velocities."""
-        return any(running.task.follows_velocity for running in (*self._fixed, *self._state, *self._beside))
+        """Whether a task that runs uses velocities."""
+        return any(scheduled.task.follows_velocity for scheduled in (*self._fixed, *self._whole, *self._upper))
 
     @property
     def balances(self) -> bool:
         """Whether the legs balance by themselves in this state."""
-        return any(isinstance(running.task, PdStandTask) for running in self._state)
+        return any(isinstance(scheduled.task, PdStandTask) for scheduled in self._whole)
 
     # The parts of a tick.
 
-    def _estimate(self) -> None:
+    def _estimate_contact(self) -> None:
         now = self.robot.snapshot()
         contact = self._estimator.step(now)
         self.robot.put(contact_data=contact)
@@ -251,128 +241,127 @@ class BodyController:
         up = steady and self.balances
         self.stable_level = min(self.stable_level + 1, 120) if up else max(self.stable_level - 4, 0)
 
-    def _listen(self, now_s: float) -> None:
-        """The operator: buttons change states when they are pressed, the sticks give a velocity."""
+    def _read_joystick(self, now_s: float) -> None:
+        """Buttons change states when they are pressed, the sticks command a velocity."""
         if self._joystick is not None:
-            wish = self._joystick.read(now_s)
-            self.robot.put(joystick=wish)
-            if self.operated:
-                self.robot.put(vel_cmd=wish.liner_cmd)
-            if wish.buttons != self._pressed:
-                self._pressed = wish.buttons
-                if wish.buttons in BUTTONS:
-                    self._try(partial(self.change, BUTTONS[wish.buttons]))
+            joystick = self._joystick.read(now_s)
+            self.robot.put(joystick=joystick, vel_cmd=joystick.liner_cmd if self.joystick_in_command else None)
+            if joystick.buttons != self._pressed:
+                self._pressed = joystick.buttons
+                if joystick.buttons in BUTTONS:
+                    self._attempt(partial(self.change, BUTTONS[joystick.buttons]))
         if self._velocity_until_s and now_s >= self._velocity_until_s:
             self._velocity_until_s = 0.0
             self.robot.put(vel_cmd=np.zeros(3))
 
-    def _watch(self) -> None:
-        """A source in command that has fallen silent."""
+    def _check_watchdogs(self) -> None:
         board = self.robot.board
         for source, watchdog in self.watchdogs.items():
-            mine = [group for group, owner in board.owner.items() if owner == source and group not in HAND_GROUPS]
+            groups = [group for group, owner in board.owner.items() if owner == source and group not in HAND_GROUPS]
             age_s = board.age_s(source)
-            if not mine or not np.isfinite(age_s):
+            if not groups or not np.isfinite(age_s):
                 continue
-            if age_s > watchdog.security_s and self.whole != WholeBody.SecurityProtection:
+            if age_s > watchdog.security_s and self.whole_body != WholeBody.SecurityProtection:
                 self._secure(f"{source} has been silent for {age_s:.1f} s")
-            elif age_s > watchdog.quiet_s and source not in self._quiet:
-                for group in mine:
-                    board.still(group)
-                self._quiet.add(source)
+            elif age_s > watchdog.quiet_s and source not in self._silent:
+                for group in groups:
+                    board.hold_position(group)
+                self._silent.add(source)
             elif age_s <= watchdog.quiet_s:
-                self._quiet.discard(source)
+                self._silent.discard(source)
 
-    def _set_aside(self, running: Running) -> None:
+    def _disable(self, scheduled: ScheduledTask) -> None:
         """A fixed task that only fails or is always too slow would make every tick late: it is not run any more."""
-        logger.error("task %s is set aside: %s", running.task.name, running.trouble)
-        self.robot.board.refuse(f"task {running.task.name} is set aside: {running.trouble}")
-        self._fixed.remove(running)
-        self._leave([running])
+        reason = f"task {scheduled.task.name} is disabled: {scheduled.problem}"
+        logger.error(reason)
+        self.robot.board.refuse(reason)
+        self._fixed.remove(scheduled)
+        scheduled.exit()
 
-    def _secure(self, why: str) -> None:
-        logger.error("security: %s", why)
-        self.robot.board.refuse(f"security: {why}")
+    def _secure(self, reason: str) -> None:
+        logger.error("security: %s", reason)
+        self.robot.board.refuse(f"security: {reason}")
         self.change(WholeBody.SecurityProtection)
 
     # States.
 
-    def _begin(self) -> None:
-        """Switched on: the fixed tasks run, and no other."""
+    def _start(self) -> None:
+        """Begin the fixed tasks, and no other."""
         for task in self._fixed_tasks:
             entered = self._enter([task], task.name)
             if entered is None:
                 raise BadCommand(f"the fixed task {task.name} refused to begin")
             self._fixed += entered
-        self._own()
-        self._tell()
+        self._assign_groups()
+        self._publish_state()
 
-    def _own(self) -> None:
-        """Give every group to whom it belongs in this state; a task's claims do not outdo the upper body's state."""
-        board, state = self.robot.board, self.states[self.whole]
-        owner = owners(self.whole, self.upper, override=state.allow_upper_body_override, groups=tuple(board.owner))
+    def _switch(self, state: WholeBody) -> bool:
+        """End the tasks of the whole-body state and begin those of another; False if one of them refuses."""
+        self._exit(self._whole)
+        self.whole_body = state
+        self._assign_groups()
+        entered = self._enter(self.states[state].tasks, state.name)
+        self._whole = entered or []
+        return entered is not None
+
+    def _assign_groups(self) -> None:
+        """Give every group to its owner in this state; a task's claims do not outdo the upper body's state."""
+        board, state, name = self.robot.board, self.states[self.whole_body], self.whole_body.name
+        override = state.allow_upper_body_override
+        owner = owners(self.whole_body, self.upper_body, override=override, groups=tuple(board.owner))
         for task in state.tasks:
-            source = _source_of(task, self.whole.name)
-            owner.update({group: source for group in task.claims if owner.get(group) == self.whole.name})
-        board.give(owner)
+            owner.update({group: _source_of(task, name) for group in task.claims if owner.get(group) == name})
+        board.set_owners(owner)
 
     def _hold_for_client(self, groups: Sequence[str]) -> None:
-        """Groups that pass to a client are held where they are, until it says otherwise."""
-        robot = self.robot.seen_by(CLIENT)
-        limit, gains, q = robot.kindyn_data.joint_limit, robot.body.gains["user_cmd"], robot.hardware_data.state.q
+        """Groups that pass to a client are held where they are, until it commands otherwise."""
+        robot, board = self.robot, self.robot.board
+        q = within_limits(robot, robot.hardware_data.state.q)
         for group in groups:
-            place = robot.body.group_slice(group)
-            robot.board.set_gains(CLIENT, group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
-            robot.board.command(CLIENT, group, np.clip(q[place], limit.lower[place], limit.upper[place]))
+            board.set_gains(CLIENT, group, *robot.body.group_gains("user_cmd", group))
+            board.command(CLIENT, group, q[robot.body.group_slice(group)])
 
-    def _enter(self, tasks: Sequence[Task], source: str) -> list[Running] | None:
-        """Begin tasks; None if one of them does not want to."""
-        entered: list[Running] = []
+    def _enter(self, tasks: Sequence[Task], source: str) -> list[ScheduledTask] | None:
+        """Begin tasks; None if one of them refuses."""
+        entered: list[ScheduledTask] = []
         for task in tasks:
-            data = self.robot.seen_by(_source_of(task, source))
+            data = self.robot.view_for(_source_of(task, source))
             try:
-                ready = self._prepare(task, data) and task.enter(data)
+                if task not in self._initialized and task.init(data):
+                    self._initialized.add(task)
+                ready = task in self._initialized and task.enter(data)
             except Exception:
                 logger.exception("task %s failed to begin", task.name)
                 ready = False
             if not ready:
-                self._leave(entered)
+                self._exit(entered)
                 return None
-            entered.append(Running(task=task, data=data, period_s=task.period_s, due_s=self.robot.stamp_s))
+            entered.append(ScheduledTask(task=task, data=data, due_s=self.robot.stamp_s))
         return entered
 
-    def _prepare(self, task: Task, data: RobotData) -> bool:
-        if task not in self._ready and task.init(data):
-            self._ready.add(task)
-        return task in self._ready
-
-    def _leave(self, tasks: list[Running]) -> None:
-        for running in tasks:
-            try:
-                if not running.task.exit(running.data):
-                    logger.warning("task %s says it did not end", running.task.name)
-            except Exception:
-                logger.exception("task %s failed to end", running.task.name)
+    def _exit(self, tasks: list[ScheduledTask]) -> None:
+        for scheduled in tasks:
+            scheduled.exit()
         tasks.clear()
 
-    def _tell(self) -> None:
+    def _publish_state(self) -> None:
         self.robot.put(
             fsm_state=FsmStateData(
                 stamp_s=self.robot.stamp_s,
                 valid=True,
-                whole_body=int(self.whole),
-                upper_body=int(self.upper),
+                whole_body=int(self.whole_body),
+                upper_body=int(self.upper_body),
                 velocity_source=int(self.velocity_source),
-                allow_upper_body_override=self.states[self.whole].allow_upper_body_override,
+                allow_upper_body_override=self.states[self.whole_body].allow_upper_body_override,
                 stable_level=self.stable_level,
             )
         )
 
-    def _try(self, act: Callable[[], None]) -> None:
-        """Do what was asked; a refusal is counted by its reason, and the loop goes on."""
+    def _attempt(self, action: Callable[[], None]) -> None:
+        """Do what was requested; a refusal is counted by its reason, and the loop goes on."""
         counted = self.robot.board.refused.total()
         try:
-            act()
+            action()
         except ThenarError as error:
             if self.robot.board.refused.total() == counted:  # the board counts its own
                 self.robot.board.refuse(str(error))

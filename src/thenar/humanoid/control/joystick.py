@@ -1,4 +1,4 @@
-"""Where the operator's wishes come from: a script, the keyboard, or a gamepad of Linux."""
+"""Input of the operator: a script, the keyboard, or a gamepad of Linux."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from typing import Protocol
 import numpy as np
 
 from thenar.errors import BadFile, BadValue
+from thenar.humanoid.control.fsm import BUTTONS
 from thenar.humanoid.state.parts import JoyStickData
 
 logger = logging.getLogger(__name__)
 
 # Ref: range of the vendor's locomotion: forwards, to the left [m/s], turning [rad/s].
-LOWER, UPPER = np.array([-0.5, -0.5, -1.0]), np.array([0.75, 0.5, 1.0])
+VELOCITY_LOWER, VELOCITY_UPPER = (-0.5, -0.5, -1.0), (0.75, 0.5, 1.0)
 BUTTON_NAMES = ("A", "B", "X", "Y", "LB", "RB", "LT", "RT")
 KEY_STEP = np.array([0.1, 0.1, 0.2])
-STATE_KEYS = {
-    "0": ("LB", "RB"), "1": ("LB", "A"), "2": ("LB", "B"), "3": ("RB", "A"), "4": ("RB", "B"), "5": ("RB", "Y"),
-    "6": ("RB", "X"), "7": ("LB", "X"), "8": ("LB", "Y"), "9": ("LT", "RT"),
-}  # fmt: skip
+STATE_KEYS = {str(int(state)): tuple(buttons) for buttons, state in BUTTONS.items()}
 VELOCITY_KEYS = {"w": (0, 1), "s": (0, -1), "a": (1, 1), "d": (1, -1), "q": (2, 1), "e": (2, -1)}
-# Of the usual pads: buttons, triggers (axes too), and which velocity an axis gives, which way.
+# Of the usual pads: buttons, triggers (axes too), and which velocity an axis gives, with its sign.
 PAD_EVENT = struct.Struct("<IhBB")
 PAD_BUTTONS = {0: "A", 1: "B", 2: "X", 3: "Y", 4: "LB", 5: "RB"}
 PAD_TRIGGERS = {2: "LT", 5: "RT"}
@@ -36,16 +34,16 @@ PAD_AXES = {1: (0, -1), 0: (1, -1), 3: (2, -1)}
 
 
 class Joystick(Protocol):
-    """Tells what the operator asks for."""
+    """Source of the operator's input."""
 
     def read(self, now_s: float) -> JoyStickData:
-        """The newest wish; its stamp is when it was made."""
+        """The newest input; its stamp is when it was made."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Press:
-    """A moment of a script: from then on these buttons are held and this velocity is asked for."""
+    """A moment of a script: from then on these buttons are held and this velocity is commanded."""
 
     at_s: float
     buttons: tuple[str, ...] = ()
@@ -63,15 +61,15 @@ class ScriptedJoystick:
         self._presses = sorted(presses, key=lambda press: press.at_s)
 
     def read(self, now_s: float) -> JoyStickData:
-        """What the script holds now."""
+        """Input of the script at a time."""
         past = [press for press in self._presses if press.at_s <= now_s]
         if not past:
             return JoyStickData()
-        return _wish(past[-1].at_s, np.array(past[-1].velocity), past[-1].buttons)
+        return _input(past[-1].at_s, np.array(past[-1].velocity), past[-1].buttons)
 
 
 class Keyboard:
-    """Keys of a terminal: digits ask for the states of the same number, w s a d q e for velocities, space stops.
+    """Keys of a terminal: digits are the states of the same number, w s a d q e change the velocity, space stops.
 
     The terminal has to pass keys on at once (``stty -icanon``); `thenar body run` sees to it.
     """
@@ -83,7 +81,7 @@ class Keyboard:
         self._ended = False
 
     def read(self, now_s: float) -> JoyStickData:
-        """Every key that waits; the last state asked for counts."""
+        """Every key that waits; the last state counts."""
         buttons: tuple[str, ...] = ()
         while not self._ended and select.select([self._descriptor], [], [], 0.0)[0]:
             key = os.read(self._descriptor, 1).decode(errors="replace")
@@ -94,12 +92,12 @@ class Keyboard:
             if key == " ":
                 self._velocity = np.zeros(3)
             elif key in VELOCITY_KEYS:
-                axis, way = VELOCITY_KEYS[key]
-                self._velocity[axis] += way * KEY_STEP[axis]
+                axis, sign = VELOCITY_KEYS[key]
+                self._velocity[axis] += sign * KEY_STEP[axis]
             elif key in STATE_KEYS:
                 buttons = STATE_KEYS[key]
-        self._velocity = np.clip(self._velocity, LOWER, UPPER)
-        return _wish(self._stamp_s, self._velocity, buttons, valid=not self._ended)
+        self._velocity = np.clip(self._velocity, VELOCITY_LOWER, VELOCITY_UPPER)
+        return _input(self._stamp_s, self._velocity, buttons, valid=not self._ended)
 
 
 class Gamepad:
@@ -116,7 +114,7 @@ class Gamepad:
         self._lost = False
 
     def read(self, now_s: float) -> JoyStickData:
-        """Every event that waits. A pad that was pulled out holds nothing and asks for no velocity."""
+        """Every event that waits. A pad that was unplugged holds no button and commands no velocity."""
         while not self._lost:
             try:
                 event = os.read(self._file, PAD_EVENT.size)
@@ -131,7 +129,7 @@ class Gamepad:
                 break
             self._stamp_s = now_s
             self._take(*PAD_EVENT.unpack(event)[1:])
-        return _wish(self._stamp_s, self._velocity, tuple(self._held), valid=not self._lost)
+        return _input(self._stamp_s, self._velocity, tuple(self._held), valid=not self._lost)
 
     def _take(self, value: int, kind: int, number: int) -> None:
         share = value / 32767.0
@@ -140,15 +138,14 @@ class Gamepad:
         elif kind & 2 and number in PAD_TRIGGERS:
             self._hold(PAD_TRIGGERS[number], share > 0.5)
         elif kind & 2 and number in PAD_AXES:
-            axis, way = PAD_AXES[number]
-            wish = way * share
-            self._velocity[axis] = wish * (UPPER[axis] if wish > 0.0 else -LOWER[axis])
+            axis, sign = PAD_AXES[number]
+            share *= sign
+            self._velocity[axis] = share * (VELOCITY_UPPER[axis] if share > 0.0 else -VELOCITY_LOWER[axis])
 
     def _hold(self, button: str, held: bool) -> None:
         (self._held.add if held else self._held.discard)(button)
 
 
-def _wish(made_s: float, velocity: np.ndarray, buttons: Sequence[str], *, valid: bool = True) -> JoyStickData:
-    return JoyStickData(
-        stamp_s=made_s, valid=valid, liner_cmd=np.clip(velocity, LOWER, UPPER), buttons=frozenset(buttons)
-    )
+def _input(stamp_s: float, velocity: np.ndarray, buttons: Sequence[str], *, valid: bool = True) -> JoyStickData:
+    liner_cmd = np.clip(velocity, VELOCITY_LOWER, VELOCITY_UPPER)
+    return JoyStickData(stamp_s=stamp_s, valid=valid, liner_cmd=liner_cmd, buttons=frozenset(buttons))

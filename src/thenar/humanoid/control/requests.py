@@ -1,4 +1,4 @@
-"""Requests from outside into acts of the robot's computer, each checked: what is off is refused with the reason."""
+"""Requests of clients as actions of the controller, each checked: what is off is refused with the reason."""
 
 from __future__ import annotations
 
@@ -12,60 +12,62 @@ from thenar.errors import BadCommand, BadValue
 from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.control.board import CommandBoard
 from thenar.humanoid.control.fsm import CLIENT, HAND_GROUPS, UpperBody, check_source
-from thenar.humanoid.control.joystick import LOWER, UPPER
+from thenar.humanoid.control.joystick import VELOCITY_LOWER, VELOCITY_UPPER
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 
 if TYPE_CHECKING:
     from thenar.humanoid.control.controller import BodyController
 
-LONGEST_VELOCITY_S = 60.0
+MAX_VELOCITY_S = 60.0
 
 
-def acts_of(controller: BodyController, request: BodyRequest) -> Iterator[Callable[[], None]]:
-    """What is asked for, one act after the other; each raises `ThenarError` where it cannot be done."""
+def actions_of(controller: BodyController, request: BodyRequest) -> Iterator[Callable[[], None]]:
+    """The actions of a request, one after the other; each raises `ThenarError` where it cannot be done."""
     if request.whole_body_state is not None:
         yield partial(controller.change, request.whole_body_state)
     if request.upper_body_state is not None:
         yield partial(controller.change_upper, request.upper_body_state)
     if request.velocity_source is not None:
-        yield partial(_set_source, controller, request.velocity_source)
+        yield partial(_set_velocity_source, controller, request.velocity_source)
     if request.velocity is not None:
         yield partial(_set_velocity, controller, *request.velocity)
     if request.stand_pose is not None:
         yield partial(_set_stand_pose, controller, request.stand_pose)
-    board = controller.robot.board
     for command in request.groups:
-        yield partial(_command_group, board, command)
+        yield partial(_command_group, controller.robot.board, command)
     for gains in request.gains:
-        yield partial(_set_gains, board, gains)
+        yield partial(_set_gains, controller.robot.board, gains)
     if request.move is not None:
-        yield partial(_begin_move, controller, request.move)
+        yield partial(_start_move, controller, request.move)
 
 
-def _set_source(controller: BodyController, wanted: int) -> None:
-    controller.set_velocity_source(check_source(wanted))
+def _set_velocity_source(controller: BodyController, source: int) -> None:
+    controller.set_velocity_source(check_source(source))
 
 
 def _set_velocity(controller: BodyController, vx: float, vy: float, yaw: float, duration_s: float) -> None:
-    wanted = np.array([vx, vy, yaw])
-    if controller.operated:
+    velocity = np.array([vx, vy, yaw])
+    if controller.joystick_in_command:
         raise BadCommand("velocities come from the joystick; set the velocity source to 1 or 2 first")
-    if not np.all(np.isfinite(wanted)) or not 0.0 < duration_s <= LONGEST_VELOCITY_S:
+    if not np.all(np.isfinite(velocity)) or not 0.0 < duration_s <= MAX_VELOCITY_S:
         raise BadCommand(
-            f"velocity {wanted.tolist()} for {duration_s:g} s; wanted finite ones for up to {LONGEST_VELOCITY_S:g} s"
+            f"velocity {velocity.tolist()} for {duration_s:g} s; wanted finite ones for up to {MAX_VELOCITY_S:g} s"
         )
-    if np.any((wanted < LOWER) | (wanted > UPPER)):
-        raise BadCommand(f"velocity {wanted.tolist()}; wanted {LOWER.tolist()} to {UPPER.tolist()}")
+    _check_range("velocity", velocity, VELOCITY_LOWER, VELOCITY_UPPER)
     if not controller.follows_velocity:
-        raise BadCommand(f"no task of {controller.whole.name} follows velocities; one that does says follows_velocity")
-    controller.walk(wanted, duration_s)
+        state = controller.whole_body.name
+        raise BadCommand(f"no task of {state} follows velocities; one that does says follows_velocity")
+    controller.set_velocity(velocity, duration_s)
 
 
 def _set_stand_pose(controller: BodyController, pose: tuple[float, float, float]) -> None:
-    wanted, lower, upper = np.array(pose), np.array(POSE_LOWER), np.array(POSE_UPPER)
-    if not np.all(np.isfinite(wanted)) or np.any((wanted < lower) | (wanted > upper)):
-        raise BadCommand(f"stand pose {wanted.tolist()}; wanted {lower.tolist()} to {upper.tolist()}")
-    controller.robot.put(stand_pose_cmd=wanted)
+    _check_range("stand pose", np.array(pose), POSE_LOWER, POSE_UPPER)
+    controller.robot.put(stand_pose_cmd=pose)
+
+
+def _check_range(what: str, values: np.ndarray, lower: tuple[float, ...], upper: tuple[float, ...]) -> None:
+    if not np.all((values >= lower) & (values <= upper)):  # NaN is not within either
+        raise BadCommand(f"{what} {values.tolist()}; wanted {list(lower)} to {list(upper)}")
 
 
 def _command_group(board: CommandBoard, command: GroupCommand) -> None:
@@ -80,19 +82,15 @@ def _command_group(board: CommandBoard, command: GroupCommand) -> None:
 def _set_gains(board: CommandBoard, gains: GroupGains) -> None:
     if gains.position_mode is not None:
         board.set_position_gains(CLIENT, gains.group, *gains.position_mode)
-    if gains.kp_nm_rad.size or gains.kd_nms_rad.size:
+    new_kp, new_kd = gains.kp_nm_rad, gains.kd_nms_rad
+    if new_kp.size or new_kd.size:
         kp, kd = board.gains(gains.group)
-        board.set_gains(
-            CLIENT,
-            gains.group,
-            gains.kp_nm_rad if gains.kp_nm_rad.size else kp,
-            gains.kd_nms_rad if gains.kd_nms_rad.size else kd,
-        )
+        board.set_gains(CLIENT, gains.group, new_kp if new_kp.size else kp, new_kd if new_kd.size else kd)
 
 
-def _begin_move(controller: BodyController, move: MoveRequest) -> None:
-    if controller.upper != UpperBody.MoveCmd:
-        raise BadCommand(f"moves need the upper-body state MoveCmd; it is {controller.upper.name}")
+def _start_move(controller: BodyController, move: MoveRequest) -> None:
+    if controller.upper_body != UpperBody.MoveCmd:
+        raise BadCommand(f"moves need the upper-body state MoveCmd; it is {controller.upper_body.name}")
     if move.kind not in ("joints", "pose", "line"):
         raise BadValue("kind of move", move.kind, "joints, pose or line")
-    controller.move.ask(controller.robot, move)
+    controller.move.submit(controller.robot, move)

@@ -16,22 +16,17 @@ from thenar.errors import BadFile, MissingExtra
 from thenar.humanoid.control.controller import StateTasks
 from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.task import Task
+from thenar.humanoid.tasks.examples import ActTask, LeanTask, SquatTask, WaveTask
+from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
+from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask
 
-TASKS = {
-    "JointStandTask": "thenar.humanoid.tasks.standing",
-    "PdStandTask": "thenar.humanoid.tasks.standing",
-    "SecurityTask": "thenar.humanoid.tasks.standing",
-    "WaveTask": "thenar.humanoid.tasks.examples",
-    "SquatTask": "thenar.humanoid.tasks.examples",
-    "HandOverHandTask": "thenar.humanoid.tasks.hand_over_hand",
-    "ActTask": "thenar.humanoid.tasks.examples",
-    "LeanTask": "thenar.humanoid.tasks.examples",
+TASKS: dict[str, type[Task]] = {
+    task.__name__: task
+    for task in (JointStandTask, PdStandTask, SecurityTask, WaveTask, SquatTask, HandOverHandTask, ActTask, LeanTask)
 }
 """Tasks that come with thenar; any other is named as ``module:Class``."""
-KEYS = {
-    "RobotName", "RunType", "UseJoyStick", "DomainID", "SerialNumber", "HardwareType",
-    "Hands", "Scene", "FixedTasks", "Fsm",
-}  # fmt: skip
+VENDOR_KEYS = {"RobotName", "RunType", "UseJoyStick", "DomainID", "SerialNumber", "HardwareType", "Fsm"}
+KEYS = VENDOR_KEYS | {"Hands", "Scene", "FixedTasks"}
 ROBOTS = ("gr2", "gr2t2v2")
 SIMULATED = 0
 OVERRIDE = "allow_upper_body_override"
@@ -39,9 +34,8 @@ OVERRIDE = "allow_upper_body_override"
 
 @dataclass(frozen=True, kw_only=True)
 class BodyConfig:
-    """Which robot runs, with what, and who may talk to it."""
+    """What runs on a robot, what it carries and where it is on the network."""
 
-    robot_name: str = "gr2"
     domain: int = 123
     namespace: str = ""
     """Before every topic; the vendor's is robot name and serial number."""
@@ -66,103 +60,111 @@ Fsm:
 
 def load_config(path: Path | None) -> BodyConfig:
     """Read a configuration; without a file, a GR-2 with Fourier's hands and four examples as user controllers."""
-    return parse_config(DEFAULT if path is None else _text(path), path or Path("default configuration"))
+    if path is None:
+        return parse_config(DEFAULT, Path("default configuration"))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(path, f"cannot be read: {error}") from error
+    return parse_config(text, path)
 
 
 def parse_config(text: str, path: Path) -> BodyConfig:
-    """A configuration from YAML; what is wrong with it is told with the file's name."""
+    """A configuration from YAML; errors name the file."""
     try:
         import yaml
     except ImportError as error:
         raise MissingExtra("a configuration file", "pyyaml", "humanoid") from error
     try:
-        given = yaml.safe_load(text) or {}
+        return _config(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
         raise BadFile(path, f"not YAML: {error}") from error
-    if not isinstance(given, dict):
-        raise BadFile(path, "wanted keys and values, such as 'RobotName: gr2'")
-    unknown = sorted(set(map(str, given)) - KEYS)
-    if unknown:
-        raise BadFile(path, f"unknown key {unknown[0]!r}; there are: {', '.join(sorted(KEYS))}")
-    name = given.get("RobotName", "gr2")
-    if name not in ROBOTS:
-        raise BadFile(path, f"RobotName is {name!r}; there is: {', '.join(ROBOTS)}")
-    if given.get("RunType", SIMULATED) != SIMULATED:
-        raise BadFile(path, f"RunType is {given['RunType']!r}; a twin is simulated: 0")
-    domain = given.get("DomainID", 123)
-    if not isinstance(domain, int) or not 0 <= domain <= 232:
-        raise BadFile(path, f"DomainID is {domain!r}; wanted a whole number from 0 to 232")
-    serial = given.get("SerialNumber")
-    hands = given.get("Hands", ["fourier_left", "fourier_right"])
-    if not isinstance(hands, list) or not all(isinstance(hand, str) for hand in hands):
-        raise BadFile(path, f"Hands is {hands!r}; wanted a list of hands' names")
+    except _Wrong as error:
+        raise BadFile(path, str(error)) from error
+
+
+class _Wrong(Exception):
+    """A mistake in a configuration."""
+
+
+def _require(right: bool, problem: str) -> None:
+    if not right:
+        raise _Wrong(problem)
+
+
+def _config(values: Any) -> BodyConfig:
+    _require(isinstance(values, dict), "wanted keys and values, such as 'RobotName: gr2'")
+    _check_keys(values, KEYS)
+    name, run_type = values.get("RobotName", "gr2"), values.get("RunType", SIMULATED)
+    domain, hands = values.get("DomainID", BodyConfig.domain), values.get("Hands", list(BodyConfig.hands))
+    serial = values.get("SerialNumber")
+    _require(name in ROBOTS, f"RobotName is {name!r}; there is: {', '.join(ROBOTS)}")
+    _require(run_type == SIMULATED, f"RunType is {run_type!r}; a twin is simulated: 0")
+    whole_number = isinstance(domain, int) and 0 <= domain <= 232
+    _require(whole_number, f"DomainID is {domain!r}; wanted a whole number from 0 to 232")
+    names = isinstance(hands, list) and all(isinstance(hand, str) for hand in hands)
+    _require(names, f"Hands is {hands!r}; wanted a list of hands' names")
     return BodyConfig(
-        robot_name="gr2",
         domain=domain,
         namespace="" if serial in (None, "null", "") else f"{name}/{serial}",
-        use_joystick=_switch(given, "UseJoyStick", path),
+        use_joystick=_switch(values, "UseJoyStick"),
         hands=tuple(hands),
-        scene=str(given.get("Scene", "flat")),
-        states=_states(given.get("Fsm") or {}, path),
-        fixed=_tasks(given.get("FixedTasks") or {}, "FixedTasks", path),
+        scene=str(values.get("Scene", "flat")),
+        states=_states(values.get("Fsm") or {}),
+        fixed=_tasks(values.get("FixedTasks") or {}, "FixedTasks"),
     )
 
 
-def _states(given: Any, path: Path) -> dict[WholeBody, StateTasks]:
-    if not isinstance(given, dict):
-        raise BadFile(path, "Fsm: wanted states and their tasks")
+def _states(values: Any) -> dict[WholeBody, StateTasks]:
+    _require(isinstance(values, dict), "Fsm: wanted states and their tasks")
     states = {}
-    for name, entries in given.items():
-        if name not in WholeBody.__members__:
-            raise BadFile(path, f"no state named {name!r}; there are: {', '.join(WholeBody.__members__)}")
-        if WholeBody[name] in (WholeBody.Default, WholeBody.SecurityProtection):
-            raise BadFile(path, f"{name} has no tasks of yours: it is what the robot falls back on")
-        tasks = _tasks(entries, name, path)
-        allowed = _switch(entries, OVERRIDE, path)
-        states[WholeBody[name]] = StateTasks(tasks=tasks, allow_upper_body_override=allowed)
+    for name, entries in values.items():
+        _require(
+            name in WholeBody.__members__, f"no state named {name!r}; there are: {', '.join(WholeBody.__members__)}"
+        )
+        fallback = WholeBody[name] in (WholeBody.Default, WholeBody.SecurityProtection)
+        _require(not fallback, f"{name} has no tasks of yours: it is what the robot falls back on")
+        tasks = _tasks(entries, name)
+        states[WholeBody[name]] = StateTasks(tasks=tasks, allow_upper_body_override=_switch(entries, OVERRIDE))
     return states
 
 
-def _tasks(given: Any, where: str, path: Path) -> tuple[Task, ...]:
-    if not isinstance(given, dict):
-        raise BadFile(path, f"{where}: wanted tasks with their periods")
-    return tuple(_task(name, settings, path) for name, settings in given.items() if name != OVERRIDE)
+def _tasks(values: Any, where: str) -> tuple[Task, ...]:
+    _require(isinstance(values, dict), f"{where}: wanted tasks with their periods")
+    return tuple(_task(name, settings or {}) for name, settings in values.items() if name != OVERRIDE)
 
 
-def _switch(given: Mapping[str, Any], key: str, path: Path) -> bool:
-    value = given.get(key, False)
-    if not isinstance(value, (bool, int)) or value not in (0, 1):
-        raise BadFile(path, f"{key} is {value!r}; wanted true or false")
-    return bool(value)
-
-
-def _task(name: str, settings: Any, path: Path) -> Task:
-    module, _, attribute = name.partition(":") if ":" in name else (TASKS.get(name, ""), "", name)
-    if not module:
-        raise BadFile(path, f"no task named {name!r}; there are: {', '.join(TASKS)}, or module:Class")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise BadFile(path, f"task {name!r} cannot be loaded: {error}") from error
-    if not (isinstance(kind, type) and issubclass(kind, Task)):
-        raise BadFile(path, f"{name!r} is not a Task")
-    task = kind()
-    settings = settings or {}
-    if not isinstance(settings, dict):
-        raise BadFile(path, f"{name} is {settings!r}; wanted its period, such as {{period: 0.02}}")
+def _task(name: str, settings: Any) -> Task:
+    task = _task_class(name)()
+    _require(isinstance(settings, dict), f"{name} is {settings!r}; wanted its period, such as {{period: 0.02}}")
     # cup_priority is the vendor's spelling of the thread's priority; here tasks take turns on one thread.
-    unknown = sorted(set(settings) - {"period", "cup_priority", "cpu_priority"})
-    if unknown:
-        raise BadFile(path, f"{name}: unknown key {unknown[0]!r}; there are: period, cup_priority")
+    _check_keys(settings, {"period", "cup_priority", "cpu_priority"}, f"{name}: ")
     period_s = settings.get("period", task.period_s)
-    if not isinstance(period_s, (int, float)) or not 0.0 < period_s <= 10.0:
-        raise BadFile(path, f"{name}: period is {period_s!r}; wanted seconds above 0, up to 10")
+    possible = isinstance(period_s, (int, float)) and 0.0 < period_s <= 10.0
+    _require(possible, f"{name}: period is {period_s!r}; wanted seconds above 0, up to 10")
     task.period_s = float(period_s)
     return task
 
 
-def _text(path: Path) -> str:
+def _task_class(name: str) -> type[Task]:
+    if name in TASKS:
+        return TASKS[name]
+    module, _, attribute = name.partition(":")
+    _require(bool(attribute), f"no task named {name!r}; there are: {', '.join(TASKS)}, or module:Class")
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadFile(path, f"cannot be read: {error}") from error
+        task = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise _Wrong(f"task {name!r} cannot be loaded: {error}") from error
+    _require(isinstance(task, type) and issubclass(task, Task), f"{name!r} is not a Task")
+    return task
+
+
+def _check_keys(values: Mapping[str, Any], known: set[str], where: str = "") -> None:
+    for unknown in sorted(set(map(str, values)) - known):
+        raise _Wrong(f"{where}unknown key {unknown!r}; there are: {', '.join(sorted(known))}")
+
+
+def _switch(values: Mapping[str, Any], key: str) -> bool:
+    value = values.get(key, False)
+    _require(isinstance(value, (bool, int)) and value in (0, 1), f"{key} is {value!r}; wanted true or false")
+    return bool(value)

@@ -1,4 +1,4 @@
-"""A task: a controller or a helper that runs at its own period on the shared `RobotData`."""
+"""Tasks: controllers and helpers that run at their own period on the shared `RobotData`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from thenar.humanoid.state.robot_data import RobotData
 
 logger = logging.getLogger(__name__)
 
-OFTEN, HOPELESS = 5, 40  # troubles in a row that are told, and after which it is not run any more
+LOGGED_FAILURES, MAX_FAILURES = 5, 40  # in a row: logged once more, and not run any more
 
 
 class Task:
-    """What the vendor's tasks are: ``init`` once, ``enter``, ``execute`` again and again, ``exit``.
+    """A task in the vendor's shape: ``init`` once, then ``enter``, ``execute`` again and again, ``exit``.
 
-    Each call gets the robot as this task sees it: what it commands is in its state's name.
+    Each call gets the robot as seen by this task: what it commands is in its state's name.
     """
 
     period_s = 0.0025
@@ -26,7 +26,7 @@ class Task:
     """Control groups that nobody else commands while this task of a whole-body state runs."""
 
     follows_velocity: bool = False
-    """Whether it does something with ``vel_cmd``. Where no task does, velocities from outside are refused."""
+    """Whether it uses ``vel_cmd``. Where no task does, velocities of clients are refused."""
 
     @property
     def name(self) -> str:
@@ -50,48 +50,56 @@ class Task:
 
 
 @dataclass(kw_only=True)
-class Running:
-    """A task on the schedule, and how it does."""
+class ScheduledTask:
+    """A task that has been entered, when it is due, and its failures."""
 
     task: Task
     data: RobotData
-    period_s: float
     due_s: float = 0.0
     executions: int = 0
-    trouble: str = ""
-    """What went wrong last."""
-    troubles_in_a_row: int = 0
+    problem: str = ""
+    """Reason of the last failure."""
+    failures_in_a_row: int = 0
     """Executions one after the other that raised or took longer than the period."""
 
     @property
-    def hopeless(self) -> bool:
-        """Whether it has been in trouble for long; once is the machine's doing."""
-        return self.troubles_in_a_row >= HOPELESS
+    def failed_permanently(self) -> bool:
+        """Whether it has failed for long; a single failure may be the machine's doing."""
+        return self.failures_in_a_row >= MAX_FAILURES
 
     def run(self, now_s: float) -> bool:
-        """Execute if it is time; False when the task raised."""
+        """Execute if it is due; False when the task raised."""
+        period_s = self.task.period_s
         # In step with the plan, unless the clock jumped, forwards or back.
-        if 1e-9 < self.due_s - now_s <= self.period_s + 1e-9:
+        if 1e-9 < self.due_s - now_s <= period_s + 1e-9:
             return True
-        late = now_s - self.due_s
-        self.due_s = self.due_s + self.period_s if 0.0 <= late < self.period_s else now_s + self.period_s
+        late_s = now_s - self.due_s
+        self.due_s = self.due_s + period_s if 0.0 <= late_s < period_s else now_s + period_s
         self.executions += 1
         began_s = time.perf_counter()
         try:
             self.task.execute(self.data)
         except Exception as error:
-            self._note(f"{type(error).__name__}: {error}", error)
+            self._fail(f"{type(error).__name__}: {error}", error)
             return False
         took_s = time.perf_counter() - began_s
-        if took_s > self.period_s:
-            self._note(f"took {1e3 * took_s:.1f} ms of {1e3 * self.period_s:g} ms")
+        if took_s > period_s:
+            self._fail(f"took {1e3 * took_s:.1f} ms of {1e3 * period_s:g} ms")
         else:
-            self.troubles_in_a_row = 0
+            self.failures_in_a_row = 0
         return True
 
-    def _note(self, trouble: str, error: Exception | None = None) -> None:
-        """Log it, but not 400 times a second."""
-        self.trouble = trouble
-        self.troubles_in_a_row += 1
-        if (error is not None and self.troubles_in_a_row == 1) or self.troubles_in_a_row == OFTEN:
-            logger.warning("task %s: %s", self.task.name, trouble, exc_info=error)
+    def exit(self) -> None:
+        """End the task; what goes wrong is logged."""
+        try:
+            if not self.task.exit(self.data):
+                logger.warning("task %s says it did not end", self.task.name)
+        except Exception:
+            logger.exception("task %s failed to end", self.task.name)
+
+    def _fail(self, problem: str, error: Exception | None = None) -> None:
+        """Count and log a failure, but not 400 times a second."""
+        self.problem = problem
+        self.failures_in_a_row += 1
+        if (error is not None and self.failures_in_a_row == 1) or self.failures_in_a_row == LOGGED_FAILURES:
+            logger.warning("task %s: %s", self.task.name, problem, exc_info=error)

@@ -1,4 +1,4 @@
-"""What a robot's body is, as plain data: links, joints, groups, the parts with a role.
+"""A robot's body as plain data: links, joints, control groups, the links with a role.
 
 A `BodySpec` knows nothing of a physics engine or of Pinocchio; both models are built from it. Lengths are metres,
 angles radians, poses are the child in its parent with URDF's roll-pitch-yaw (``R = Rz Ry Rx``).
@@ -6,9 +6,10 @@ angles radians, poses are the child in its parent with URDF's roll-pitch-yaw (``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,25 @@ class Gains:
     source: str
 
 
+class HandRange(NamedTuple):
+    """Range of a hand's positions in the vendor's calls, one per motor [rad]."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Load:
+    """A rigid load on a link, such as an open hand."""
+
+    link: str
+    mass_kg: float
+    com_m: FloatArray
+    """In the frame of the link [m]."""
+    inertia_kgm2: FloatArray
+    """About the centre, in the axes of the link. Shape (3, 3)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Roles:
     """Which links the parts of `KindynData` are; pairs are left and right."""
@@ -85,7 +105,6 @@ class BodySpec:
     """A whole body. Hinges stand in the order of the robot's joint sequence."""
 
     name: str
-    maker: str
     root: str
     """The link that is the floating base."""
     links: tuple[Link, ...]
@@ -102,7 +121,6 @@ class BodySpec:
     gains: Mapping[str, Gains]
     """Published sets of gains, by use."""
     palette: Palette
-    notes: tuple[str, ...] = field(default=())
 
     @cached_property
     def hinges(self) -> tuple[Hinge, ...]:
@@ -115,18 +133,11 @@ class BodySpec:
         return tuple(hinge.name for hinge in self.hinges)
 
     @cached_property
-    def joint_index(self) -> dict[str, int]:
-        """Place of each driven joint in the sequence."""
-        return {name: index for index, name in enumerate(self.joint_names)}
-
-    @cached_property
     def group_slices(self) -> dict[str, slice]:
-        """Place of each control group in the joint sequence; ``whole_body`` is all of it."""
-        slices = {"whole_body": slice(0, len(self.hinges))}
-        for group, names in self.groups.items():
-            first = self.joint_index[names[0]]
-            slices[group] = slice(first, first + len(names))
-        return slices
+        """Indices of each control group in the joint sequence; ``whole_body`` is all of it."""
+        starts = {group: self.joint_names.index(names[0]) for group, names in self.groups.items()}
+        slices = {group: slice(start, start + len(self.groups[group])) for group, start in starts.items()}
+        return {"whole_body": slice(0, len(self.hinges)), **slices}
 
     @property
     def nv(self) -> int:
@@ -148,17 +159,18 @@ class BodySpec:
         return np.array([getattr(hinge, field_name) for hinge in self.hinges])
 
     def group_slice(self, group: str) -> slice:
-        """Place of a control group in the joint sequence."""
+        """Indices of a control group in the joint sequence."""
         if group not in self.group_slices:
             raise UnknownName("control group", group, self.group_slices)
         return self.group_slices[group]
 
-    def index_of(self, joint: str) -> int:
-        """Place of a joint in the sequence."""
-        if joint not in self.joint_index:
-            raise UnknownName("joint", joint, self.joint_names)
-        return self.joint_index[joint]
+    def group_gains(self, use: str, group: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Published stiffness [N m/rad] and damping [N m s/rad] of a group's joints."""
+        gains, joints = self.gains[use], self.group_slice(group)
+        return gains.kp_nm_rad[joints], gains.kd_nms_rad[joints]
 
-    def indices_of(self, joints: Iterable[str]) -> NDArray[np.int64]:
-        """Places of several joints."""
-        return np.array([self.index_of(joint) for joint in joints], dtype=np.int64)
+    def index_of(self, joint: str) -> int:
+        """Index of a joint in the sequence."""
+        if joint not in self.joint_names:
+            raise UnknownName("joint", joint, self.joint_names)
+        return self.joint_names.index(joint)

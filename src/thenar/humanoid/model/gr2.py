@@ -1,11 +1,13 @@
-"""Fourier GR-2: 29 joints, 63 kg.
+"""Fourier GR-2: 29 joints, 63 kg without hands.
 
 Frame of ``base_link``: x forward, y left, z up, its origin between the hips' roots. Every number of the tables is from
-the maker's URDF gr2v3_8_7 (09222025-alpha-1), whose limits equal those of the Aurora documentation. Arms are not quite
-symmetric in that file (shoulders, elbows); the tables keep it so. Shapes are in `gr2_shapes`.
+the maker's URDF gr2v3_8_7 (09222025-alpha-1), whose limits equal those of the Aurora documentation. Tables of arms and
+legs are those of the left side; the right side is its mirror image but for `ASYMMETRIC`. Shapes are in `gr2_shapes`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Link
@@ -14,315 +16,205 @@ from thenar.humanoid.model.gr2_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
 URDF = "maker's URDF gr2v3_8_7"
 DAMPING_NMS_RAD = FRICTION_NM = 0.01  # of every joint
+SIDES = ("left", "right")
 
 Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
 # Mass [kg], centre [m], ixx iyy izz ixy ixz iyz about the centre [kg m^2].
-INERTIALS: dict[str, Inertial] = {
-    "base_link": (
-        6.6598,
-        (-0.0030357, 6.968e-05, -0.087284),
-        (0.048356, 0.030781, 0.041191, -1.314e-05, 0.00041517, -3.242e-05),
-    ),
-    "waist_yaw_link": (
-        0.67252,
-        (-2.017e-05, 8.88e-05, 0.024104),
-        (0.0010622, 0.0010624, 0.00059099, 9e-08, -4.3e-07, 3.7e-07),
-    ),
-    "torso_link": (
-        14.058,
-        (-0.0054214, 0.0010624, -0.12326),
-        (0.2545, 0.21565, 0.1107, 0.0001127, -0.0023, 0.00034939),
-    ),
-    "head_yaw_link": (0.1402, (0.0, 0.0099543, 0.0065646), (0.00012944, 0.00010676, 4.821e-05, 0.0, 0.0, -3.991e-05)),
-    "head_pitch_link": (
-        1.6096,
-        (0.031582, 0.0012059, 0.072239),
-        (0.0077257, 0.010424, 0.0060799, -1.346e-05, -0.00055988, 0.00010711),
-    ),
-    "left_upper_arm_pitch_link": (
-        1.3432,
-        (0.0022312, 0.040265, 3.797e-05),
-        (0.0031811, 0.0012561, 0.0030442, -7.306e-05, -1.5e-07, 9e-08),
-    ),
-    "left_upper_arm_roll_link": (
-        0.96142,
-        (0.0087432, 0.0022878, -0.038787),
-        (0.0026111, 0.0028017, 0.00091191, 1.105e-05, -0.00033468, 2.91e-06),
-    ),
-    "left_upper_arm_yaw_link": (
-        1.3181,
-        (-0.00056161, 0.0012137, -0.091108),
-        (0.0067903, 0.0068059, 0.0010853, 3.2e-07, -5.12e-06, 9.238e-05),
-    ),
-    "left_lower_arm_pitch_link": (
-        0.45807,
-        (-0.0014862, 0.006973, -0.021097),
-        (0.00068974, 0.00057464, 0.00038897, -3.65e-06, -2.99e-06, -6.575e-05),
-    ),
-    "left_hand_yaw_link": (
-        1.0855,
-        (0.00027991, 0.0038031, -0.062955),
-        (0.0023598, 0.002234, 0.00088838, -9.31e-06, 2.063e-05, 0.00013994),
-    ),
-    "left_hand_pitch_link": (
-        0.45716,
-        (0.0038604, 2.7474e-05, 2.9411e-06),
-        (0.00021943, 0.00022813, 0.00023483, -3.7e-07, -8.6975e-08, -2.1e-07),
-    ),
-    "left_hand_roll_link": (
-        0.20259,
-        (0.0087325, -2.8386e-05, -0.015719),
-        (0.0001134, 0.00019338, 0.0001471, -1.8583e-08, -2.4468e-05, -6.0314e-08),
-    ),
-    "right_upper_arm_pitch_link": (
-        1.3432,
-        (0.0022312, -0.040265, 3.797e-05),
-        (0.0031811, 0.0012561, 0.0030442, 7.306e-05, -1.5e-07, -9e-08),
-    ),
-    "right_upper_arm_roll_link": (
-        0.96142,
-        (0.0087432, -0.0022878, -0.038787),
-        (0.0026111, 0.0028017, 0.00091191, -1.105e-05, -0.00033468, -2.91e-06),
-    ),
-    "right_upper_arm_yaw_link": (
-        1.3181,
-        (-0.00056161, -0.0012137, -0.091108),
-        (0.0067903, 0.0068059, 0.0010853, -3.2e-07, -5.12e-06, -9.238e-05),
-    ),
-    "right_lower_arm_pitch_link": (
-        0.45807,
-        (-0.0014862, -0.006973, -0.021097),
-        (0.00068974, 0.00057464, 0.00038897, 3.65e-06, -2.99e-06, 6.575e-05),
-    ),
-    "right_hand_yaw_link": (
-        1.0855,
-        (0.00027991, -0.0038031, -0.062955),
-        (0.0023598, 0.002234, 0.00088838, 9.31e-06, 2.063e-05, -0.00013994),
-    ),
-    "right_hand_pitch_link": (
-        0.45716,
-        (0.0038604, -2.7474e-05, 2.9411e-06),
-        (0.00021943, 0.00022813, 0.00023483, 3.7e-07, -8.6975e-08, 2.1e-07),
-    ),
-    "right_hand_roll_link": (
-        0.20259,
-        (0.0087325, 2.8386e-05, -0.015719),
-        (0.0001134, 0.00019338, 0.0001471, 1.8583e-08, -2.4468e-05, 6.0314e-08),
-    ),
-    "left_thigh_pitch_link": (
-        2.61,
-        (-0.035065, 0.036467, 0.0020083),
-        (0.0075932, 0.0085937, 0.011716, 0.0031974, -8.035e-05, -9.448e-05),
-    ),
-    "left_thigh_roll_link": (
-        1.3487,
-        (0.027776, -0.00010848, -0.0074687),
-        (0.001181, 0.0026369, 0.0027651, -5.3e-06, 0.00034163, -3.01e-06),
-    ),
-    "left_thigh_yaw_link": (
-        5.1152,
-        (0.0010147, -0.012758, -0.14387),
-        (0.042296, 0.043183, 0.0099198, -8.538e-05, 0.00038855, 0.00098874),
-    ),
-    "left_shank_pitch_link": (
-        3.7232,
-        (0.0045396, 0.0037923, -0.17984),
-        (0.036992, 0.037957, 0.003922, 6.79e-05, -0.00012767, 0.00044476),
-    ),
-    "left_foot_pitch_link": (
-        0.18479,
-        (0.028326, 1.186e-05, 0.0010629),
-        (1.263e-05, 0.0002444, 0.00024533, -9e-08, 5.55e-06, -1.8e-07),
-    ),
-    "left_foot_roll_link": (
-        1.1125,
-        (0.027263, 0.0064312, -0.032367),
-        (0.0010746, 0.0052051, 0.0056239, 0.00020984, 0.00016736, -0.00019853),
-    ),
-    "right_thigh_pitch_link": (
-        2.61,
-        (-0.035065, -0.036467, 0.0020083),
-        (0.0075932, 0.0085937, 0.011716, -0.0031974, -8.035e-05, 9.448e-05),
-    ),
-    "right_thigh_roll_link": (
-        1.3487,
-        (0.027776, 0.00010848, -0.0074687),
-        (0.001181, 0.0026369, 0.0027651, 5.3e-06, 0.00034163, 3.01e-06),
-    ),
-    "right_thigh_yaw_link": (
-        5.1152,
-        (0.0010147, 0.012758, -0.14387),
-        (0.042296, 0.043183, 0.0099198, 8.538e-05, 0.00038855, -0.00098874),
-    ),
-    "right_shank_pitch_link": (
-        3.7232,
-        (0.0045396, -0.0037923, -0.17984),
-        (0.036992, 0.037957, 0.003922, -6.79e-05, -0.00012767, -0.00044476),
-    ),
-    "right_foot_pitch_link": (
-        0.18479,
-        (0.028326, -1.186e-05, 0.0010629),
-        (1.263e-05, 0.0002444, 0.00024533, 9e-08, 5.55e-06, 1.8e-07),
-    ),
-    "right_foot_roll_link": (
-        1.1125,
-        (0.027263, -0.0064312, -0.032367),
-        (0.0010746, 0.0052051, 0.0056239, -0.00020984, 0.00016736, 0.00019853),
-    ),
-}
-
-
-def _hinge(
-    name: str,
-    parent: str,
-    child: str,
-    pos_m: Vec3,
-    rpy_rad: Vec3,
-    axis: Vec3,
-    lower_rad: float,
-    upper_rad: float,
-    effort_nm: float,
-    speed_rad_s: float,
-    armature_kgm2: float,
-) -> Hinge:
-    return Hinge(
-        name=name,
-        parent=parent,
-        child=child,
-        pos_m=pos_m,
-        rpy_rad=rpy_rad,
-        axis=axis,
-        lower_rad=lower_rad,
-        upper_rad=upper_rad,
-        effort_nm=effort_nm,
-        speed_rad_s=speed_rad_s,
-        armature_kgm2=armature_kgm2,
-        damping_nms_rad=DAMPING_NMS_RAD,
-        friction_nm=FRICTION_NM,
-        source=URDF,
-    )
-
-
-# Name, parent, child, origin [m], rpy [rad], axis, lower, upper [rad], effort [N m], speed [rad/s], armature [kg m^2].
-# Ref: the sequence is the one of the RobotData reference; the URDF's own order is another.
 # fmt: off
-JOINTS: tuple[Hinge | Fixed, ...] = (
-    _hinge("left_hip_pitch_joint", "base_link", "left_thigh_pitch_link",
-           (0.0, 0.076867, -0.12355), (-0.5236, 0.0, 0.0), (0.0, 1.0, 0.0), -2.618, 2.618, 366.05, 6.4997, 0.592),
-    _hinge("left_hip_roll_joint", "left_thigh_pitch_link", "left_thigh_roll_link",
-           (-0.062, 0.0729, 0.0), (0.5236, 0.0, 0.0), (1.0, 0.0, 0.0), -0.59341, 1.5708, 95.472, 12.362, 0.121),
-    _hinge("left_hip_yaw_joint", "left_thigh_roll_link", "left_thigh_yaw_link",
-           (0.062, 0.0, -0.03495), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -0.69813, 1.5708, 54.33, 14.745, 0.165),
-    _hinge("left_knee_pitch_joint", "left_thigh_yaw_link", "left_shank_pitch_link",
-           (0.0, 0.0, -0.34305), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.087266, 2.3562, 366.05, 6.4997, 0.592),
-    _hinge("left_ankle_pitch_joint", "left_shank_pitch_link", "left_foot_pitch_link",
-           (0.0, 0.0, -0.406), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.7854, 0.7854, 54.33, 14.745, 0.165),
-    _hinge("left_ankle_roll_joint", "left_foot_pitch_link", "left_foot_roll_link",
-           (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.38397, 0.38397, 29.835, 16.755, 0.031),
-    _hinge("right_hip_pitch_joint", "base_link", "right_thigh_pitch_link",
-           (0.0, -0.076867, -0.12355), (0.5236, 0.0, 0.0), (0.0, 1.0, 0.0), -2.618, 2.618, 366.05, 6.4997, 0.592),
-    _hinge("right_hip_roll_joint", "right_thigh_pitch_link", "right_thigh_roll_link",
-           (-0.062, -0.0729, 0.0), (-0.5236, 0.0, 0.0), (1.0, 0.0, 0.0), -1.5708, 0.59341, 95.472, 12.362, 0.121),
-    _hinge("right_hip_yaw_joint", "right_thigh_roll_link", "right_thigh_yaw_link",
-           (0.062, 0.0, -0.03495), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.5708, 0.69813, 54.33, 14.745, 0.165),
-    _hinge("right_knee_pitch_joint", "right_thigh_yaw_link", "right_shank_pitch_link",
-           (0.0, 0.0, -0.34305), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.087266, 2.3562, 366.05, 6.4997, 0.592),
-    _hinge("right_ankle_pitch_joint", "right_shank_pitch_link", "right_foot_pitch_link",
-           (0.0, 0.0, -0.406), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.7854, 0.7854, 54.33, 14.745, 0.165),
-    _hinge("right_ankle_roll_joint", "right_foot_pitch_link", "right_foot_roll_link",
-           (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.38397, 0.38397, 29.835, 16.755, 0.031),
-    _hinge("waist_yaw_joint", "base_link", "waist_yaw_link",
-           (0.0, 0.0, -0.0159), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -2.618, 2.618, 74.45, 7.7568, 0.606),
-    Fixed(name="torso_joint", parent="waist_yaw_link", child="torso_link", pos_m=(0.0, 0.0, 0.39681)),
-    _hinge("head_yaw_joint", "torso_link", "head_yaw_link",
-           (0.001, 0.0, 0.11061), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.3963, 1.3963, 17.325, 9.1627, 0.111),
-    _hinge("head_pitch_joint", "head_yaw_link", "head_pitch_link",
-           (0.0, 0.0, 0.044185), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.5236, 0.5236, 17.325, 9.1627, 0.111),
-    Fixed(name="camera_joint", parent="head_pitch_link", child="camera_link", pos_m=(0.11296, 0.0, 0.09815)),
-    _hinge("left_shoulder_pitch_joint", "torso_link", "left_upper_arm_pitch_link",
-           (0.0, 0.15115, 0.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -2.9671, 2.9671, 74.45, 7.7568, 0.606),
-    _hinge("left_shoulder_roll_joint", "left_upper_arm_pitch_link", "left_upper_arm_roll_link",
-           (0.0, 0.078848, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.5236, 2.7925, 74.45, 7.7568, 0.606),
-    _hinge("left_shoulder_yaw_joint", "left_upper_arm_roll_link", "left_upper_arm_yaw_link",
-           (0.0, 0.0, -0.09438), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.8326, 1.8326, 42.75, 6.283, 0.222),
-    _hinge("left_elbow_pitch_joint", "left_upper_arm_yaw_link", "left_lower_arm_pitch_link",
-           (0.0, 0.0, -0.16111), (0.0, -0.3926, 0.0), (0.0, 1.0, 0.0), -1.5272, 0.47997, 42.75, 6.283, 0.222),
-    _hinge("left_wrist_yaw_joint", "left_lower_arm_pitch_link", "left_hand_yaw_link",
-           (0.0, 0.0, -0.058525), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.8326, 1.8326, 17.325, 9.1627, 0.111),
-    _hinge("left_wrist_pitch_joint", "left_hand_yaw_link", "left_hand_pitch_link",
-           (0.0, 0.0, -0.16102), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.61087, 0.61087, 17.325, 9.1627, 0.111),
-    _hinge("left_wrist_roll_joint", "left_hand_pitch_link", "left_hand_roll_link",
-           (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.95993, 0.95993, 17.325, 9.1627, 0.111),
-    Fixed(name="left_end_effector_joint", parent="left_hand_roll_link", child="left_end_effector_link",
-          pos_m=(0.0, 0.0, -0.045)),
-    _hinge("right_shoulder_pitch_joint", "torso_link", "right_upper_arm_pitch_link",
-           (0.0, -0.1585, 0.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -2.9671, 2.9671, 74.45, 7.7568, 0.606),
-    _hinge("right_shoulder_roll_joint", "right_upper_arm_pitch_link", "right_upper_arm_roll_link",
-           (0.0, -0.071498, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -2.7925, 0.5236, 74.45, 7.7568, 0.606),
-    _hinge("right_shoulder_yaw_joint", "right_upper_arm_roll_link", "right_upper_arm_yaw_link",
-           (0.0, 0.0, -0.09438), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.8326, 1.8326, 42.75, 6.283, 0.222),
-    _hinge("right_elbow_pitch_joint", "right_upper_arm_yaw_link", "right_lower_arm_pitch_link",
-           (0.0, 0.0, -0.16111), (0.0, -0.39265, 0.0), (0.0, 1.0, 0.0), -1.5272, 0.47997, 42.75, 6.283, 0.222),
-    _hinge("right_wrist_yaw_joint", "right_lower_arm_pitch_link", "right_hand_yaw_link",
-           (0.0, 0.0, -0.058525), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), -1.8326, 1.8326, 17.325, 9.1627, 0.111),
-    _hinge("right_wrist_pitch_joint", "right_hand_yaw_link", "right_hand_pitch_link",
-           (0.0, 0.0, -0.16102), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0), -0.61087, 0.61087, 17.325, 9.1627, 0.111),
-    _hinge("right_wrist_roll_joint", "right_hand_pitch_link", "right_hand_roll_link",
-           (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), -0.95993, 0.95993, 17.325, 9.1627, 0.111),
-    Fixed(name="right_end_effector_joint", parent="right_hand_roll_link", child="right_end_effector_link",
-          pos_m=(0.0, 0.0, -0.045)),
-    Fixed(name="imu_joint", parent="base_link", child="imu_link", pos_m=(-0.059, 0.0, -0.068)),
-)
+TRUNK_INERTIALS: dict[str, Inertial] = {
+    "base_link": (6.6598, (-0.0030357, 6.968e-05, -0.087284),
+                  (0.048356, 0.030781, 0.041191, -1.314e-05, 0.00041517, -3.242e-05)),
+    "waist_yaw_link": (0.67252, (-2.017e-05, 8.88e-05, 0.024104),
+                       (0.0010622, 0.0010624, 0.00059099, 9e-08, -4.3e-07, 3.7e-07)),
+    "torso_link": (14.058, (-0.0054214, 0.0010624, -0.12326),
+                   (0.2545, 0.21565, 0.1107, 0.0001127, -0.0023, 0.00034939)),
+    "head_yaw_link": (0.1402, (0.0, 0.0099543, 0.0065646),
+                      (0.00012944, 0.00010676, 4.821e-05, 0.0, 0.0, -3.991e-05)),
+    "head_pitch_link": (1.6096, (0.031582, 0.0012059, 0.072239),
+                        (0.0077257, 0.010424, 0.0060799, -1.346e-05, -0.00055988, 0.00010711)),
+}
+ARM_INERTIALS: dict[str, Inertial] = {
+    "upper_arm_pitch_link": (1.3432, (0.0022312, 0.040265, 3.797e-05),
+                             (0.0031811, 0.0012561, 0.0030442, -7.306e-05, -1.5e-07, 9e-08)),
+    "upper_arm_roll_link": (0.96142, (0.0087432, 0.0022878, -0.038787),
+                            (0.0026111, 0.0028017, 0.00091191, 1.105e-05, -0.00033468, 2.91e-06)),
+    "upper_arm_yaw_link": (1.3181, (-0.00056161, 0.0012137, -0.091108),
+                           (0.0067903, 0.0068059, 0.0010853, 3.2e-07, -5.12e-06, 9.238e-05)),
+    "lower_arm_pitch_link": (0.45807, (-0.0014862, 0.006973, -0.021097),
+                             (0.00068974, 0.00057464, 0.00038897, -3.65e-06, -2.99e-06, -6.575e-05)),
+    "hand_yaw_link": (1.0855, (0.00027991, 0.0038031, -0.062955),
+                      (0.0023598, 0.002234, 0.00088838, -9.31e-06, 2.063e-05, 0.00013994)),
+    "hand_pitch_link": (0.45716, (0.0038604, 2.7474e-05, 2.9411e-06),
+                        (0.00021943, 0.00022813, 0.00023483, -3.7e-07, -8.6975e-08, -2.1e-07)),
+    "hand_roll_link": (0.20259, (0.0087325, -2.8386e-05, -0.015719),
+                       (0.0001134, 0.00019338, 0.0001471, -1.8583e-08, -2.4468e-05, -6.0314e-08)),
+}
+LEG_INERTIALS: dict[str, Inertial] = {
+    "thigh_pitch_link": (2.61, (-0.035065, 0.036467, 0.0020083),
+                         (0.0075932, 0.0085937, 0.011716, 0.0031974, -8.035e-05, -9.448e-05)),
+    "thigh_roll_link": (1.3487, (0.027776, -0.00010848, -0.0074687),
+                        (0.001181, 0.0026369, 0.0027651, -5.3e-06, 0.00034163, -3.01e-06)),
+    "thigh_yaw_link": (5.1152, (0.0010147, -0.012758, -0.14387),
+                       (0.042296, 0.043183, 0.0099198, -8.538e-05, 0.00038855, 0.00098874)),
+    "shank_pitch_link": (3.7232, (0.0045396, 0.0037923, -0.17984),
+                         (0.036992, 0.037957, 0.003922, 6.79e-05, -0.00012767, 0.00044476)),
+    "foot_pitch_link": (0.18479, (0.028326, 1.186e-05, 0.0010629),
+                        (1.263e-05, 0.0002444, 0.00024533, -9e-08, 5.55e-06, -1.8e-07)),
+    "foot_roll_link": (1.1125, (0.027263, 0.0064312, -0.032367),
+                       (0.0010746, 0.0052051, 0.0056239, 0.00020984, 0.00016736, -0.00019853)),
+}
 # fmt: on
 
-LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee_pitch", "ankle_pitch", "ankle_roll")
-ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow_pitch", "wrist_yaw", "wrist_pitch", "wrist_roll")
-GROUPS = {
-    **{f"{side}_leg": tuple(f"{side}_{part}_joint" for part in LEG) for side in ("left", "right")},
-    "waist": ("waist_yaw_joint",),
-    "head": ("head_yaw_joint", "head_pitch_joint"),
-    **{f"{side}_manipulator": tuple(f"{side}_{part}_joint" for part in ARM) for side in ("left", "right")},
+
+class Drive(NamedTuple):
+    """A motor with its gear."""
+
+    effort_nm: float
+    speed_rad_s: float
+    armature_kgm2: float
+
+
+class Row(NamedTuple):
+    """A joint of a table: its names without side and suffix, origin in the parent, axis, limits and drive."""
+
+    joint: str
+    parent: str
+    child: str
+    pos_m: Vec3
+    axis: Vec3
+    limits_rad: tuple[float, float]
+    drive: Drive
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+HIP_KNEE, HIP_ROLL = Drive(366.05, 6.4997, 0.592), Drive(95.472, 12.362, 0.121)
+HIP_YAW_ANKLE, ANKLE_ROLL = Drive(54.33, 14.745, 0.165), Drive(29.835, 16.755, 0.031)
+WAIST_SHOULDER, ELBOW = Drive(74.45, 7.7568, 0.606), Drive(42.75, 6.283, 0.222)
+HEAD_WRIST = Drive(17.325, 9.1627, 0.111)
+# fmt: off
+LEG = (
+    Row("hip_pitch", "base", "thigh_pitch", (0.0, 0.076867, -0.12355), Y, (-2.618, 2.618), HIP_KNEE,
+        (-0.5236, 0.0, 0.0)),
+    Row("hip_roll", "thigh_pitch", "thigh_roll", (-0.062, 0.0729, 0.0), X, (-0.59341, 1.5708), HIP_ROLL,
+        (0.5236, 0.0, 0.0)),
+    Row("hip_yaw", "thigh_roll", "thigh_yaw", (0.062, 0.0, -0.03495), Z, (-0.69813, 1.5708), HIP_YAW_ANKLE),
+    Row("knee_pitch", "thigh_yaw", "shank_pitch", (0.0, 0.0, -0.34305), Y, (-0.087266, 2.3562), HIP_KNEE),
+    Row("ankle_pitch", "shank_pitch", "foot_pitch", (0.0, 0.0, -0.406), Y, (-0.7854, 0.7854), HIP_YAW_ANKLE),
+    Row("ankle_roll", "foot_pitch", "foot_roll", (0.0, 0.0, 0.0), X, (-0.38397, 0.38397), ANKLE_ROLL),
+)
+WAIST = Row("waist_yaw", "base", "waist_yaw", (0.0, 0.0, -0.0159), Z, (-2.618, 2.618), WAIST_SHOULDER)
+HEAD = (
+    Row("head_yaw", "torso", "head_yaw", (0.001, 0.0, 0.11061), Z, (-1.3963, 1.3963), HEAD_WRIST),
+    Row("head_pitch", "head_yaw", "head_pitch", (0.0, 0.0, 0.044185), Y, (-0.5236, 0.5236), HEAD_WRIST),
+)
+ARM = (
+    Row("shoulder_pitch", "torso", "upper_arm_pitch", (0.0, 0.15115, 0.0), Y, (-2.9671, 2.9671), WAIST_SHOULDER),
+    Row("shoulder_roll", "upper_arm_pitch", "upper_arm_roll", (0.0, 0.078848, 0.0), X, (-0.5236, 2.7925),
+        WAIST_SHOULDER),
+    Row("shoulder_yaw", "upper_arm_roll", "upper_arm_yaw", (0.0, 0.0, -0.09438), Z, (-1.8326, 1.8326), ELBOW),
+    Row("elbow_pitch", "upper_arm_yaw", "lower_arm_pitch", (0.0, 0.0, -0.16111), Y, (-1.5272, 0.47997), ELBOW,
+        (0.0, -0.3926, 0.0)),
+    Row("wrist_yaw", "lower_arm_pitch", "hand_yaw", (0.0, 0.0, -0.058525), Z, (-1.8326, 1.8326), HEAD_WRIST),
+    Row("wrist_pitch", "hand_yaw", "hand_pitch", (0.0, 0.0, -0.16102), Y, (-0.61087, 0.61087), HEAD_WRIST),
+    Row("wrist_roll", "hand_pitch", "hand_roll", (0.0, 0.0, 0.0), X, (-0.95993, 0.95993), HEAD_WRIST),
+)
+# fmt: on
+ASYMMETRIC = {
+    "right_shoulder_pitch_joint": {"pos_m": (0.0, -0.1585, 0.0)},
+    "right_shoulder_roll_joint": {"pos_m": (0.0, -0.071498, 0.0)},
+    "right_elbow_pitch_joint": {"rpy_rad": (0.0, -0.39265, 0.0)},
 }
+"""Joints of the right side that the maker's file has elsewhere than the mirror image of the left."""
+
+
+def _hinges(rows: tuple[Row, ...], side: str = "") -> tuple[Hinge, ...]:
+    """The joints of a table, on a side or in the middle of the body."""
+    mirrored, prefix = side == "right", f"{side}_" if side else ""
+    hinges = []
+    for row in rows:
+        (x, y, z), (roll, pitch, yaw), (lower, upper) = row.pos_m, row.rpy_rad, row.limits_rad
+        if mirrored:
+            y, roll, yaw = -y, -roll, -yaw
+            lower, upper = (lower, upper) if row.axis == Y else (-upper, -lower)
+        name = f"{prefix}{row.joint}_joint"
+        places = {"pos_m": (x, y, z), "rpy_rad": (roll, pitch, yaw), **ASYMMETRIC.get(name, {})}
+        hinge = Hinge(
+            name=name,
+            parent=f"{'' if row.parent in ('base', 'torso') else prefix}{row.parent}_link",
+            child=f"{prefix}{row.child}_link",
+            axis=row.axis,
+            lower_rad=lower,
+            upper_rad=upper,
+            damping_nms_rad=DAMPING_NMS_RAD,
+            friction_nm=FRICTION_NM,
+            source=URDF,
+            **places,
+            **row.drive._asdict(),
+        )
+        hinges.append(hinge)
+    return tuple(hinges)
+
+
+def _fixed(name: str, parent: str, pos_m: Vec3) -> Fixed:
+    return Fixed(name=f"{name}_joint", parent=f"{parent}_link", child=f"{name}_link", pos_m=pos_m)
+
+
+def _mirrored(inertial: Inertial) -> Inertial:
+    mass_kg, (x, y, z), (xx, yy, zz, xy, xz, yz) = inertial
+    return mass_kg, (x, -y, z), (xx, yy, zz, -xy, xz, -yz)
+
+
+def _both_sides(table: dict[str, Inertial]) -> dict[str, Inertial]:
+    left = {f"left_{name}": inertial for name, inertial in table.items()}
+    return left | {f"right_{name}": _mirrored(inertial) for name, inertial in table.items()}
+
+
+INERTIALS = TRUNK_INERTIALS | _both_sides(ARM_INERTIALS) | _both_sides(LEG_INERTIALS)
+# Ref: the sequence is the one of the RobotData reference; the URDF's own order is another.
+GROUPS = {
+    "left_leg": _hinges(LEG, "left"),
+    "right_leg": _hinges(LEG, "right"),
+    "waist": _hinges((WAIST,)),
+    "head": _hinges(HEAD),
+    "left_manipulator": _hinges(ARM, "left"),
+    "right_manipulator": _hinges(ARM, "right"),
+}
+JOINTS: tuple[Hinge | Fixed, ...] = (
+    *GROUPS["left_leg"],
+    *GROUPS["right_leg"],
+    *GROUPS["waist"],
+    _fixed("torso", "waist_yaw", (0.0, 0.0, 0.39681)),
+    *GROUPS["head"],
+    _fixed("camera", "head_pitch", (0.11296, 0.0, 0.09815)),
+    *GROUPS["left_manipulator"],
+    _fixed("left_end_effector", "left_hand_roll", (0.0, 0.0, -0.045)),
+    *GROUPS["right_manipulator"],
+    _fixed("right_end_effector", "right_hand_roll", (0.0, 0.0, -0.045)),
+    _fixed("imu", "base", (-0.059, 0.0, -0.068)),
+)
 
 
 def _gains(leg: str, waist: str, head: str, arm: str, source: str) -> Gains:
     """Gains of each group as the maker writes them: stiffnesses, a slash, dampings."""
-    stiffness: list[float] = []
-    damping: list[float] = []
-    for group in (leg, leg, waist, head, arm, arm):
-        kp, kd = (tuple(float(number) for number in half.split(",")) for half in group.split("/"))
-        stiffness += kp
-        damping += kd
-    return Gains(kp_nm_rad=tuple(stiffness), kd_nms_rad=tuple(damping), source=source)
+    groups = [group.split("/") for group in (leg, leg, waist, head, arm, arm)]
+    kp, kd = (tuple(float(gain) for group in groups for gain in group[half].split(",")) for half in (0, 1))
+    return Gains(kp_nm_rad=kp, kd_nms_rad=kd, source=source)
 
 
+# fmt: off
 GAINS = {
-    "rl": _gains(
-        "90,180,120,90,30,60/19,10,9,19,5,3.5",
-        "20/7",
-        "30,30/2.4,2.4",
-        "45,45,25,25,10,10,10/4.5,4.5,2.5,2.5,.1,.1,.1",
-        "Aurora SDK 1.1, SimpleLoco",
-    ),
-    "client": _gains(
-        "200,200,120,200,90,120/20,20,12,20,9,12",
-        "150/15",
-        "30,30/2.4,2.4",
-        "90,90,90,90,10,10,10/9,9,9,9,.1,.1,.1",
-        "Aurora SDK 1.1, client_usage",
-    ),
-    "user_cmd": _gains(
-        "200,150,150,400,150,80/20,15,15,30,15,8",
-        "200/10",
-        "100,100/10,10",
-        "300,300,100,100,50,50,50/10,10,5,5,5,5,5",
-        "Aurora SDK 1.3, UserCmd",
-    ),
+    "rl": _gains("90,180,120,90,30,60/19,10,9,19,5,3.5", "20/7", "30,30/2.4,2.4",
+                 "45,45,25,25,10,10,10/4.5,4.5,2.5,2.5,.1,.1,.1", "Aurora SDK 1.1, SimpleLoco"),
+    "client": _gains("200,200,120,200,90,120/20,20,12,20,9,12", "150/15", "30,30/2.4,2.4",
+                     "90,90,90,90,10,10,10/9,9,9,9,.1,.1,.1", "Aurora SDK 1.1, client_usage"),
+    "user_cmd": _gains("200,150,150,400,150,80/20,15,15,30,15,8", "200/10", "100,100/10,10",
+                       "300,300,100,100,50,50,50/10,10,5,5,5,5,5", "Aurora SDK 1.3, UserCmd"),
 }
+# fmt: on
 
 GR2 = BodySpec(
     name="gr2",
-    maker="Fourier",
     root="base_link",
     links=tuple(
         Link(
@@ -337,7 +229,8 @@ GR2 = BodySpec(
         for name, (mass_kg, com_m, inertia_kgm2) in INERTIALS.items()
     ),
     joints=JOINTS,
-    groups=GROUPS,
+    groups={group: tuple(hinge.name for hinge in hinges) for group, hinges in GROUPS.items()},
+    # The reference names no links for its parts; hips are taken as the links of the first hip joints.
     roles=Roles(
         feet=("left_foot_roll_link", "right_foot_roll_link"),
         hips=("left_thigh_pitch_link", "right_thigh_pitch_link"),
@@ -349,14 +242,10 @@ GR2 = BodySpec(
     # Ref: Aurora SDK, default_pos of GR-2.
     default_rad={
         f"{side}_{joint}_joint": angle
-        for side in ("left", "right")
+        for side in SIDES
         for joint, angle in (("hip_pitch", -0.1309), ("knee_pitch", 0.2618), ("ankle_pitch", -0.1309))
     },
     sole_m=SOLE_M,
     gains=GAINS,
     palette=PALETTE,
-    notes=(
-        "The reference names no links for its parts; hips are the links of the first hip joints.",
-        "Masses are without hands: 62.98 kg.",
-    ),
 )

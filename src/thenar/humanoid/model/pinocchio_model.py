@@ -1,4 +1,4 @@
-"""A `BodySpec` into a Pinocchio model: free-flyer base, joints in the robot's sequence, a frame for every link."""
+"""Pinocchio model of a `BodySpec`: free-flyer base, joints in the robot's sequence, a frame for every link."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from thenar.errors import MissingExtra
 from thenar.hands.rotations import matrix_from_rpy
-from thenar.humanoid.model.body_spec import BodySpec, Hinge
-from thenar.humanoid.model.mujoco_model import Load
+from thenar.humanoid.model.body_spec import BodySpec, Hinge, Load
 
 try:
     import pinocchio as pin

@@ -1,9 +1,10 @@
-"""Snapshots to plain arrays and back: a dict of names and values, or an ``.npz`` file that needs nothing but numpy."""
+"""Snapshots as plain arrays and back: a dict of names and values, or an ``.npz`` file that needs nothing but numpy."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,61 +13,43 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue
 from thenar.humanoid.state.kindyn import JointLimitData, KindynData, LinkData, Pair
+from thenar.humanoid.state.lazy import member_names
 from thenar.humanoid.state.parts import BaseData, ContactData, FsmStateData, GeneralizedState, JoyStickData, RobotState
-from thenar.humanoid.state.robot_data import Beside, RobotSnapshot
+from thenar.humanoid.state.robot_data import RobotSnapshot
 
 Arrays = dict[str, NDArray[Any]]
 
-_PLAIN = {
-    "joystick": (JoyStickData, ("stamp_s", "valid", "liner_cmd", "buttons")),
-    "fsm_state": (
-        FsmStateData,
-        (
-            "stamp_s",
-            "valid",
-            "whole_body",
-            "upper_body",
-            "velocity_source",
-            "allow_upper_body_override",
-            "stable_level",
-        ),
-    ),
-    "robot_state": (RobotState, ("stamp_s", "valid", "q", "qd", "qdd", "qft")),
-    "gener_state": (GeneralizedState, ("stamp_s", "valid", "q", "qd", "tau")),
-    "contact_data": (ContactData, ("stamp_s", "valid", "contact_force", "contact_prob")),
+_KINDS: dict[str, type] = {
+    "": RobotSnapshot,
+    "joystick": JoyStickData,
+    "fsm_state": FsmStateData,
+    "robot_state": RobotState,
+    "gener_state": GeneralizedState,
+    "contact_data": ContactData,
+    "base_data": BaseData,
+    "kindyn_data": KindynData,
+    "kindyn_data.joint_limit": JointLimitData,
 }
-_WHOLE = ("stamp_s", "valid", "vel_cmd", "stand_pose_cmd", "hands_stamp_s")
-_BASE = ("stamp_s", "valid", *BaseData.FIELDS)
+"""Class of each part, by its dotted name; links are told by their Jacobian."""
 _LINK = ("p", "R", "v", "w", "J", "Jd")
-_LIMITS = ("lower", "upper", "effort", "velocity")
-_KINDYN = ("stamp_s", "valid", "nv", "m", "q", "qd", "nle", *KindynData.TERMS)
 
 
 def to_dict(snapshot: RobotSnapshot) -> Arrays:
-    """Every value of a snapshot by its dotted name, such as ``kindyn_data.feet_W.left.J``; everything is worked out."""
-    values: dict[str, Any] = {name: getattr(snapshot, name) for name in _WHOLE}
-    for part, (_, fields) in _PLAIN.items():
-        values |= {f"{part}.{name}": getattr(getattr(snapshot, part), name) for name in fields}
-    values["joystick.buttons"] = " ".join(sorted(snapshot.joystick.buttons))
-    values |= {f"hand_pvc.{hand}": pvc for hand, pvc in snapshot.hand_pvc.items()}
-    values |= {
-        f"base_data.{name}": getattr(snapshot.base_data, name) for name in ("stamp_s", "valid", *BaseData.FIELDS)
-    }
-    kindyn = snapshot.kindyn_data
-    values |= {f"kindyn_data.{name}": getattr(kindyn, name) for name in _KINDYN}
-    values |= {f"kindyn_data.joint_limit.{name}": getattr(kindyn.joint_limit, name) for name in _LIMITS}
-    for entry in (*KindynData.WORLD_LINKS, *KindynData.BASE_LINKS):
-        links = getattr(kindyn, entry)
-        for name, link in zip(("left", "right"), links, strict=True) if isinstance(links, Pair) else (("", links),):
-            prefix = f"kindyn_data.{entry}.{name}." if name else f"kindyn_data.{entry}."
-            values |= {prefix + part: getattr(link, part) for part in _LINK}
-    return {name: np.array(value) for name, value in values.items()}
+    """Every value of a snapshot by its dotted name, such as ``kindyn_data.feet_W.left.J``; all fields are computed."""
+    return _flat(snapshot, "")
 
 
 def from_dict(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
     """The snapshot that `to_dict` was given; it needs no model."""
+    tree: dict[str, Any] = {"hand_pvc": {}}
+    for name, value in values.items():
+        *path, last = name.split(".")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        branch[last] = value
     try:
-        return _snapshot(values)
+        return _build(tree, "", tree["kindyn_data"]["qd"])
     except KeyError as error:
         raise BadValue("values", f"{len(values)} values", f"every value of a snapshot; {error} is missing") from error
 
@@ -88,51 +71,43 @@ def load_npz(path: Path) -> RobotSnapshot:
         raise BadFile(path, f"not a snapshot: {error}") from error
 
 
-def _snapshot(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
-    parts: dict[str, Any] = {
-        part: kind(**{name: _plain(values[f"{part}.{name}"]) for name in fields})
-        for part, (kind, fields) in _PLAIN.items()
-        if part != "joystick"
-    }
-    parts["joystick"] = JoyStickData(
-        stamp_s=float(values["joystick.stamp_s"]),
-        valid=bool(values["joystick.valid"]),
-        liner_cmd=values["joystick.liner_cmd"],
-        buttons=frozenset(str(values["joystick.buttons"]).split()),
-    )
-    prefix = "hand_pvc."
-    parts["hand_pvc"] = {name.removeprefix(prefix): pvc for name, pvc in values.items() if name.startswith(prefix)}
-    parts["base_data"] = _filled(BaseData, {name: _plain(values[f"base_data.{name}"]) for name in _BASE})
-    parts["kindyn_data"] = _filled(KindynData, _kindyn(values))
-    whole = {name: _plain(values[name]) for name in _WHOLE}
-    beside = Beside(**{name: (parts | whole)[name] for name in Beside._fields})
-    kept = {name: parts[name] for name in ("robot_state", "gener_state", "base_data", "kindyn_data")}
-    return _filled(RobotSnapshot, {"stamp_s": whole["stamp_s"], "valid": whole["valid"], "beside": beside, **kept})
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else member_names(kind)
 
 
-def _kindyn(values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: _plain(values[f"kindyn_data.{name}"]) for name in _KINDYN}
-    fields["joint_limit"] = JointLimitData(**{name: values[f"kindyn_data.joint_limit.{name}"] for name in _LIMITS})
-    for entry in (*KindynData.WORLD_LINKS, *KindynData.BASE_LINKS):
-        prefix = f"kindyn_data.{entry}."
-        pair = f"{prefix}left.J" in values
-        links = [_link(values, prefix + side) for side in (("left.", "right.") if pair else ("",))]
-        fields[entry] = Pair(*links) if pair else links[0]
-    return fields
+def _flat(value: Any, name: str) -> Arrays:
+    if isinstance(value, Mapping):
+        members = value
+    elif isinstance(value, Pair):
+        members = value._asdict()
+    elif isinstance(value, LinkData):
+        members = {part: getattr(value, part) for part in _LINK}
+    elif type(value) in _KINDS.values():
+        members = {part: getattr(value, part) for part in _names(type(value))}
+    else:
+        return {name: np.array(" ".join(sorted(value)) if isinstance(value, frozenset) else value)}
+    parts = (_flat(member, f"{name}.{part}" if name else part) for part, member in members.items())
+    return {leaf: array for part in parts for leaf, array in part.items()}
 
 
-def _link(values: Mapping[str, NDArray[Any]], prefix: str) -> LinkData:
-    placement = np.eye(4)
-    placement[:3, :3], placement[:3, 3] = values[f"{prefix}R"], values[f"{prefix}p"]
-    return LinkData(placement, values[f"{prefix}J"], values[f"{prefix}Jd"], values["kindyn_data.qd"])
-
-
-def _filled(kind: type, fields: dict[str, Any]) -> Any:
-    """An instance whose attributes are known already, so that nothing is left to work out."""
-    made = object.__new__(kind)
-    made.__dict__.update(fields)
-    return made
-
-
-def _plain(value: NDArray[Any]) -> Any:
-    return value.item() if value.ndim == 0 else value
+def _build(tree: Any, name: str, qd: NDArray[Any]) -> Any:
+    """The value of a branch of the tree; ``qd`` are the generalized velocities, which every link refers to."""
+    if name == "joystick.buttons":
+        return frozenset(str(tree).split())
+    if not isinstance(tree, dict):
+        return tree.item() if tree.ndim == 0 else tree
+    if "J" in tree:
+        placement = np.eye(4)
+        placement[:3, :3], placement[:3, 3] = tree["R"], tree["p"]
+        return LinkData(placement, tree["J"], tree["Jd"], qd)
+    if "left" in tree:
+        return Pair(*(_build(tree[side], "", qd) for side in Pair._fields))
+    kind = _KINDS.get(name)
+    if kind is None:
+        return tree
+    members = {part: _build(tree[part], f"{name}.{part}" if name else part, qd) for part in _names(kind)}
+    if is_dataclass(kind):
+        return kind(**members)
+    built = object.__new__(kind)  # its members are known already, so that nothing is left to compute
+    built.__dict__.update(members)
+    return built

@@ -1,6 +1,6 @@
 """Kinematics and dynamics of one state of the robot, with the reference's names.
 
-Everything is worked out by Pinocchio when it is first read, from the state this object holds, so what is read later
+Everything is computed by Pinocchio when it is first read, from the state this object holds, so what is read later
 still belongs to the same instant. Conventions are in docs/robotdata.md: velocities and Jacobians are those of the
 link's own origin, in world axes (``_W``) or relative to the base in base axes (``_B``), linear before angular.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray
-from thenar.humanoid.model.mujoco_model import Load
+from thenar.humanoid.model.body_spec import BodySpec, FloatArray, Load
 from thenar.humanoid.model.pinocchio_model import build_model, pin
 from thenar.humanoid.state.lazy import lazy
 
@@ -28,7 +27,7 @@ class LinkData(NamedTuple):
     """Kinematics of one link. ``J @ qd`` is ``(v, w)`` and ``J @ qdd + Jd @ qd`` its rate."""
 
     placement: FloatArray
-    """Homogeneous transform from the link to the frame it is told in. Shape (4, 4)."""
+    """Homogeneous transform from the link to the world, or to the base. Shape (4, 4)."""
     J: FloatArray
     """Jacobian, linear rows first. Shape (6, nv)."""
     Jd: FloatArray
@@ -43,7 +42,7 @@ class LinkData(NamedTuple):
 
     @property
     def R(self) -> FloatArray:
-        """Rotation from the link to the frame it is told in. Shape (3, 3)."""
+        """Rotation from the link to the world, or to the base. Shape (3, 3)."""
         return self.placement[:3, :3]
 
     @property
@@ -88,7 +87,7 @@ class JointLimitData:
 
 
 class Centroidal(NamedTuple):
-    """What one pass over the robot's momentum gives, about the centre of mass in world axes."""
+    """Centroidal momentum and inertia, about the centre of mass in world axes."""
 
     Ag: FloatArray
     Agd: FloatArray
@@ -123,82 +122,103 @@ class Solver:
         self.gravity = partial(pin.computeGeneralizedGravity, self.model, terms)
         self.nonlinear_effects = partial(pin.nonLinearEffects, self.model, terms)
         self._momentum = self.model.createData()
-        self._world, self._based = (_Kinematics(self.model) for _ in range(2))
+        self._kinematics = {in_base: _Kinematics(self.model, in_base=in_base) for in_base in (False, True)}
         self._frames: dict[str, tuple[int, ...]] = {}
-        for role in ("feet", "hips", "hands", "base", "head", "torso"):
-            names = getattr(body.roles, role)
+        for role, names in asdict(body.roles).items():
             self._frames[role] = tuple(map(self.model.getFrameId, (names,) if isinstance(names, str) else names))
 
     def centroidal(self, q: FloatArray, qd: FloatArray) -> Centroidal:
-        """Momentum and what goes with it."""
+        """Centroidal momentum and what one pass over the robot gives with it."""
         data = self._momentum
         with self._lock:
             dAg = pin.dccrba(self.model, data, q, qd)
             return Centroidal(data.Ag.copy(), dAg, data.hg.vector.copy(), data.Ig.inertia, data.com[0].copy())
 
-    def links(self, state: KindynData, role: str) -> tuple[LinkData, ...]:
-        """The links of a role in the world."""
-        kinematics = self._world
+    def links(self, state: KindynData, role: str, in_base: bool) -> tuple[LinkData, ...]:
+        """The links of a role in the world, or relative to the base as if it stood still at the origin."""
         with self._lock:
-            if kinematics.state is not state:
-                kinematics.take(state, state.q, state.qd)
-            return kinematics.links(self._frames[role])
-
-    def links_in_base(self, state: KindynData, role: str) -> tuple[LinkData, ...]:
-        """The links of a role relative to the base, as if the base stood still at the origin."""
-        with self._lock:
-            if self._based.state is not state:
-                q, qd = state.q.copy(), state.qd.copy()
-                q[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
-                qd[:6] = 0.0
-                self._based.take(state, q, qd)
-            return self._based.links(self._frames[role], base_moves=False)
+            return self._kinematics[in_base].links(state, self._frames[role])
 
 
 class _Kinematics:
     """Pinocchio's memory with the kinematics of one state in it."""
 
-    def __init__(self, model: Any):
-        self._model = model
+    def __init__(self, model: Any, *, in_base: bool):
+        self._model, self._in_base = model, in_base
         self._data = model.createData()
-        self._places = [self._data.oMf[frame] for frame in range(model.nframes)]  # they follow the data
+        self._placements = [self._data.oMf[frame] for frame in range(model.nframes)]  # they follow the data
+        self._state: KindynData | None = None
         self._qd = np.zeros(model.nv)
-        self.state: KindynData | None = None
 
-    def take(self, state: KindynData, q: FloatArray, qd: FloatArray) -> None:
-        pin.computeJointJacobiansTimeVariation(self._model, self._data, q, qd)
-        pin.updateFramePlacements(self._model, self._data)
-        self.state, self._qd = state, qd
-
-    def links(self, frames: tuple[int, ...], *, base_moves: bool = True) -> tuple[LinkData, ...]:
-        model, data, places, qd = self._model, self._data, self._places, self._qd
+    def links(self, state: KindynData, frames: tuple[int, ...]) -> tuple[LinkData, ...]:
+        if self._state is not state:
+            self._take(state)
+        model, data, placements, qd = self._model, self._data, self._placements, self._qd
         links = []
         for frame in frames:
-            place = places[frame].homogeneous
+            placement = placements[frame].homogeneous
             J = _jacobian(model, data, frame, ALIGNED)
-            rate = _jacobian_rate(model, data, frame, ALIGNED)
-            if not base_moves:
-                J[:, :6] = rate[:, :6] = 0.0
-            place.setflags(0)
+            Jd = _jacobian_rate(model, data, frame, ALIGNED)
+            if self._in_base:
+                J[:, :6] = Jd[:, :6] = 0.0
+            placement.setflags(0)
             J.setflags(0)
-            rate.setflags(0)
-            links.append(_link((place, J, rate, qd)))
+            Jd.setflags(0)
+            links.append(_link((placement, J, Jd, qd)))
         return tuple(links)
+
+    def _take(self, state: KindynData) -> None:
+        q, qd = state.q, state.qd
+        if self._in_base:
+            q, qd = q.copy(), qd.copy()
+            q[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+            qd[:6] = 0.0
+        pin.computeJointJacobiansTimeVariation(self._model, self._data, q, qd)
+        pin.updateFramePlacements(self._model, self._data)
+        self._state, self._qd = state, qd
+
+
+def _pair_of(role: str, *, in_base: bool = False) -> lazy[Pair]:
+    return lazy(lambda kindyn: Pair(*kindyn._solver.links(kindyn, role, in_base)))
+
+
+def _link_of(role: str, *, in_base: bool = False) -> lazy[LinkData]:
+    return lazy(lambda kindyn: kindyn._solver.links(kindyn, role, in_base)[0])
+
+
+def _momentum(name: str) -> lazy[FloatArray]:
+    return lazy(lambda kindyn: getattr(kindyn._centroidal, name))
 
 
 class KindynData:
-    """Kinematics and dynamics of one instant."""
+    """Kinematics and dynamics of one instant, computed when they are read."""
 
-    WORLD_LINKS = ("feet_W", "hips_W", "hands_W", "base_W", "head_W", "torso_W")
-    BASE_LINKS = ("feet_B", "hips_B", "hands_B", "base_B", "head_B", "torso_B")
-    TERMS = ("M", "Minv", "C", "g", "c", "Iw", "Pc", "Vc", "Wc", "hg", "Ag", "Agd")
-    FIELDS = (*WORLD_LINKS, *BASE_LINKS, *TERMS)
-    """What is worked out when it is read."""
+    stamp_s: float
+    valid: bool
+    q: FloatArray
+    """Generalized coordinates. Shape (nv + 1,)."""
+    qd: FloatArray
+    """Generalized velocities. Shape (nv,)."""
 
     def __init__(self, solver: Solver, stamp_s: float, valid: bool, q: FloatArray, qd: FloatArray):
-        """Keep the state; nothing is worked out yet."""
+        """Keep the state; nothing is computed yet."""
         self.stamp_s, self.valid, self.q, self.qd = stamp_s, valid, q, qd
         self._solver = solver
+
+    # Links in the world.
+    feet_W = _pair_of("feet")
+    hips_W = _pair_of("hips")
+    hands_W = _pair_of("hands")
+    base_W = _link_of("base")
+    head_W = _link_of("head")
+    torso_W = _link_of("torso")
+    # Links relative to the base; the base itself is at the origin, at rest.
+    feet_B = _pair_of("feet", in_base=True)
+    hips_B = _pair_of("hips", in_base=True)
+    hands_B = _pair_of("hands", in_base=True)
+    base_B = _link_of("base", in_base=True)
+    head_B = _link_of("head", in_base=True)
+    torso_B = _link_of("torso", in_base=True)
 
     @lazy
     def nv(self) -> int:
@@ -214,6 +234,15 @@ class KindynData:
     def joint_limit(self) -> JointLimitData:
         """Limits of the joints."""
         return self._solver.limits
+
+    @lazy
+    def nle(self) -> FloatArray:
+        """`c` and `g` together, cheaper than both. Shape (nv,)."""
+        return self._solver.nonlinear_effects(self.q, self.qd)
+
+    @lazy
+    def _centroidal(self) -> Centroidal:
+        return self._solver.centroidal(self.q, self.qd)
 
     @lazy
     def M(self) -> FloatArray:
@@ -236,43 +265,20 @@ class KindynData:
         return self._solver.gravity(self.q)
 
     @lazy
-    def nle(self) -> FloatArray:
-        """`c` and `g` together, cheaper than both. Shape (nv,)."""
-        return self._solver.nonlinear_effects(self.q, self.qd)
-
-    @lazy
     def c(self) -> FloatArray:
         """Coriolis and centrifugal forces, without gravity. Shape (nv,)."""
         return self.nle - self.g
 
-    @lazy
-    def _centroidal(self) -> Centroidal:
-        return self._solver.centroidal(self.q, self.qd)
-
-    @lazy
-    def Ag(self) -> FloatArray:
-        """Centroidal momentum matrix: ``Ag @ qd`` is `hg`. Shape (6, nv)."""
-        return self._centroidal.Ag
-
-    @lazy
-    def Agd(self) -> FloatArray:
-        """Its time derivative. Shape (6, nv)."""
-        return self._centroidal.Agd
-
-    @lazy
-    def hg(self) -> FloatArray:
-        """Centroidal momentum: linear [kg m/s], then angular about the centre of mass [kg m^2/s], in world axes."""
-        return self._centroidal.hg
-
-    @lazy
-    def Iw(self) -> FloatArray:
-        """Inertia of the whole robot about its centre of mass, in world axes [kg m^2]. Shape (3, 3)."""
-        return self._centroidal.Iw
-
-    @lazy
-    def Pc(self) -> FloatArray:
-        """Centre of mass in the world [m]."""
-        return self._centroidal.Pc
+    Ag = _momentum("Ag")
+    """Centroidal momentum matrix: ``Ag @ qd`` is `hg`. Shape (6, nv)."""
+    Agd = _momentum("Agd")
+    """Its time derivative. Shape (6, nv)."""
+    hg = _momentum("hg")
+    """Centroidal momentum: linear [kg m/s], then angular about the centre of mass [kg m^2/s], in world axes."""
+    Iw = _momentum("Iw")
+    """Inertia of the whole robot about its centre of mass, in world axes [kg m^2]. Shape (3, 3)."""
+    Pc = _momentum("Pc")
+    """Centre of mass in the world [m]."""
 
     @lazy
     def Vc(self) -> FloatArray:
@@ -284,62 +290,9 @@ class KindynData:
         """Average angular velocity: angular momentum over `Iw`, in world axes [rad/s]; no single body turns so."""
         return np.asarray(np.linalg.solve(self.Iw, self.hg[3:]), dtype=np.float64)
 
-    @lazy
-    def feet_W(self) -> Pair:
-        """Feet in the world."""
-        return Pair(*self._solver.links(self, "feet"))
-
-    @lazy
-    def hips_W(self) -> Pair:
-        """Hips in the world."""
-        return Pair(*self._solver.links(self, "hips"))
-
-    @lazy
-    def hands_W(self) -> Pair:
-        """Hands in the world."""
-        return Pair(*self._solver.links(self, "hands"))
-
-    @lazy
-    def base_W(self) -> LinkData:
-        """Base in the world."""
-        return self._solver.links(self, "base")[0]
-
-    @lazy
-    def head_W(self) -> LinkData:
-        """Head in the world."""
-        return self._solver.links(self, "head")[0]
-
-    @lazy
-    def torso_W(self) -> LinkData:
-        """Torso in the world."""
-        return self._solver.links(self, "torso")[0]
-
-    @lazy
-    def feet_B(self) -> Pair:
-        """Feet relative to the base."""
-        return Pair(*self._solver.links_in_base(self, "feet"))
-
-    @lazy
-    def hips_B(self) -> Pair:
-        """Hips relative to the base."""
-        return Pair(*self._solver.links_in_base(self, "hips"))
-
-    @lazy
-    def hands_B(self) -> Pair:
-        """Hands relative to the base."""
-        return Pair(*self._solver.links_in_base(self, "hands"))
-
-    @lazy
-    def base_B(self) -> LinkData:
-        """Base relative to itself: at the origin, at rest."""
-        return self._solver.links_in_base(self, "base")[0]
-
-    @lazy
-    def head_B(self) -> LinkData:
-        """Head relative to the base."""
-        return self._solver.links_in_base(self, "head")[0]
-
-    @lazy
-    def torso_B(self) -> LinkData:
-        """Torso relative to the base."""
-        return self._solver.links_in_base(self, "torso")[0]
+    FIELDS = tuple(
+        name
+        for name, value in vars().items()
+        if isinstance(value, lazy) and name not in ("nv", "m", "joint_limit", "nle", "_centroidal")
+    )
+    """The reference's members that depend on the state."""

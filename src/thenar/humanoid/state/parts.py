@@ -1,4 +1,4 @@
-"""The small parts of `RobotData`: joystick, state machine, joints, generalized state, base, contact.
+"""The small parts of `RobotData`: joystick, state machine, hardware, joints, generalized state, base, contact.
 
 Each is a value of one instant: ``stamp_s`` is when it was measured, in seconds of the twin's clock, and ``valid`` is
 False until something was measured at all. The reference's names are kept, its spelling mistakes too.
@@ -6,18 +6,22 @@ False until something was measured at all. The reference's names are kept, its s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from thenar.errors import UnknownName
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
+from thenar.humanoid.control.board import ANYONE, CommandBoard
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.lazy import lazy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JoyStickData:
-    """What the operator asks for."""
+    """Input of the operator's joystick."""
 
     stamp_s: float = 0.0
     valid: bool = False
@@ -27,13 +31,13 @@ class JoyStickData:
     """Buttons held down: A B X Y LB RB LT RT."""
 
     def __post_init__(self) -> None:
-        """Everyone who reads it shares it."""
+        """Make the array read-only, since everyone who reads the value shares it."""
         self.liner_cmd.setflags(write=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FsmStateData:
-    """Where the state machine is, with the vendor's ids."""
+    """State of the state machine, with the vendor's ids."""
 
     stamp_s: float = 0.0
     valid: bool = False
@@ -81,10 +85,8 @@ class GeneralizedState:
 class BaseData:
     """The floating base: where it is, how it moves. Accelerations are those of its origin, without gravity."""
 
-    FIELDS = (
-        "R", "quat_xyzw", "quat_wxyz", "grav_proj", "rpy",
-        "omega_W", "acc_W", "omega_B", "acc_B", "vel_W", "pos_W", "vel_B",
-    )  # fmt: skip
+    stamp_s: float
+    valid: bool
 
     def __init__(self, *, stamp_s: float, valid: bool, q: FloatArray, qd: FloatArray, base_qdd: FloatArray | None):
         """From the generalized state; without accelerations those of the base are NaN.
@@ -92,8 +94,8 @@ class BaseData:
         Args:
             stamp_s: When it was measured [s].
             valid: Whether it was measured.
-            q: Generalized coordinates.
-            qd: Generalized velocities.
+            q: Generalized coordinates. Shape (nv + 1,).
+            qd: Generalized velocities. Shape (nv,).
             base_qdd: Rates of the first six of ``qd``.
         """
         self.stamp_s, self.valid = stamp_s, valid
@@ -165,7 +167,7 @@ class BaseData:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ContactData:
-    """What the ground does to the feet, left first."""
+    """Contact of the feet with the ground, left first."""
 
     stamp_s: float = 0.0
     valid: bool = False
@@ -175,6 +177,80 @@ class ContactData:
     """Probability of contact, 0 to 1. Shape (2,)."""
 
     def __post_init__(self) -> None:
-        """Everyone who reads it shares it."""
+        """Make the arrays read-only, since everyone who reads the value shares them."""
         self.contact_force.setflags(write=False)
         self.contact_prob.setflags(write=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FourierHardwareData:
+    """The reference's ten functions, for one source of commands. They raise where the C++ returned false."""
+
+    board: CommandBoard
+    state: RobotState
+    hand_pvc: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Position, velocity and current of each hand. Shapes (3, n)."""
+    hands_stamp_s: float = 0.0
+    """When the hands were read, which is less often than the joints [s]."""
+    source: str = ANYONE
+    """In whose name commands are given."""
+
+    @property
+    def stamp_s(self) -> float:
+        """Time at which the joints were measured [s]."""
+        return self.state.stamp_s
+
+    @property
+    def valid(self) -> bool:
+        """Whether the joints were measured."""
+        return self.state.valid
+
+    def get_robot_state_fixed(self) -> RobotState:
+        """State of the 29 joints, without the floating base."""
+        return self.state
+
+    def set_whole_body_pos_cmd(
+        self, pos_cmd: ArrayLike, vel_cmd: ArrayLike | None = None, tau_ff: ArrayLike | None = None
+    ) -> bool:
+        """Command every joint [rad]."""
+        return self.set_control_group_pos_cmd("whole_body", pos_cmd, vel_cmd, tau_ff)
+
+    def set_control_group_pos_cmd(
+        self, group_name: str, pos_cmd: ArrayLike, vel_cmd: ArrayLike | None = None, tau_ff: ArrayLike | None = None
+    ) -> bool:
+        """Command the joints of a group [rad], with velocities [rad/s] and torques [N m] beside if wanted."""
+        self.board.command(self.source, group_name, pos_cmd, vel_cmd, tau_ff)
+        return True
+
+    def set_whole_body_pd_mode_pd(self, kp: ArrayLike, kd: ArrayLike) -> int:
+        """Set the gains of every joint; 0 is success, as in the reference."""
+        self.board.set_gains(self.source, "whole_body", kp, kd)
+        return 0
+
+    def set_control_group_pd_mode_pd(self, group_name: str, kp: ArrayLike, kd: ArrayLike) -> bool:
+        """Set the gains of a group."""
+        self.board.set_gains(self.source, group_name, kp, kd)
+        return True
+
+    def get_whole_body_pd_mode_pd(self) -> tuple[FloatArray, FloatArray]:
+        """Gains of every joint: stiffness [N m/rad] and damping [N m s/rad]."""
+        return self.board.gains("whole_body")
+
+    def get_control_group_pd_mode_pd(self, group_name: str) -> tuple[FloatArray, FloatArray]:
+        """Gains of a group."""
+        return self.board.gains(group_name)
+
+    def get_hand_name_list(self) -> list[str]:
+        """Names of the hands that are there."""
+        return list(self.board.hands)
+
+    def set_hand_pvc(self, hand_name: str, pos_cmd: ArrayLike, vel_cmd: ArrayLike = (), cur_cmd: ArrayLike = ()) -> int:
+        """Command a hand: positions [rad] in the vendor's range, velocities [rad/s], currents [A]; 0 is success."""
+        self.board.command_hand(self.source, hand_name, pos_cmd, vel_cmd, cur_cmd)
+        return 0
+
+    def get_hand_pvc(self, hand_name: str) -> FloatArray:
+        """Position, velocity and current of a hand. Shape (3, n)."""
+        if hand_name not in self.hand_pvc:
+            raise UnknownName("hand", hand_name, self.hand_pvc)
+        return self.hand_pvc[hand_name].copy()

@@ -6,42 +6,50 @@ import math
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar.errors import BadValue, UnknownName
-from thenar.humanoid.control.board import ANYONE, CommandBoard, HandPort
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray
+from thenar.humanoid.control.board import ANYONE, CommandBoard
+from thenar.humanoid.model.body_spec import BodySpec, FloatArray, HandRange, Load
 from thenar.humanoid.model.gr2 import GR2
-from thenar.humanoid.model.mujoco_model import Load
-from thenar.humanoid.state.hardware import FourierHardwareData
 from thenar.humanoid.state.kindyn import KindynData, Solver
 from thenar.humanoid.state.lazy import lazy
-from thenar.humanoid.state.parts import BaseData, ContactData, FsmStateData, GeneralizedState, JoyStickData, RobotState
+from thenar.humanoid.state.parts import (
+    BaseData,
+    ContactData,
+    FourierHardwareData,
+    FsmStateData,
+    GeneralizedState,
+    JoyStickData,
+    RobotState,
+)
 
+AuxData = dict[str, Any]
+"""Members of a snapshot that do not come with the robot's motion but at times of their own, by name."""
 PARTS = ("joystick", "fsm_state", "hardware_data", "gener_state", "kindyn_data", "base_data", "contact_data")
-
-
-class Beside(NamedTuple):
-    """What comes beside the robot's motion, at times of its own."""
-
-    joystick: JoyStickData
-    fsm_state: FsmStateData
-    contact_data: ContactData
-    vel_cmd: FloatArray
-    """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
-    stand_pose_cmd: FloatArray
-    """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
-    hand_pvc: Mapping[str, FloatArray]
-    """Position, velocity and current of each hand. Shapes (3, n)."""
-    hands_stamp_s: float
-    """When the hands were read [s]."""
+"""Parts of `RobotData` that have a stamp of their own."""
 
 
 class RobotSnapshot:
     """Everything about one instant. It never changes, whatever the robot does meanwhile; its arrays are read-only."""
+
+    stamp_s: float
+    valid: bool
+    kindyn_data: KindynData
+    joystick: JoyStickData
+    fsm_state: FsmStateData
+    contact_data: ContactData
+    vel_cmd: FloatArray
+    """Commanded walking velocity: forwards, to the left [m/s], turning to the left [rad/s]."""
+    stand_pose_cmd: FloatArray
+    """Commanded stand pose: height against the default [m], pitch forwards and yaw to the left [rad]."""
+    hand_pvc: Mapping[str, FloatArray]
+    """Position, velocity and current of each hand. Shapes (3, n)."""
+    hands_stamp_s: float
+    """When the hands were read [s]."""
 
     def __init__(
         self,
@@ -52,48 +60,13 @@ class RobotSnapshot:
         qd: FloatArray,
         tau: FloatArray | None,
         qdd: FloatArray | None,
-        beside: Beside,
+        aux: AuxData,
     ):
-        """Keep the state; what follows from it is worked out when it is read."""
+        """Keep the state; what follows from it is computed when it is read."""
         self.stamp_s, self.valid = stamp_s, valid
-        self.beside = beside
+        self.__dict__.update(aux)
         self.kindyn_data = KindynData(solver, stamp_s, valid, q, qd)
         self._q, self._qd, self._joint_tau, self._qdd = q, qd, tau, qdd
-
-    @property
-    def joystick(self) -> JoyStickData:
-        """Joystick control input."""
-        return self.beside.joystick
-
-    @property
-    def fsm_state(self) -> FsmStateData:
-        """State machine."""
-        return self.beside.fsm_state
-
-    @property
-    def contact_data(self) -> ContactData:
-        """Contact of the feet."""
-        return self.beside.contact_data
-
-    @property
-    def vel_cmd(self) -> FloatArray:
-        """Velocity the robot shall walk with."""
-        return self.beside.vel_cmd
-
-    @property
-    def stand_pose_cmd(self) -> FloatArray:
-        """How the robot shall stand."""
-        return self.beside.stand_pose_cmd
-
-    @property
-    def hand_pvc(self) -> Mapping[str, FloatArray]:
-        """Position, velocity and current of each hand."""
-        return self.beside.hand_pvc
-
-    @property
-    def hands_stamp_s(self) -> float:
-        """When the hands were read [s]."""
-        return self.beside.hands_stamp_s
 
     @lazy
     def _tau(self) -> FloatArray:
@@ -118,10 +91,10 @@ class RobotSnapshot:
         base_qdd = None if self._qdd is None else self._qdd[:6]
         return BaseData(stamp_s=self.stamp_s, valid=self.valid, q=self._q, qd=self._qd, base_qdd=base_qdd)
 
-    def but(self, beside: Beside) -> RobotSnapshot:
-        """The same instant with other things beside it; what was worked out already is kept."""
+    def replace(self, changes: AuxData) -> RobotSnapshot:
+        """The same instant with other auxiliary data; what was computed already is kept."""
         other = object.__new__(RobotSnapshot)
-        other.__dict__.update(self.__dict__, beside=beside)
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
 
@@ -139,7 +112,7 @@ class RobotData:
         *,
         armature: bool = True,
         loads: Iterable[Load] = (),
-        hands: Mapping[str, HandPort] | None = None,
+        hands: Mapping[str, HandRange] | None = None,
         eager: Collection[str] | Literal["all"] = (),
     ):
         """Ready to read.
@@ -149,7 +122,7 @@ class RobotData:
             armature: Whether the inertia of the motors' rotors is part of the mass matrix.
             loads: Rigid pieces on its links, such as hands.
             hands: Hands by the vendor's names.
-            eager: Fields of `KindynData` that every update works out at once; the others wait until they are read.
+            eager: Fields of `KindynData` that every update computes at once; the others wait until they are read.
         """
         self.body = body
         self.solver = Solver(body, armature=armature, loads=loads)
@@ -161,11 +134,20 @@ class RobotData:
         self.source = ANYONE
         """In whose name commands through `hardware_data` are given."""
         self._writing = threading.Lock()
-        self._standing_m = standing_height_m(body, self.solver)
+        self._default_q = np.concatenate([np.zeros(6), [1.0], body.default_q_rad])
+        self._default_q[2] = -min(foot.p[2] for foot in self.default_kindyn().feet_W) - body.sole_m
         still = _vector("vel_cmd", np.zeros(3), 3)
-        nothing = Beside(JoyStickData(), FsmStateData(), ContactData(), still, still, {}, 0.0)
-        standing, rest = self.default_kindyn().q, np.zeros(body.nv)
-        self._shared = _Shared(now=RobotSnapshot(self.solver, 0.0, False, standing, rest, None, None, nothing))
+        aux = AuxData(
+            joystick=JoyStickData(),
+            fsm_state=FsmStateData(),
+            contact_data=ContactData(),
+            vel_cmd=still,
+            stand_pose_cmd=still,
+            hand_pvc={},
+            hands_stamp_s=0.0,
+        )
+        q, qd = _state(self._default_q, np.zeros(body.nv), body.nv)
+        self._shared = _Shared(RobotSnapshot(self.solver, 0.0, False, q, qd, None, None, aux), aux)
 
     # Reading: every property belongs to the newest snapshot.
 
@@ -218,12 +200,12 @@ class RobotData:
 
     @property
     def vel_cmd(self) -> FloatArray:
-        """Velocity the robot shall walk with: forwards, to the left [m/s], turning to the left [rad/s]."""
+        """Commanded walking velocity: forwards, to the left [m/s], turning to the left [rad/s]."""
         return self._shared.now.vel_cmd
 
     @property
     def stand_pose_cmd(self) -> FloatArray:
-        """How the robot shall stand: height against the default [m], pitch forwards and yaw to the left [rad]."""
+        """Commanded stand pose: height against the default [m], pitch forwards and yaw to the left [rad]."""
         return self._shared.now.stand_pose_cmd
 
     def snapshot(self) -> RobotSnapshot:
@@ -238,13 +220,16 @@ class RobotData:
         stamp_s = now.robot_state.stamp_s if part == "hardware_data" else getattr(now, part).stamp_s
         return (now.stamp_s if now_s is None else now_s) - stamp_s
 
-    def default_kindyn(self) -> KindynData:
-        """Kinematics and dynamics of the default standing pose, at rest."""
-        q = np.concatenate([[0.0, 0.0, self._standing_m], [0.0, 0.0, 0.0, 1.0], self.body.default_q_rad])
+    def kindyn_at(self, q: FloatArray) -> KindynData:
+        """Kinematics and dynamics at rest in other generalized coordinates. Shape (nv + 1,)."""
         return KindynData(self.solver, 0.0, False, q, np.zeros(self.body.nv))
 
-    def seen_by(self, source: str) -> RobotData:
-        """The same robot for one source of commands: what it commands is in its name."""
+    def default_kindyn(self) -> KindynData:
+        """Kinematics and dynamics of the default standing pose, at rest."""
+        return self.kindyn_at(self._default_q.copy())
+
+    def view_for(self, source: str) -> RobotData:
+        """The same robot for one source of commands, in whose name everything commanded through it is."""
         view = object.__new__(RobotData)
         view.__dict__.update(self.__dict__)
         view.source = source
@@ -285,14 +270,14 @@ class RobotData:
             q_[3:7] /= norm
             q_.setflags(write=False)
         with self._writing:
-            beside = self._shared.now.beside
+            shared = self._shared
             if hand_pvc is not None:
-                beside = beside._replace(hand_pvc=hand_pvc, hands_stamp_s=stamp_s)
-            snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, beside)
+                shared.aux = shared.aux | {"hand_pvc": hand_pvc, "hands_stamp_s": stamp_s}
+            snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, shared.aux)
             kindyn = snapshot.kindyn_data
             for name in self._eager:
                 getattr(kindyn, name)
-            self._shared.now = snapshot
+            shared.now = snapshot
         return snapshot
 
     def put(
@@ -305,28 +290,23 @@ class RobotData:
         stand_pose_cmd: ArrayLike | None = None,
     ) -> None:
         """Replace parts that do not come with the robot's state; the others stay as they are."""
-        given = {"joystick": joystick, "fsm_state": fsm_state, "contact_data": contact_data}
-        changes: dict[str, Any] = {name: part for name, part in given.items() if part is not None}
+        parts = {"joystick": joystick, "fsm_state": fsm_state, "contact_data": contact_data}
+        changes: AuxData = {name: part for name, part in parts.items() if part is not None}
         for name, values in (("vel_cmd", vel_cmd), ("stand_pose_cmd", stand_pose_cmd)):
             if values is not None:
                 changes[name] = _vector(name, values, 3)
         with self._writing:
-            now = self._shared.now
-            self._shared.now = now.but(now.beside._replace(**changes))
+            shared = self._shared
+            shared.aux = shared.aux | changes
+            shared.now = shared.now.replace(changes)
 
 
-@dataclass(kw_only=True)
+@dataclass
 class _Shared:
-    """The newest snapshot, seen by all views of one robot. Replacing it is one assignment, so readers need no lock."""
+    """The newest state, common to all views of one robot. Replacing it is one assignment, so readers need no lock."""
 
     now: RobotSnapshot
-
-
-def standing_height_m(body: BodySpec, solver: Solver) -> float:
-    """Height of the base when the body stands in its default pose on the ground [m]."""
-    q = np.concatenate([np.zeros(3), [0.0, 0.0, 0.0, 1.0], body.default_q_rad])
-    flat = KindynData(solver, 0.0, False, q, np.zeros(body.nv))
-    return -min(foot.p[2] for foot in flat.feet_W) - body.sole_m
+    aux: AuxData
 
 
 def _state(q: ArrayLike, qd: ArrayLike, nv: int) -> tuple[FloatArray, FloatArray]:

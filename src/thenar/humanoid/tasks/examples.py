@@ -5,54 +5,46 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
-from thenar.humanoid.control.motion import Glide
 from thenar.humanoid.control.task import Task
+from thenar.humanoid.control.trajectory import Trajectory
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
-from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, within_limits
+from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, owned_groups, within_limits
 
 WAVE_HZ, WAVE_RAD = 0.8, 0.35
 SQUAT_HZ, SQUAT_M = 0.2, 0.12
-LEAN_RAD_S_M = 0.5  # forwards for each m/s that is asked for
+LEAN_RAD_S_M = 0.5  # forwards for each m/s that is commanded
 SWING_HZ, SWING_RAD = 0.5, 0.25
 
 
 class UpperBodyTask(Task):
-    """Moves the upper body to a start posture, then with it. Subclasses say where the joints shall be."""
+    """Base of tasks that move the upper body to a start posture, then through postures over time."""
 
     period_s = 0.005
     claims = UPPER_BODY_GROUPS
     SPEED_SHARE = 0.25
 
     def enter(self, data: RobotData) -> bool:
-        """Glide from where the joints are, so that nothing jumps."""
-        gains = data.body.gains["user_cmd"]
-        for group in self.groups(data):
-            place = data.body.group_slice(group)
-            data.hardware_data.set_control_group_pd_mode_pd(group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
+        """Move smoothly from where the joints are, so that nothing jumps."""
+        for group in owned_groups(data, UPPER_BODY_GROUPS):
+            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("user_cmd", group))
         start = within_limits(data, data.hardware_data.state.q)
         speed = self.SPEED_SHARE * data.body.per_joint("speed_rad_s")
-        self._way = Glide.at_speed(start, self.posture(data, 0.0), start_s=data.stamp_s, speed_rad_s=speed)
+        self._lead_in = Trajectory.at_speed(start, self.posture(data, 0.0), start_s=data.stamp_s, speed_rad_s=speed)
         return True
 
     def execute(self, data: RobotData) -> None:
-        """Command every group that is this task's."""
-        since_s = data.stamp_s - self._way.start_s - self._way.duration_s
-        self.command(data, self._way.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s))
-
-    def command(self, data: RobotData, position: FloatArray) -> None:
-        """Bring the groups that are this task's to a posture; the drives carry the arms' own weight."""
-        weight = own_weight_nm(data)
-        for group in self.groups(data):
-            place = data.body.group_slice(group)
-            data.hardware_data.set_control_group_pos_cmd(group, position[place], None, weight[place])
-
-    def groups(self, data: RobotData) -> tuple[str, ...]:
-        """Groups it may command now."""
-        return tuple(group for group in UPPER_BODY_GROUPS if data.board.owner[group] in ("", data.source))
+        """Command every group that belongs to this task."""
+        since_s = data.stamp_s - self._lead_in.end_s
+        position = self._lead_in.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s)
+        weight = own_weight_nm(data)  # the drives carry the arms' own weight
+        for group in owned_groups(data, UPPER_BODY_GROUPS):
+            at = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position[at], None, weight[at])
 
     def posture(self, data: RobotData, since_s: float) -> FloatArray:
         """Angles of all joints after a time in motion [rad]."""
@@ -83,8 +75,12 @@ class ActTask(UpperBodyTask):
         return q
 
 
-class SquatTask(PdStandTask):
-    """Stands in balance and goes down and up."""
+class StandPoseTask(PdStandTask):
+    """Base of tasks that stand in balance and command the stand pose themselves."""
+
+    def pose(self, data: RobotData, since_s: float) -> ArrayLike:
+        """The stand pose some time after the task began, see ``stand_pose_cmd``."""
+        raise NotImplementedError
 
     def enter(self, data: RobotData) -> bool:
         """Remember when it began."""
@@ -92,9 +88,8 @@ class SquatTask(PdStandTask):
         return super().enter(data)
 
     def execute(self, data: RobotData) -> None:
-        """Ask for a height that goes down and up."""
-        depth = 0.5 * SQUAT_M * (1.0 - math.cos(2 * math.pi * SQUAT_HZ * (data.stamp_s - self._began_s)))
-        data.put(stand_pose_cmd=[-depth, 0.0, 0.0])
+        """Command the pose, then stand."""
+        data.put(stand_pose_cmd=self.pose(data, data.stamp_s - self._began_s))
         super().execute(data)
 
     def exit(self, data: RobotData) -> bool:
@@ -103,22 +98,23 @@ class SquatTask(PdStandTask):
         return super().exit(data)
 
 
-class LeanTask(PdStandTask):
-    """Leans into the velocity it is asked for and turns with it, as far as feet that stay where they are let it.
+class SquatTask(StandPoseTask):
+    """Stands in balance and goes down and up."""
+
+    def pose(self, data: RobotData, since_s: float) -> ArrayLike:
+        """A height that goes down and up."""
+        return [0.5 * SQUAT_M * (math.cos(2 * math.pi * SQUAT_HZ * since_s) - 1.0), 0.0, 0.0]
+
+
+class LeanTask(StandPoseTask):
+    """Leans into the commanded velocity and turns with it, as far as feet that stay where they are let it.
 
     It does not walk; a task that does reads ``vel_cmd`` in the same way.
     """
 
     follows_velocity = True
 
-    def execute(self, data: RobotData) -> None:
+    def pose(self, data: RobotData, since_s: float) -> ArrayLike:
         """Forwards is pitch, turning is yaw."""
         forwards, _, turning = data.vel_cmd
-        pose = np.clip([0.0, LEAN_RAD_S_M * forwards, turning], POSE_LOWER, POSE_UPPER)
-        data.put(stand_pose_cmd=pose)
-        super().execute(data)
-
-    def exit(self, data: RobotData) -> bool:
-        """Leave no pose behind."""
-        data.put(stand_pose_cmd=np.zeros(3))
-        return super().exit(data)
+        return np.clip([0.0, LEAN_RAD_S_M * forwards, turning], POSE_LOWER, POSE_UPPER)

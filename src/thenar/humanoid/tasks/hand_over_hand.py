@@ -12,8 +12,8 @@ import numpy as np
 
 from thenar.errors import BadCommand
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix
-from thenar.humanoid.control.arm import solve_arm
-from thenar.humanoid.control.motion import Glide
+from thenar.humanoid.control.inverse_kinematics import ARM_ITERATIONS, solve_arm
+from thenar.humanoid.control.trajectory import Trajectory
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import UpperBodyTask
@@ -28,9 +28,9 @@ HELD_M, REACHED_M = np.array([0.0, -0.037, -0.062]), np.array([0.0, -0.040, -0.0
 CLOSED = 0.9  # of the fingers' way
 THUMB = 4  # first motor of the thumb in a hand of six
 UPRIGHT_PER_S = 0.7  # how fast a hand that holds the staff brings it back upright
-MOST_LEAN_RAD = 0.12
+MAX_LEAN_RAD = 0.12
 MOVE_S = 0.8  # from one moment of the plan to the next
-TRACKING_STEPS = 10  # of the search for the arms' angles, from those of the last time
+TRACKING_ITERATIONS = 10  # for the arms' angles, from those of the last time
 R_WORLD_HAND = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])  # thumb up, fingers forwards
 SIDES, OUT = ("left", "right"), (1.0, -1.0)
 
@@ -94,7 +94,7 @@ class HandOverHandTask(UpperBodyTask):
         now = self._at(since_s)
         self._staff = [self._line(data, now, side) for side in (0, 1)]
         try:
-            self._arms = self._reach(data, self._arms, now, steps=TRACKING_STEPS)
+            self._arms = self._reach(data, self._arms, now, iterations=TRACKING_ITERATIONS)
         except BadCommand:
             data.board.refuse(f"{self.name}: the staff is out of reach; the arms stay where they are")
         return self._arms.copy()
@@ -102,12 +102,11 @@ class HandOverHandTask(UpperBodyTask):
     def execute(self, data: RobotData) -> None:
         """Arms, then fingers."""
         super().execute(data)
-        now = self._at(data.stamp_s - self._way.start_s - self._way.duration_s)
+        now = self._at(data.stamp_s - self._lead_in.end_s)
         for side, hold in zip(SIDES, now, strict=True):
             hand = f"{side}_hand"
             if hand in data.board.hands:
-                port = data.board.hands[hand]
-                lower, upper = np.array(port.lower), np.array(port.upper)
+                lower, upper = data.board.hands[hand]
                 # Fingers draw the staff into the palm, then the thumb closes over it.
                 share = np.full(lower.size, min(2.0 * hold.closed, CLOSED))
                 share[THUMB:] = max(2.0 * hold.closed - CLOSED, 0.0)
@@ -119,11 +118,10 @@ class HandOverHandTask(UpperBodyTask):
         count, again = len(self._moments), len(self._moments) - 2  # the last moment equals the third
         number = number if number < count - 1 else 2 + (number - 2) % (again - 1)
         share = since_s / MOVE_S - since_s // MOVE_S if since_s > 0.0 else 0.0
-        start, goal = (
-            np.array([[hold.height_m, hold.aside_m, hold.closed] for hold in self._moments[number + k]]).ravel()
-            for k in (0, 1)
+        points = np.array(
+            [[[*vars(hold).values()] for hold in moment] for moment in self._moments[number : number + 2]]
         )
-        values = Glide(start_rad=start, goal_rad=goal, start_s=0.0, duration_s=1.0).at(share)[0].reshape(2, 3)
+        values = Trajectory(points_rad=points, start_s=0.0, duration_s=1.0).at(share)[0]
         left, right = (Hold(height_m=h, aside_m=a, closed=c) for h, a, c in values.tolist())
         return left, right
 
@@ -142,12 +140,12 @@ class HandOverHandTask(UpperBodyTask):
             return self._staff[side] + UPRIGHT_PER_S * self.period_s * (self._upright - self._staff[side])
         return self._staff[side]
 
-    def _reach(self, data: RobotData, q: FloatArray, moment: Moment, *, steps: int = 200) -> FloatArray:
+    def _reach(self, data: RobotData, q: FloatArray, moment: Moment, *, iterations: int = ARM_ITERATIONS) -> FloatArray:
         """Joint angles that bring both hands to where a moment wants them."""
         base, q = data.kindyn_data.base_W, q.copy()
         for side, out, hold, (x, y, lean_x, lean_y) in zip(SIDES, OUT, moment, self._staff, strict=True):
             R_wh = matrix_from_rpy((0.0, 0.0, self._heading_rad - out * TURNED_IN_RAD)) @ R_WORLD_HAND
-            turn = np.clip([-lean_y, lean_x], -MOST_LEAN_RAD, MOST_LEAN_RAD)  # wrists turn no further
+            turn = np.clip([-lean_y, lean_x], -MAX_LEAN_RAD, MAX_LEAN_RAD)  # wrists turn no further
             R_wh = matrix_from_rpy((turn[0], turn[1], 0.0)) @ R_wh
             above_m = hold.height_m - LOW_M
             point = np.array([x + lean_x * above_m, y + lean_y * above_m, hold.height_m])
@@ -159,6 +157,6 @@ class HandOverHandTask(UpperBodyTask):
                 q,
                 pos_m=base.R.T @ (place - base.p),
                 quat_xyzw=np.roll(quat_wxyz_from_matrix(base.R.T @ R_wh), -1),
-                steps=steps,
+                iterations=iterations,
             )
         return q

@@ -1,19 +1,23 @@
-"""Standing on the joints alone, standing in balance, and letting go safely."""
+"""Standing on the joints alone, standing in balance, and powering down safely."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, Balance, solve_posture, stand_torques
-from thenar.humanoid.control.motion import Glide
+from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, Balance, stand_torques
+from thenar.humanoid.control.board import ANYONE
+from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.task import Task
+from thenar.humanoid.control.trajectory import Trajectory
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 
 RISE_S = 2.0
-POSE_PER_S = (0.1, 0.3, 0.3)  # how fast a stand pose is taken: m/s, rad/s, rad/s
-POSE_STEPS = 5  # of the search for a posture that is near the last one
-DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then lets go
+POSE_PER_S = np.array([0.1, 0.3, 0.3])  # how fast a stand pose is taken: m/s, rad/s, rad/s
+POSE_ITERATIONS = 5  # for a posture that is near the last one
+DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then gives no torque
 DAMPING_SHARE = 0.5
 
 
@@ -25,32 +29,26 @@ class JointStandTask(Task):
         gains = data.body.gains["client"]
         data.hardware_data.set_whole_body_pd_mode_pd(gains.kp_nm_rad, gains.kd_nms_rad)
         start = within_limits(data, data.hardware_data.state.q)
-        self._way = Glide(start_rad=start, goal_rad=data.body.default_q_rad, start_s=data.stamp_s, duration_s=RISE_S)
+        points = np.stack([start, data.body.default_q_rad])
+        self._trajectory = Trajectory(points_rad=points, start_s=data.stamp_s, duration_s=RISE_S)
         return True
 
     def execute(self, data: RobotData) -> None:
-        """Follow the way."""
-        position, velocity = self._way.at(data.stamp_s)
+        """Follow the trajectory."""
+        position, velocity = self._trajectory.at(data.stamp_s)
         data.hardware_data.set_whole_body_pos_cmd(position, velocity)
 
 
 class PdStandTask(Task):
-    """Stands in balance and takes the stand pose it is asked for; groups that belong to others are left to them."""
+    """Stands in balance and takes the commanded stand pose; groups that belong to others are left to them."""
 
     def __init__(self, balance: Balance | None = None):
         self.balance = balance or Balance()
-
-    def init(self, data: RobotData) -> bool:
-        """Learn what the robot is."""
-        self._effort = data.body.per_joint("effort_nm")
-        self._groups = tuple(data.body.groups)
-        return True
 
     def enter(self, data: RobotData) -> bool:
         """Begin where the joints are."""
         self._pose = np.zeros(3)
         self._posture = solve_posture(data, self._pose)
-        self._gains = data.body.gains["user_cmd"]
         self._lead_in(data, data.hardware_data.state.q - self._posture.q_rad)
         self._held: tuple[str, ...] = ()
         self._last_s = data.stamp_s
@@ -69,47 +67,46 @@ class PdStandTask(Task):
         over = [ahead * heading[0] - aside * heading[1], ahead * heading[1] + aside * heading[0], above]
         goal = 0.5 * (left.p + right.p) + over
         torque = stand_torques(now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance)
-        torque = np.clip(torque, -self._effort, self._effort)
-        mine = tuple(group for group in self._groups if data.board.owner[group] in ("", data.source))
+        effort = now.kindyn_data.joint_limit.effort
+        torque = np.clip(torque, -effort, effort)
+        mine = owned_groups(data)
         if mine != self._held:
             self._take(data, mine)
-        away, velocity = self._away.at(now.stamp_s)
-        position = within_limits(data, self._posture.q_rad + away)
+        offset, velocity = self._offset.at(now.stamp_s)
+        position = within_limits(data, self._posture.q_rad + offset)
         hardware = data.hardware_data
-        for group in ("whole_body",) if mine == self._groups else mine:
-            place = data.body.group_slice(group)
-            hardware.set_control_group_pos_cmd(group, position[place], velocity[place], torque[place])
+        for group in ("whole_body",) if len(mine) == len(data.body.groups) else mine:
+            at = data.body.group_slice(group)
+            hardware.set_control_group_pos_cmd(group, position[at], velocity[at], torque[at])
 
     def _step_pose(self, data: RobotData, dt_s: float) -> None:
-        """One step from the pose it has to the pose it is asked for."""
+        """One step from the present pose to the commanded one."""
         wanted = np.clip(data.stand_pose_cmd, POSE_LOWER, POSE_UPPER)
-        step = np.clip(wanted - self._pose, -np.array(POSE_PER_S) * dt_s, np.array(POSE_PER_S) * dt_s)
+        step = np.clip(wanted - self._pose, -POSE_PER_S * dt_s, POSE_PER_S * dt_s)
         if step.any():
             self._pose = self._pose + step
-            self._posture = solve_posture(data, self._pose, self._posture.q_rad, steps=POSE_STEPS)
+            self._posture = solve_posture(data, self._pose, self._posture.q_rad, iterations=POSE_ITERATIONS)
 
     def _take(self, data: RobotData, mine: tuple[str, ...]) -> None:
         """Set the gains of groups that have just come to this task, and lead them back from where they are."""
         if self._held:
-            away = self._away.at(data.stamp_s)[0]
+            offset = self._offset.at(data.stamp_s)[0]
             for group in set(mine) - set(self._held):
-                place = data.body.group_slice(group)
-                away[place] = (data.hardware_data.state.q - self._posture.q_rad)[place]
-            self._lead_in(data, away)
+                at = data.body.group_slice(group)
+                offset[at] = (data.hardware_data.state.q - self._posture.q_rad)[at]
+            self._lead_in(data, offset)
         for group in mine:
-            place = data.body.group_slice(group)
-            kp, kd = self._gains.kp_nm_rad[place], self._gains.kd_nms_rad[place]
-            data.hardware_data.set_control_group_pd_mode_pd(group, kp, kd)
+            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("user_cmd", group))
         self._held = mine
 
-    def _lead_in(self, data: RobotData, away_rad: FloatArray) -> None:
-        """From here on the joints come to the posture from this far away, so that nothing jumps whatever it becomes."""
-        still = np.zeros_like(away_rad)
-        self._away = Glide(start_rad=away_rad, goal_rad=still, start_s=data.stamp_s, duration_s=RISE_S)
+    def _lead_in(self, data: RobotData, offset_rad: FloatArray) -> None:
+        """Let the joints come to the posture from this far off, so that nothing jumps whatever it becomes."""
+        points = np.stack([offset_rad, np.zeros_like(offset_rad)])
+        self._offset = Trajectory(points_rad=points, start_s=data.stamp_s, duration_s=RISE_S)
 
 
 class SecurityTask(Task):
-    """Lets the robot down softly: the drives only damp for two seconds, then they let go."""
+    """Lets the robot down softly: the drives only damp for two seconds, then they have no power."""
 
     def enter(self, data: RobotData) -> bool:
         """No stiffness from now on."""
@@ -120,14 +117,20 @@ class SecurityTask(Task):
 
     def execute(self, data: RobotData) -> None:
         """After two seconds no torque at all."""
-        release(data, self._kd if data.stamp_s < self._until_s else 0.0 * self._kd)
+        release(data, self._kd if data.stamp_s < self._until_s else None)
 
 
-def release(data: RobotData, kd: FloatArray) -> None:
-    """No stiffness, no torque asked for, only damping."""
-    q = within_limits(data, data.hardware_data.state.q)
-    data.hardware_data.set_whole_body_pd_mode_pd(0.0 * kd, kd)
-    data.hardware_data.set_whole_body_pos_cmd(q)
+def release(data: RobotData, kd_nms_rad: FloatArray | None = None) -> None:
+    """No stiffness, no torque commanded, only damping; none of that either when it is left out."""
+    zero = np.zeros(len(data.body.hinges))
+    data.hardware_data.set_whole_body_pd_mode_pd(zero, zero if kd_nms_rad is None else kd_nms_rad)
+    data.hardware_data.set_whole_body_pos_cmd(within_limits(data, data.hardware_data.state.q))
+
+
+def owned_groups(data: RobotData, groups: Iterable[str] | None = None) -> tuple[str, ...]:
+    """The groups, of all or of some, that a task may command now."""
+    owner = data.board.owner
+    return tuple(group for group in groups or data.body.groups if owner[group] in (ANYONE, data.source))
 
 
 def own_weight_nm(data: RobotData) -> FloatArray:

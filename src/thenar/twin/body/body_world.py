@@ -1,20 +1,20 @@
-"""A humanoid in the simulator: its body stands on flat ground, hands on its wrists, its drives take commands."""
+"""Simulated body of a humanoid: it stands on flat ground, hands on its wrists, and its drives take commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from thenar import hands as catalogue
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.control.board import HandCommandPvc, HandPort, JointCommand
-from thenar.humanoid.control.vendor_hands import PvcScale
-from thenar.humanoid.model.body_spec import BodySpec
+from thenar.humanoid.control.board import HandCommandPvc, JointCommand
+from thenar.humanoid.model.body_spec import BodySpec, FloatArray
 from thenar.humanoid.model.gr2 import GR2
-from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec, hand_load, seat_hand
+from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount
+from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import HandCommand
 from thenar.sim.building import Carrier, Flange
@@ -22,8 +22,6 @@ from thenar.sim.props import Cylinder, Prop
 from thenar.sim.robot import Machine
 from thenar.sim.scenes import ORANGE, Scene
 from thenar.twin.world import World
-
-FloatArray = NDArray[np.float64]
 
 TIMESTEP_S = 0.0025
 """One step of the physics for one tick of the 400 Hz control."""
@@ -70,13 +68,16 @@ class BodyWorld:
             raise UnknownName("scene", scene, SCENES)
         self.body = body
         self.scales = {f"{spec.side}_hand": PvcScale.of(spec) for spec in specs}
-        loads = [hand_load(body, spec) for spec in specs]
-        ports: dict[str, HandPort] = {name: scale.port(name) for name, scale in self.scales.items()}
-        self.robot = RobotData(body, armature=armature, loads=loads, hands=ports)
+        self.robot = RobotData(
+            body,
+            armature=armature,
+            loads=[hand_load(body, spec) for spec in specs],
+            hands={name: scale.range for name, scale in self.scales.items()},
+        )
         flanges = {}
         for spec in specs:
-            seat = seat_hand(body, spec)
-            flanges[spec.name] = Flange(body=seat.link, pos_m=seat.pos_m, quat_wxyz=seat.quat_wxyz)
+            link, quat_wxyz = hand_mount(body, spec)
+            flanges[spec.name] = Flange(body=link, pos_m=(0.0, 0.0, 0.0), quat_wxyz=tuple(quat_wxyz.tolist()))
         self.world = World(
             specs,
             props=props,
@@ -91,7 +92,7 @@ class BodyWorld:
         )
         self.machine = Machine(self.world, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY)
         self._hands_read_s = -np.inf
-        self._seen: dict[str, int] = {}
+        self._carried_out: dict[str, int] = {}
 
     def read(self) -> None:
         """Bring `robot` up to date with the simulation."""
@@ -104,22 +105,16 @@ class BodyWorld:
         self.robot.update(now_s, q=q, qd=qd, qdd=qdd, tau=tau, hand_pvc=self._hand_pvc() if fresh else None)
 
     def drive(self, command: JointCommand) -> None:
-        """Tell the drives; they act on it at every step from now on."""
-        self.machine.drive(
-            position_rad=command.position_rad,
-            velocity_rad_s=command.velocity_rad_s,
-            effort_nm=command.effort_nm,
-            kp_nm_rad=command.kp_nm_rad,
-            kd_nms_rad=command.kd_nms_rad,
-        )
+        """Command the drives; they act on it at every step from now on."""
+        self.machine.drive(**command._asdict())
 
     def drive_hand(self, name: str, command: HandCommandPvc) -> None:
         """Pass a new command on to a hand."""
-        if self._seen.get(name) == command.number:
+        if self._carried_out.get(name) == command.number:
             return
-        self._seen[name] = command.number
+        self._carried_out[name] = command.number
         scale = self.scales[name]
-        speed = np.abs(command.pvc[1]) * scale.rad_per_unit
+        speed = np.abs(command.pvc[1] * scale.rad_per_unit)
         self.world.command(
             scale.hand, HandCommand.to(scale.to_rad(command.pvc[0]), speed_rad_s=np.where(speed > 0.0, speed, np.nan))
         )
@@ -129,11 +124,11 @@ class BodyWorld:
         self.world.advance(seconds)
 
     def push(self, force_n: ArrayLike, link: str | None = None) -> None:
-        """Push at the centre of a link (the torso unless named) with a force in world axes [N], until pushed anew."""
+        """Push at the centre of a link (the torso unless named) with a force in world axes [N], until the next push."""
         self.machine.push(link or self.body.roles.torso, force_n)
 
     def hang(self, held: bool) -> None:
-        """Hold the base where it is, as a gantry does, or let go of it."""
+        """Hold the base where it is, as a gantry does, or release it."""
         self.machine.hold(held)
 
     @property
@@ -142,13 +137,13 @@ class BodyWorld:
         return self.machine.held
 
     def foot_forces(self) -> FloatArray:
-        """What the ground really does to the feet, as in `ContactData.contact_force`. Shape (2, 6)."""
+        """True forces of the ground on the feet, as in `ContactData.contact_force`. Shape (2, 6)."""
         return self.machine.forces_on(self.body.roles.feet)
 
     def _hand_pvc(self) -> Mapping[str, FloatArray]:
         pvc = {}
         for name, scale in self.scales.items():
             state = self.world.state(scale.hand)
-            speed = state.velocity_rad_s / scale.rad_per_unit * scale.sign
-            pvc[name] = np.stack([scale.from_rad(state.angle_rad), speed, state.current_a])
+            velocity = state.velocity_rad_s / scale.rad_per_unit
+            pvc[name] = np.stack([scale.from_rad(state.angle_rad), velocity, state.current_a])
         return pvc

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from thenar.humanoid.control.controller import BodyController
 from thenar.humanoid.control.joystick import Gamepad, Joystick
 from thenar.humanoid.control.robot_config import BodyConfig, load_config
+from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.live_body import BodyTwin
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serve_config import PageOptions
 from thenar.wire.links.aurora_link import AuroraNode

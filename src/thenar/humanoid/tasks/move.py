@@ -1,4 +1,4 @@
-"""Moves asked for from outside: joints to a posture, a hand to a pose, a hand along a line."""
+"""Moves that clients request: joints to a posture, a hand to a pose, a hand along a line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from thenar.errors import BadCommand
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.humanoid.control.arm import solve_arm
 from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
-from thenar.humanoid.control.motion import LEAST_S, PEAK, Course, Glide
+from thenar.humanoid.control.inverse_kinematics import solve_arm
 from thenar.humanoid.control.task import Task
+from thenar.humanoid.control.trajectory import MIN_DURATION_S, PEAK_OVER_MEAN, Trajectory
 from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
@@ -22,13 +22,13 @@ HAND_SPEED_M_S = 0.5  # of a line at full speed; assumed
 
 
 class MoveTask(Task):
-    """Carries moves out, the newest of a group first; owned by the upper-body state MoveCmd."""
+    """Task of the upper-body state MoveCmd: carries moves out, the newest of a group first."""
 
     def __init__(self) -> None:
-        self._asked: deque[MoveRequest] = deque(maxlen=16)
-        self._ways: dict[str, Glide | Course] = {}
+        self._requested: deque[MoveRequest] = deque(maxlen=16)
+        self._trajectories: dict[str, Trajectory] = {}
 
-    def ask(self, data: RobotData, move: MoveRequest) -> None:
+    def submit(self, data: RobotData, move: MoveRequest) -> None:
         """Check a move and leave it for the next execution."""
         for group, share in move.speed.items():
             if not 0.0 < share <= 1.0:
@@ -38,83 +38,82 @@ class MoveTask(Task):
                 raise BadCommand(f"{group} does not take moves; {', '.join(UPPER_BODY_GROUPS)} do")
         limit = data.kindyn_data.joint_limit
         for group, goal in move.joints_rad.items():
-            place = data.body.group_slice(group)
-            if goal.shape != (place.stop - place.start,) or not np.all(np.isfinite(goal)):
-                raise BadCommand(f"goal of {group} has {goal.size} values; {group} has {place.stop - place.start}")
-            if np.any((goal < limit.lower[place]) | (goal > limit.upper[place])):
+            at = data.body.group_slice(group)
+            if goal.shape != (at.stop - at.start,) or not np.all(np.isfinite(goal)):
+                raise BadCommand(f"goal of {group} has {goal.size} values; {group} has {at.stop - at.start}")
+            if np.any((goal < limit.lower[at]) | (goal > limit.upper[at])):
                 raise BadCommand(f"goal of {group} is beyond its limits: {goal.tolist()}")
         for group, pose in move.pose.items():
             if group not in ("left_manipulator", "right_manipulator") or pose.shape != (7,):
                 raise BadCommand(f"a pose of {group} has {pose.size} values; wanted 7 for an arm")
             if not np.all(np.isfinite(pose)) or not 0.9 < np.linalg.norm(pose[3:]) < 1.1:
                 raise BadCommand(f"a pose of {group} is none: {pose.tolist()}")
-        self._asked.append(move)
+        self._requested.append(move)
 
     def moving(self, group: str) -> bool:
         """Whether a group is on its way."""
-        return group in self._ways or any(group in (*m.joints_rad, *m.pose) for m in list(self._asked))
+        return group in self._trajectories or any(group in (*m.joints_rad, *m.pose) for m in list(self._requested))
 
     def enter(self, data: RobotData) -> bool:
         """Hold where the joints are."""
-        self._ways = {}
-        self._asked.clear()
-        gains = data.body.gains["user_cmd"]
+        self._trajectories = {}
+        self._requested.clear()
         held, weight = within_limits(data, data.hardware_data.state.q), own_weight_nm(data)
         for group in UPPER_BODY_GROUPS:
-            place = data.body.group_slice(group)
-            data.hardware_data.set_control_group_pd_mode_pd(group, gains.kp_nm_rad[place], gains.kd_nms_rad[place])
-            data.hardware_data.set_control_group_pos_cmd(group, held[place], None, weight[place])
+            at = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("user_cmd", group))
+            data.hardware_data.set_control_group_pos_cmd(group, held[at], None, weight[at])
         return True
 
     def execute(self, data: RobotData) -> None:
-        """Begin what was asked for, go on with what is under way."""
-        while self._asked:
-            move = self._asked.popleft()
+        """Begin what was requested, go on with what is under way."""
+        while self._requested:
+            move = self._requested.popleft()
             try:
-                self._ways.update(self._plan(data, move))
+                self._trajectories.update(self._plan(data, move))
             except BadCommand as error:
                 data.board.refuse(str(error))
         weight = own_weight_nm(data)
-        for group, way in list(self._ways.items()):
-            position, velocity = way.at(data.stamp_s)
-            place = data.body.group_slice(group)
-            data.hardware_data.set_control_group_pos_cmd(group, position, velocity, weight[place])
-            if way.over(data.stamp_s):
-                del self._ways[group]
+        for group, trajectory in list(self._trajectories.items()):
+            position, velocity = trajectory.at(data.stamp_s)
+            at = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position, velocity, weight[at])
+            if data.stamp_s >= trajectory.end_s:
+                del self._trajectories[group]
 
     def exit(self, data: RobotData) -> bool:
         """Forget what was under way."""
-        self._ways = {}
+        self._trajectories = {}
         return True
 
-    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, Glide | Course]:
+    def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, Trajectory]:
         q = data.board.read().position_rad
         speed = data.body.per_joint("speed_rad_s")
-        plans: dict[str, Glide | Course] = {}
+        plans: dict[str, Trajectory] = {}
         for group, goal in move.joints_rad.items():
-            place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
-            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
+            at, share = data.body.group_slice(group), move.speed.get(group, 1.0)
+            plans[group] = Trajectory.at_speed(q[at], goal, start_s=data.stamp_s, speed_rad_s=share * speed[at])
         for group, pose in move.pose.items():
-            place, share = data.body.group_slice(group), move.speed.get(group, 1.0)
+            at, share = data.body.group_slice(group), move.speed.get(group, 1.0)
             if move.kind == "line":
                 plans[group] = self._line(data, group, q, pose, share)
-                continue
-            goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
-            plans[group] = Glide.at_speed(q[place], goal, start_s=data.stamp_s, speed_rad_s=share * speed[place])
+            else:
+                goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
+                plans[group] = Trajectory.at_speed(q[at], goal, start_s=data.stamp_s, speed_rad_s=share * speed[at])
         return plans
 
-    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> Course:
+    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> Trajectory:
         """Through points of the line, near enough to each other that the hand stays on it."""
-        place = data.body.group_slice(group)
+        at = data.body.group_slice(group)
         hand = data.kindyn_data.hands_B[0 if group.startswith("left") else 1]
         start = np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])
         if start[3:] @ pose[3:] < 0.0:
             start[3:] *= -1.0
         length = float(np.linalg.norm(pose[:3] - start[:3]))
-        here, points = q.copy(), [q[place].copy()]
+        here, points = q.copy(), [q[at].copy()]
         for done in np.linspace(0.0, 1.0, max(2, int(np.ceil(length / LINE_STEP_M))) + 1)[1:]:
             point = start + done * (pose - start)
-            here[place] = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
-            points.append(here[place].copy())
-        duration_s = max(PEAK * length / (HAND_SPEED_M_S * share), LEAST_S)
-        return Course(points_rad=np.array(points), start_s=data.stamp_s, duration_s=duration_s)
+            here[at] = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
+            points.append(here[at].copy())
+        duration_s = max(PEAK_OVER_MEAN * length / (HAND_SPEED_M_S * share), MIN_DURATION_S)
+        return Trajectory(points_rad=np.array(points), start_s=data.stamp_s, duration_s=duration_s)
