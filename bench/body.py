@@ -17,7 +17,7 @@ from thenar.humanoid.control.task import Task
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.serve_body import LiveBody
+from thenar.twin.body.live_body import LiveBody
 from thenar.wire.links.aurora_link import AuroraNode
 
 PUSHES_N = {10.0: (-50.0, 0.0, 0.0), 20.0: (50.0, 0.0, 0.0), 30.0: (0.0, -50.0, 0.0), 40.0: (0.0, 50.0, 0.0)}

@@ -5,13 +5,8 @@ A task has init, enter, execute and exit, as in the vendor's tutorial. All tasks
 
 import math
 
-from thenar.humanoid.control.controller import BodyController, StateTasks
-from thenar.humanoid.control.fsm import WholeBody
-from thenar.humanoid.control.task import Task
-from thenar.humanoid.state.robot_data import RobotData
-from thenar.humanoid.tasks.standing import PdStandTask
-from thenar.twin.body.body_loop import BodyTwin
-from thenar.twin.body.body_world import BodyWorld
+import thenar
+from thenar.humanoid import BodyController, PdStandTask, RobotData, StateTasks, Task, WholeBody
 
 
 class NodTask(Task):
@@ -24,9 +19,9 @@ class NodTask(Task):
         data.hardware_data.set_control_group_pos_cmd("head", [0.0, 0.2 * math.sin(3.0 * data.stamp_s)])
 
 
-body = BodyWorld(hands=("inspire_left", "inspire_right"))
+body = thenar.BodyWorld(hands=("inspire_left", "inspire_right"))
 mine = StateTasks(tasks=(PdStandTask(), NodTask()))  # the legs balance while the head nods
-twin = BodyTwin(body, BodyController(body.robot, states={WholeBody.UserController_A: mine}))
+twin = thenar.BodyTwin(body, BodyController(body.robot, states={WholeBody.UserController_A: mine}))
 twin.controller.change(WholeBody.PdStand)
 twin.advance(1.0)
 twin.controller.change(WholeBody.UserController_A)

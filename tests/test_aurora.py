@@ -22,9 +22,9 @@ from thenar.humanoid.control.fsm import UpperBody, WholeBody
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.twin.body.body_loop import BodyTwin
+from thenar.twin.body.body_watch import follow
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.serve_body import LiveBody, serve_body
-from thenar.twin.body.watch_body import follow
+from thenar.twin.body.live_body import LiveBody, serve_body
 from thenar.wire.clients.aurora_client import AuroraListener
 from thenar.wire.rtps import Participant
 

@@ -26,7 +26,7 @@ from thenar.retarget.retargeter import Retargeted, Retargeter
 from thenar.signals import GloveFrame, HandCommand, MotorError, SolidContacts, TouchFrame
 from thenar.sim.props import Sphere
 from thenar.touch.hand_touch import HandTouch
-from thenar.twin.body.serve_body import serve_body
+from thenar.twin.body.live_body import serve_body
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page import scene_builder
 from thenar.twin.page.actions import ACTIONS

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from thenar import humanoid as humanoid
     from thenar.errors import ThenarError as ThenarError
     from thenar.hands.spec import HandSpec as HandSpec
+    from thenar.humanoid import RobotData as RobotData
     from thenar.signals import Closing as Closing
     from thenar.signals import ContactSet as ContactSet
     from thenar.signals import HandCommand as HandCommand
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from thenar.sim.props import Sphere as Sphere
     from thenar.sim.scenes import Mount as Mount
     from thenar.sim.scenes import Scene as Scene
+    from thenar.twin.body.body_loop import BodyTwin as BodyTwin
+    from thenar.twin.body.body_world import BodyWorld as BodyWorld
+    from thenar.twin.body.live_body import serve_body as serve_body
     from thenar.twin.world import World as World
 
 # What `thenar.X` is and where it lives; imported on first use, so that `import thenar` costs nothing.
@@ -47,6 +51,10 @@ _EXPORTS = {
     **dict.fromkeys(("Sphere", "Box", "Cylinder", "Capsule", "Ellipsoid", "Mesh"), "thenar.sim.props"),
     **dict.fromkeys(("Mount", "Scene"), "thenar.sim.scenes"),
     "World": "thenar.twin.world",
+    "RobotData": "thenar.humanoid",
+    "BodyTwin": "thenar.twin.body.body_loop",
+    "BodyWorld": "thenar.twin.body.body_world",
+    "serve_body": "thenar.twin.body.live_body",
 }
 
 

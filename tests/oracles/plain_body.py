@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.hands.rotations import matrix_from_quat_wxyz, matrix_from_rpy
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray, Hinge
+from thenar.humanoid.model.body_spec import BodySpec, Hinge
 
 GRAVITY_M_S2 = 9.81
 

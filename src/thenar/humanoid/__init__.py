@@ -1,16 +1,20 @@
-"""A robot's state in one struct, computed by Pinocchio, and the tasks that run on it."""
+"""A humanoid's state in one struct, computed by Pinocchio, and the tasks that run on it."""
 
-from __future__ import annotations
+from thenar.humanoid.control.controller import BodyController, StateTasks, Watchdog
+from thenar.humanoid.control.fsm import UpperBody, VelocitySource, WholeBody
+from thenar.humanoid.control.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
+from thenar.humanoid.control.robot_config import BodyConfig, load_config
+from thenar.humanoid.control.task import Task
+from thenar.humanoid.model.gr2 import GR2
+from thenar.humanoid.state.archive import from_dict, load_npz, save_npz, to_dict
+from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
+from thenar.humanoid.tasks.examples import ActTask, LeanTask, SquatTask, StandPoseTask, UpperBodyTask, WaveTask
+from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
+from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from thenar.humanoid.state.robot_data import RobotData as RobotData
-
-
-def __getattr__(name: str) -> Any:
-    if name == "RobotData":  # Pinocchio is only needed from here on
-        from thenar.humanoid.state.robot_data import RobotData
-
-        return RobotData
-    raise AttributeError(f"module 'thenar.humanoid' has no attribute {name!r}")
+__all__ = [
+    "GR2", "ActTask", "BodyConfig", "BodyController", "Gamepad", "HandOverHandTask", "JointStandTask", "Keyboard",
+    "LeanTask", "PdStandTask", "Press", "RobotData", "RobotSnapshot", "ScriptedJoystick", "SecurityTask", "SquatTask",
+    "StandPoseTask", "StateTasks", "Task", "UpperBody", "UpperBodyTask", "VelocitySource", "Watchdog", "WaveTask",
+    "WholeBody", "from_dict", "load_config", "load_npz", "save_npz", "to_dict",
+]  # fmt: skip

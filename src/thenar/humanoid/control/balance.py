@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.humanoid.model.body_spec import FloatArray
+from thenar.arrays import FloatArray
 from thenar.humanoid.state.kindyn import KindynData
 from thenar.humanoid.state.robot_data import RobotSnapshot
 

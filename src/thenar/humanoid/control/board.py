@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadCommand, UnknownName, count_reason
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray, HandRange
+from thenar.humanoid.model.body_spec import BodySpec, HandRange
 
 ANYONE = ""
 """Owner of a group that every source may command."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray
+from thenar.arrays import FloatArray
+from thenar.humanoid.model.body_spec import BodySpec
 from thenar.humanoid.state.parts import ContactData
 from thenar.humanoid.state.robot_data import RobotSnapshot
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadCommand, ThenarError
 from thenar.humanoid.control.board import JointCommand
 from thenar.humanoid.control.contact import ContactEstimator
@@ -31,7 +32,6 @@ from thenar.humanoid.control.fsm import (
 from thenar.humanoid.control.joystick import Joystick
 from thenar.humanoid.control.requests import actions_of
 from thenar.humanoid.control.task import ScheduledTask, Task
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.parts import FsmStateData
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import ActTask

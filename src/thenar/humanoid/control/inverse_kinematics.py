@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadCommand
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_rpy, rotation_vector
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.kindyn import LinkData
 from thenar.humanoid.state.robot_data import RobotData
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -71,7 +72,7 @@ class ScriptedJoystick:
 class Keyboard:
     """Keys of a terminal: digits are the states of the same number, w s a d q e change the velocity, space stops.
 
-    The terminal has to pass keys on at once (``stty -icanon``); `thenar body run` sees to it.
+    The terminal has to pass keys on at once, see `unbuffered_keys`.
     """
 
     def __init__(self, descriptor: int | None = None):
@@ -144,6 +145,26 @@ class Gamepad:
 
     def _hold(self, button: str, held: bool) -> None:
         (self._held.add if held else self._held.discard)(button)
+
+
+JOYSTICKS: dict[str, Callable[[], Joystick]] = {"keyboard": Keyboard, "gamepad": Gamepad}
+
+
+@contextlib.contextmanager
+def unbuffered_keys(wanted: bool = True) -> Iterator[None]:
+    """Let the terminal, where there is one, pass keys on as they are pressed and without showing them."""
+    if not wanted or not os.isatty(sys.stdin.fileno()):
+        yield
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin, termios.TCSADRAIN)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 def _input(stamp_s: float, velocity: np.ndarray, buttons: Sequence[str], *, valid: bool = True) -> JoyStickData:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.humanoid.model.body_spec import FloatArray
+from thenar.arrays import FloatArray
 
 MIN_DURATION_S = 0.05
 PEAK_OVER_MEAN = 1.875

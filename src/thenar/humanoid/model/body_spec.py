@@ -12,13 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import UnknownName
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Link, Palette
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

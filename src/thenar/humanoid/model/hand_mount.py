@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.hands.build import build_spec
 from thenar.hands.rotations import matrix_from_quat_wxyz, matrix_from_rpy, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray, HandRange, Load
+from thenar.humanoid.model.body_spec import BodySpec, HandRange, Load
 
 # Ref: Fourier's hand tutorial, FDH-6: index, middle, ring, little, thumb bend, thumb rotation [rad].
 FDH6_LOWER = (0.17, 0.17, 0.17, 0.17, 0.12, 0.0)

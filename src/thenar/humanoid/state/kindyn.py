@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray, Load
+from thenar.arrays import FloatArray
+from thenar.humanoid.model.body_spec import BodySpec, Load
 from thenar.humanoid.model.pinocchio_model import build_model, pin
 from thenar.humanoid.state.lazy import lazy
 

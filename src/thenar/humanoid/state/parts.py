@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray
 from thenar.errors import UnknownName
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.humanoid.control.board import ANYONE, CommandBoard
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.lazy import lazy
 
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray
 from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER
 from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.control.trajectory import Trajectory
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import PdStandTask, own_weight_nm, owned_groups, within_limits
 

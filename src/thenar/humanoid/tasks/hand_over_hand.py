@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadCommand
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix
 from thenar.humanoid.control.inverse_kinematics import ARM_ITERATIONS, solve_arm
 from thenar.humanoid.control.trajectory import Trajectory
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import UpperBodyTask
 

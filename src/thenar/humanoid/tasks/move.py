@@ -6,13 +6,13 @@ from collections import deque
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadCommand
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.control.fsm import UPPER_BODY_GROUPS
 from thenar.humanoid.control.inverse_kinematics import solve_arm
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.control.trajectory import MIN_DURATION_S, PEAK_OVER_MEAN, Trajectory
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
 from thenar.signals import MoveRequest

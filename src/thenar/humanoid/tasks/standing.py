@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from thenar.arrays import FloatArray
 from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, Balance, stand_torques
 from thenar.humanoid.control.board import ANYONE
 from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.control.trajectory import Trajectory
-from thenar.humanoid.model.body_spec import FloatArray
 from thenar.humanoid.state.robot_data import RobotData
 
 RISE_S = 2.0

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar import hands as catalogue
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.control.board import HandCommandPvc, JointCommand
-from thenar.humanoid.model.body_spec import BodySpec, FloatArray
+from thenar.humanoid.model.body_spec import BodySpec
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec

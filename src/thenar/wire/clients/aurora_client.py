@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from thenar.errors import ThenarError
 from thenar.wire.codecs import aurora_codec
@@ -55,7 +55,7 @@ class AuroraListener:
                 names.topic(topic), names.type_name(REPORTS[topic]), partial(self._hear, topic), qos=SENSOR_DATA
             )
 
-    def __enter__(self) -> AuroraListener:
+    def __enter__(self) -> Self:
         """Listen."""
         return self
 

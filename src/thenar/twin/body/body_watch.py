@@ -1,24 +1,74 @@
-"""What a humanoid tells over the wire into a `RobotData`: every field of a robot that is somewhere else."""
+"""A humanoid somewhere on the network, followed: what it reports becomes a `RobotData`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from thenar import hands
 from thenar.errors import BadValue
+from thenar.humanoid.control.fsm import HAND_GROUPS
+from thenar.humanoid.control.robot_config import load_config
+from thenar.humanoid.model.gr2 import GR2
+from thenar.humanoid.model.hand_mount import hand_load
+from thenar.humanoid.state import archive
 from thenar.humanoid.state.parts import ContactData, FsmStateData
-from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
+from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot
+from thenar.wire.clients.aurora_client import AuroraListener
 
-HANDS = ("left_hand", "right_hand")
+
+class BodyWatch(AuroraListener):
+    """Everything about a running humanoid, by its own reports. Use it in a ``with``."""
+
+    def __init__(
+        self,
+        config: Path | None = None,
+        *,
+        domain: int | None = None,
+        ros: bool = False,
+        interface: str = "lo",
+        peers: tuple[str, ...] = (),
+    ):
+        """Listen.
+
+        Args:
+            config: The robot's own YAML file; None for a GR-2 with its hands.
+            domain: DDS domain, in place of the configuration's.
+            ros: Whether names are spelled as ROS 2 does.
+            interface: Network interface.
+            peers: Addresses to look for the robot at where multicast does not reach.
+        """
+        settings = load_config(config)
+        self.robot = RobotData(loads=[hand_load(GR2, hands.load(name)) for name in settings.hands])
+        super().__init__(
+            domain=settings.domain if domain is None else domain,
+            namespace=settings.namespace,
+            ros=ros,
+            interface=interface,
+            peers=peers,
+        )
+
+    def read(self, part: str = "") -> archive.Arrays:
+        """Every value of the newest instant by its dotted name, or those of one part."""
+        values = archive.to_dict(follow(self.robot, self.messages()))
+        return {name: value for name, value in values.items() if not part or name.partition(".")[0] == part}
+
+
+def check_part(part: str) -> None:
+    """Refuse what is no part of `BodyWatch.read`; empty is all of them."""
+    parts = sorted({*PARTS, "hand_pvc", "robot_state"})
+    if part and part not in parts:
+        raise BadValue("--part", part, f"one of {', '.join(parts)}")
 
 
 def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> RobotSnapshot:
-    """Bring a robot's data up to date with its newest messages.
+    """Update a robot's data with its newest messages.
 
     Args:
-        robot: What is brought up to date.
+        robot: What is updated.
         messages: Of `AuroraListener.messages`.
     """
     groups = {group["group_name"]: group for group in messages["robot_control_group_state"]["group_state"]}
@@ -49,7 +99,7 @@ def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> Robot
         ),
         stand_pose_cmd=[pose["delta_z"], pose["delta_pitch"], pose["delta_yaw"]],
     )
-    # Of accelerations the base's is told alone; in axes that turn with the base a velocity changes by the turning too.
+    # Only the base's acceleration is published; in axes that turn with the base a velocity changes by the turning too.
     qdd = np.full(robot.body.nv, np.nan)
     qdd[:3] = base["acc_B"] - np.cross(base["omega_B"], base["vel_B"])
     return robot.update(
@@ -60,7 +110,7 @@ def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> Robot
         qdd=qdd,
         hand_pvc={
             name: np.stack([groups[name][f"joint_{field}"] for field in ("position", "velocity", "effort")])
-            for name in HANDS
+            for name in HAND_GROUPS
             if name in groups
         },
     )
