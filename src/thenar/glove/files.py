@@ -51,8 +51,8 @@ def write_log(path: Path, log: GloveLog) -> None:
         raise BadFile(path, f"a recording of the layout {log.layout} is written as {ending}")
     if ending == ".npz":
         data = np.concatenate([log.position_m, log.quat_wxyz], axis=2).astype(np.float32)
-        said = {"chirality": np.array(log.side.upper()), "quaternion_order": np.array("wxyz")}
-        np.savez_compressed(path, data=data, timestamps=log.stamp_s, **said)
+        names = {"chirality": log.side.upper(), "quaternion_order": "wxyz"}
+        np.savez_compressed(path, allow_pickle=False, data=data, timestamps=log.stamp_s, **names)
         return
     relative_m, relative_wxyz = _relative(log.position_m, log.quat_wxyz)
     xyzw = np.roll(relative_wxyz, -1, axis=2)

@@ -88,8 +88,8 @@ def write_motion(path: Path, model: HandModel, stamp_s: FloatArray, variable_rad
     unfinished = path.with_name(f".{path.name}.part{path.suffix}")
     try:
         if path.suffix == ".npz":
-            names = {"joint_names": np.array(joints), "motor_names": np.array(motors)}
-            np.savez_compressed(unfinished, stamp_s=stamp_s, joint_rad=joint_rad, motor_rad=motor_rad, **names)
+            angles = {"joint_names": joints, "joint_rad": joint_rad, "motor_names": motors, "motor_rad": motor_rad}
+            np.savez_compressed(unfinished, allow_pickle=False, stamp_s=stamp_s, **angles)
         else:
             header = ",".join(("stamp_s", *joints, *(f"motor:{name}" for name in motors)))
             table = np.concatenate([stamp_s[:, None], joint_rad, motor_rad], axis=1)

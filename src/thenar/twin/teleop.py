@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -52,7 +52,7 @@ def teleoperate(frames: Iterable[GloveFrame | None], retargeter: Retargeter, *si
         yield TeleopStep(frame=frame, answer=answer, latency_s=time.perf_counter() - start_s)
 
 
-def recorded_frames(log: GloveLog, stop: threading.Event) -> Iterator[GloveFrame]:
+def recorded_frames(log: GloveLog, stop: threading.Event) -> Generator[GloveFrame]:
     """A recording at its own pace; a machine that cannot keep up leaves frames out."""
     start_s = time.perf_counter() - float(log.stamp_s[0])
     for frame in log:
@@ -64,7 +64,7 @@ def recorded_frames(log: GloveLog, stop: threading.Event) -> Iterator[GloveFrame
         yield frame
 
 
-def socket_frames(stop: threading.Event, *, port: int = PORT) -> Iterator[GloveFrame | None]:
+def socket_frames(stop: threading.Event, *, port: int = PORT) -> Generator[GloveFrame | None]:
     """Frames that any process sends to a local UDP port, stamped by our clock as the age of the last frame is."""
     with GloveReceiver(port=port) as receiver:
         while not stop.is_set():
@@ -79,7 +79,7 @@ def manus_frames(
     domain: int = 0,
     interface: str = "lo",
     peers: tuple[str, ...] = ("127.0.0.1",),
-) -> Iterator[GloveFrame | None]:
+) -> Generator[GloveFrame | None]:
     """Frames from Manus' ROS 2 topics; arguments as for `ManusListener`."""
     with ManusListener(side, domain=domain, interface=interface, peers=peers) as listener:
         while not stop.is_set():

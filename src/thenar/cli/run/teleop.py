@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +111,7 @@ class Teleop:
             took = "" if latency_ms is None else f"; {latency_ms:.2f} ms from a frame to its command (median)"
             console.print(f"{len(latencies_s)} frames{took}", highlight=False)
 
-    def _frames(self, spec: HandSpec, stop: threading.Event) -> Iterator[GloveFrame | None]:
+    def _frames(self, spec: HandSpec, stop: threading.Event) -> Generator[GloveFrame | None]:
         from thenar.twin.teleop import manus_frames, recorded_frames, socket_frames
 
         if self.source == "live":

@@ -10,7 +10,7 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics, transform_point
+from thenar.retarget.kernel.kinematics import OPTIONS, cross, dot, forward_kinematics, minus, transform_point
 
 FAR = 1.0
 """Answers from here on mean: at least ``answer - FAR`` away, no need to know more."""
@@ -20,118 +20,98 @@ MAX_GJK_ITERATIONS = 24
 @njit(**OPTIONS)
 def nearest_on_segments(a, a_end, b, b_end, on_a, on_b):
     """Nearest points of two segments; their middles where they run side by side."""
-    dx, dy, dz = a_end[0] - a[0], a_end[1] - a[1], a_end[2] - a[2]
-    ex, ey, ez = b_end[0] - b[0], b_end[1] - b[1], b_end[2] - b[2]
-    rx, ry, rz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
-    dd = dx * dx + dy * dy + dz * dz
-    ee = ex * ex + ey * ey + ez * ez
-    de = dx * ex + dy * ey + dz * ez
-    dr = dx * rx + dy * ry + dz * rz
-    er = ex * rx + ey * ry + ez * rz
+    d, e, r = minus(a_end, a), minus(b_end, b), minus(a, b)
+    dd, ee, de, dr, er = dot(d, d), dot(e, e), dot(d, e), dot(d, r), dot(e, r)
     s, t = 0.0, 0.0
     if dd <= 1e-14:
         if ee > 1e-14:
-            t = min(1.0, max(0.0, er / ee))
+            t = _clip(er / ee)
     elif ee <= 1e-14:
-        s = min(1.0, max(0.0, -dr / dd))
+        s = _clip(-dr / dd)
     else:
         skew = dd * ee - de * de
-        s = min(1.0, max(0.0, (de * er - dr * ee) / skew)) if skew > 1e-9 * dd * ee else 0.5
+        s = _clip((de * er - dr * ee) / skew) if skew > 1e-9 * dd * ee else 0.5
         t = (de * s + er) / ee
         if t < 0.0:
-            t = 0.0
-            s = min(1.0, max(0.0, -dr / dd))
+            t, s = 0.0, _clip(-dr / dd)
         elif t > 1.0:
-            t = 1.0
-            s = min(1.0, max(0.0, (de - dr) / dd))
-    on_a[0], on_a[1], on_a[2] = a[0] + s * dx, a[1] + s * dy, a[2] + s * dz
-    on_b[0], on_b[1], on_b[2] = b[0] + t * ex, b[1] + t * ey, b[2] + t * ez
+            t, s = 1.0, _clip((de - dr) / dd)
+    for i in range(3):
+        on_a[i], on_b[i] = a[i] + s * d[i], b[i] + t * e[i]
 
 
 @njit(**OPTIONS)
-def triangle_weights(a, b, c, share):
+def _clip(share):
+    return min(1.0, max(0.0, share))
+
+
+@njit(**OPTIONS)
+def triangle_weights(a, b, c):
     """Barycentric weights of the point of a triangle nearest to the origin."""
-    abx, aby, abz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    acx, acy, acz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-    d1 = -(abx * a[0] + aby * a[1] + abz * a[2])
-    d2 = -(acx * a[0] + acy * a[1] + acz * a[2])
-    d3 = -(abx * b[0] + aby * b[1] + abz * b[2])
-    d4 = -(acx * b[0] + acy * b[1] + acz * b[2])
-    d5 = -(abx * c[0] + aby * c[1] + abz * c[2])
-    d6 = -(acx * c[0] + acy * c[1] + acz * c[2])
-    share[0], share[1], share[2] = 0.0, 0.0, 0.0
+    ab, ac = minus(b, a), minus(c, a)
+    d1, d2, d3, d4, d5, d6 = -dot(ab, a), -dot(ac, a), -dot(ab, b), -dot(ac, b), -dot(ab, c), -dot(ac, c)
     if d1 <= 0.0 and d2 <= 0.0:
-        share[0] = 1.0
-        return
+        return 1.0, 0.0, 0.0
     if d3 >= 0.0 and d4 <= d3:
-        share[1] = 1.0
-        return
+        return 0.0, 1.0, 0.0
     if d6 >= 0.0 and d5 <= d6:
-        share[2] = 1.0
-        return
+        return 0.0, 0.0, 1.0
     vc = d1 * d4 - d3 * d2
     if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        share[1] = d1 / (d1 - d3)
-        share[0] = 1.0 - share[1]
-        return
+        share = d1 / (d1 - d3)
+        return 1.0 - share, share, 0.0
     vb = d5 * d2 - d1 * d6
     if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        share[2] = d2 / (d2 - d6)
-        share[0] = 1.0 - share[2]
-        return
+        share = d2 / (d2 - d6)
+        return 1.0 - share, 0.0, share
     va = d3 * d6 - d5 * d4
     if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        share[2] = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        share[1] = 1.0 - share[2]
-        return
+        share = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        return 0.0, 1.0 - share, share
     whole = va + vb + vc
     if whole <= 1e-30:
-        share[0] = 1.0
-        return
-    share[1] = vb / whole
-    share[2] = vc / whole
-    share[0] = 1.0 - share[1] - share[2]
+        return 1.0, 0.0, 0.0
+    return 1.0 - vb / whole - vc / whole, vb / whole, vc / whole
 
 
 @njit(**OPTIONS)
-def tetrahedron_weights(corner, share, trial):
-    """The same for a tetrahedron; False when the origin is inside."""
+def tetrahedron_weights(corner):
+    """The same for a tetrahedron; all 0 when the origin is inside."""
     best = 1e30
-    found = False
-    f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
+    weights = (0.0, 0.0, 0.0, 0.0)
     for left_out in range(4):
         i = 1 if left_out == 0 else 0
         j = 1 if left_out > 1 else 2
         k = 2 if left_out == 3 else 3
-        x0, x1, x2 = corner[j, 0] - corner[i, 0], corner[j, 1] - corner[i, 1], corner[j, 2] - corner[i, 2]
-        y0, y1, y2 = corner[k, 0] - corner[i, 0], corner[k, 1] - corner[i, 1], corner[k, 2] - corner[i, 2]
-        n0, n1, n2 = x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
-        o = left_out
-        inner = n0 * (corner[o, 0] - corner[i, 0]) + n1 * (corner[o, 1] - corner[i, 1])
-        inner += n2 * (corner[o, 2] - corner[i, 2])
-        origin = -(n0 * corner[i, 0] + n1 * corner[i, 1] + n2 * corner[i, 2])
-        if inner * origin > 0.0:
-            continue
-        found = True
-        triangle_weights(corner[i], corner[j], corner[k], trial)
+        normal = cross(minus(corner[j], corner[i]), minus(corner[k], corner[i]))
+        if dot(normal, minus(corner[left_out], corner[i])) * -dot(normal, corner[i]) > 0.0:
+            continue  # the origin is on the inner side of this face
+        p, q, r = triangle_weights(corner[i], corner[j], corner[k])
         square = 0.0
         for a in range(3):
-            x = trial[0] * corner[i, a] + trial[1] * corner[j, a] + trial[2] * corner[k, a]
-            square += x * x
+            square += (p * corner[i, a] + q * corner[j, a] + r * corner[k, a]) ** 2
         if square < best:
             best = square
-            f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
-            # Put the three weights back in their places.
             if left_out == 0:
-                f1, f2, f3 = trial[0], trial[1], trial[2]
+                weights = (0.0, p, q, r)
             elif left_out == 1:
-                f0, f2, f3 = trial[0], trial[1], trial[2]
+                weights = (p, 0.0, q, r)
             elif left_out == 2:
-                f0, f1, f3 = trial[0], trial[1], trial[2]
+                weights = (p, q, 0.0, r)
             else:
-                f0, f1, f2 = trial[0], trial[1], trial[2]
-    share[0], share[1], share[2], share[3] = f0, f1, f2, f3
-    return found
+                weights = (p, q, r, 0.0)
+    return weights
+
+
+@njit(**OPTIONS)
+def _support(vertex, first, count, direction, sign):
+    """Largest ``sign * direction @ vertex`` of a hull, and which vertex has it."""
+    high, at = -1e30, first
+    for i in range(first, first + count):
+        along = sign * dot(vertex[i], direction)
+        if along > high:
+            high, at = along, i
+    return high, at
 
 
 @njit(**OPTIONS)
@@ -142,19 +122,11 @@ def gjk_distance(a_first, a_count, b_first, b_count, far, separation, w):
     """
     vertex, corner, share, corner_a, corner_b = w.vertex, w.corner, w.share, w.corner_a, w.corner_b
     count = 0
-    square = separation[0] * separation[0] + separation[1] * separation[1] + separation[2] * separation[2]
+    square = dot(separation, separation)
     for _ in range(MAX_GJK_ITERATIONS):
-        low, at_a = 1e30, a_first
-        for i in range(a_first, a_first + a_count):
-            along = vertex[i, 0] * separation[0] + vertex[i, 1] * separation[1] + vertex[i, 2] * separation[2]
-            if along < low:
-                low, at_a = along, i
-        high, at_b = -1e30, b_first
-        for i in range(b_first, b_first + b_count):
-            along = vertex[i, 0] * separation[0] + vertex[i, 1] * separation[1] + vertex[i, 2] * separation[2]
-            if along > high:
-                high, at_b = along, i
-        gap = low - high
+        low, at_a = _support(vertex, a_first, a_count, separation, -1.0)
+        high, at_b = _support(vertex, b_first, b_count, separation, 1.0)
+        gap = -low - high
         if gap > 0.0 and gap * gap > far * far * square:
             return FAR + gap / math.sqrt(square)
         if count > 0:
@@ -173,14 +145,15 @@ def gjk_distance(a_first, a_count, b_first, b_count, far, separation, w):
         if count == 1:
             share[0] = 1.0
         elif count == 2:
-            ex, ey, ez = corner[1, 0] - corner[0, 0], corner[1, 1] - corner[0, 1], corner[1, 2] - corner[0, 2]
-            t = -(corner[0, 0] * ex + corner[0, 1] * ey + corner[0, 2] * ez) / (ex * ex + ey * ey + ez * ez + 1e-30)
-            share[1] = min(1.0, max(0.0, t))
+            edge = minus(corner[1], corner[0])
+            share[1] = _clip(-dot(corner[0], edge) / (dot(edge, edge) + 1e-30))
             share[0] = 1.0 - share[1]
         elif count == 3:
-            triangle_weights(corner[0], corner[1], corner[2], share)
-        elif not tetrahedron_weights(corner, share, w.trial):
-            return 0.0
+            share[0], share[1], share[2] = triangle_weights(corner[0], corner[1], corner[2])
+        else:
+            share[0], share[1], share[2], share[3] = tetrahedron_weights(corner)
+            if share[0] + share[1] + share[2] + share[3] == 0.0:
+                return 0.0
         kept = 0
         for k in range(count):
             if share[k] > 1e-14:
@@ -236,7 +209,7 @@ def pair_distance(hand, pair, far, separation, w):
         nearest_on_segments(vertex[a0], vertex[a0 + na - 1], vertex[b0], vertex[b0 + nb - 1], on_a, on_b)
         for i in range(3):
             normal[i] = on_a[i] - on_b[i]
-        distance = math.sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2])
+        distance = math.sqrt(dot(normal, normal))
     else:
         if separation[0] == 0.0 and separation[1] == 0.0 and separation[2] == 0.0:
             for i in range(3):
@@ -250,7 +223,7 @@ def pair_distance(hand, pair, far, separation, w):
                 on_a[i], on_b[i] = centre[a, i], centre[b, i]
         for i in range(3):
             normal[i] = separation[i]
-    length = math.sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]) + 1e-12
+    length = math.sqrt(dot(normal, normal)) + 1e-12
     for i in range(3):
         normal[i] /= length
         on_a[i] -= normal[i] * hand.hull_radius_m[a]

@@ -11,6 +11,24 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"r
 
 
 @njit(**OPTIONS)
+def minus(a, b):
+    """Difference of two vectors."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@njit(**OPTIONS)
+def dot(a, b):
+    """Scalar product of two vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(**OPTIONS)
+def cross(a, b):
+    """Vector product of two vectors."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(**OPTIONS)
 def forward_kinematics(hand, variable_rad, pos, R, axis):
     """Fill the origin, orientation and axis of every moving joint in the root frame."""
     for i in range(hand.joints):
@@ -56,13 +74,7 @@ def add_jacobian(hand, joint, at, along, sign, pos, axis, row):
         return
     for m in range(hand.chain_length[joint]):
         k = hand.chain[joint, m]
-        rx, ry, rz = at[0] - pos[k, 0], at[1] - pos[k, 1], at[2] - pos[k, 2]
-        lever = (
-            along[0] * (axis[k, 1] * rz - axis[k, 2] * ry)
-            + along[1] * (axis[k, 2] * rx - axis[k, 0] * rz)
-            + along[2] * (axis[k, 0] * ry - axis[k, 1] * rx)
-        )
-        row[hand.variable[k]] += sign * hand.ratio[k] * lever
+        row[hand.variable[k]] += sign * hand.ratio[k] * dot(along, cross(axis[k], minus(at, pos[k])))
 
 
 @njit(**OPTIONS)

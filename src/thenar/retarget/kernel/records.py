@@ -108,7 +108,7 @@ _SCRATCH = (
     (F, (VERTICES, 3), "vertex"),
     # GJK: corners of the simplex, their barycentric weights and the vertices they are made of.
     (F, (4, 3), "corner"),
-    (F, 4, "share trial"),
+    (F, 4, "share"),
     (I, 4, "corner_a corner_b"),
     # Variables, and the quadratic program over their step.
     (F, VARIABLES, "angle lower upper step_lower step_upper jac_row pinch_damping_scale"),

@@ -9,7 +9,7 @@ import math
 
 from numba import njit
 
-from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics, transform_point
+from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus, transform_point
 
 NODE_SPEED_S = 0.02  # a glove's noise is faster than this
 BEHIND_M = 0.005
@@ -34,12 +34,11 @@ def frame_targets(hand, targets, node, target):
                     for b in range(3):
                         target[i, a] += targets.matrix[f, a, b] * node[end, b]
                 continue
-            dx, dy, dz = node[end, 0] - node[start, 0], node[end, 1] - node[start, 1], node[end, 2] - node[start, 2]
-            scale = hand.point_length_m[i] / math.sqrt(dx * dx + dy * dy + dz * dz + 1e-18)
+            bone = minus(node[end], node[start])
+            scale = hand.point_length_m[i] / math.sqrt(dot(bone, bone) + 1e-18)
             for a in range(3):
                 base = hand.knuckle_open_m[f, a] if i == hand.finger_first[f] else target[i - 1, a]
-                turn = hand.finger_R[f]
-                target[i, a] = base + scale * (turn[a, 0] * dx + turn[a, 1] * dy + turn[a, 2] * dz)
+                target[i, a] = base + scale * dot(hand.finger_R[f, a], bone)
 
 
 @njit(**OPTIONS)
@@ -103,9 +102,8 @@ def blend_pinches(hand, tuning, node, w):
         w.blend[f] = w.pinch_weight[f] = 0.0
         if hand.pinch_gain[f] == 0.0:
             continue
-        tip = hand.tip_node[f]
-        dx, dy, dz = node[thumb, 0] - node[tip, 0], node[thumb, 1] - node[tip, 1], node[thumb, 2] - node[tip, 2]
-        gap = math.sqrt(dx * dx + dy * dy + dz * dz)
+        between = minus(node[thumb], node[hand.tip_node[f]])
+        gap = math.sqrt(dot(between, between))
         start = tuning.pinch_from_m if tuning.pinch_from_m > 0.0 else hand.pinch_from_m[f]
         share = min(1.0, max(0.0, (start - gap) / (start - tuning.pinch_full_m)))
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)

@@ -11,7 +11,7 @@ from numba import njit
 
 from thenar.retarget.kernel.bounds import min_product
 from thenar.retarget.kernel.distance import FAR, pair_distance
-from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, transform_point
+from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, cross, minus, transform_point
 from thenar.retarget.kernel.records import ROWS
 
 SIDEWAYS_NEAR_M, SIDEWAYS_FAR_M = 0.002, 0.012
@@ -34,11 +34,9 @@ def add_points(hand, tuning, targets, w):
                 continue
             joint, x = hand.point_joint[i], w.point
             transform_point(joint, hand.point_m[i], w.pos, w.R, x)
-            e0, e1, e2 = x[0] - w.target[i, 0], x[1] - w.target[i, 1], x[2] - w.target[i, 2]
+            error = minus(x, w.target[i])
             if relative:
-                e0 -= knuckle[0] - hand.knuckle_open_m[f, 0]
-                e1 -= knuckle[1] - hand.knuckle_open_m[f, 1]
-                e2 -= knuckle[2] - hand.knuckle_open_m[f, 2]
+                error = minus(error, minus(knuckle, hand.knuckle_open_m[f]))
             length = hand.chain_length[joint]
             for m in range(length):
                 column = hand.variable[hand.chain[joint, m]]
@@ -48,19 +46,16 @@ def add_points(hand, tuning, targets, w):
                 k = hand.chain[joint, m]
                 # Seen from a moving knuckle, a joint before it only turns the finger.
                 before = relative and m < hand.chain_length[knuckle_joint] - 1
-                rx = x[0] - (knuckle[0] if before else w.pos[k, 0])
-                ry = x[1] - (knuckle[1] if before else w.pos[k, 1])
-                rz = x[2] - (knuckle[2] if before else w.pos[k, 2])
-                column, ratio = hand.variable[k], hand.ratio[k]
-                w.jac[0, column] += ratio * (w.axis[k, 1] * rz - w.axis[k, 2] * ry)
-                w.jac[1, column] += ratio * (w.axis[k, 2] * rx - w.axis[k, 0] * rz)
-                w.jac[2, column] += ratio * (w.axis[k, 0] * ry - w.axis[k, 1] * rx)
+                lever = minus(x, knuckle) if before else minus(x, w.pos[k])
+                moved = cross(w.axis[k], lever)
+                for a in range(3):
+                    w.jac[a, hand.variable[k]] += hand.ratio[k] * moved[a]
             for m in range(length):
                 a = hand.variable[hand.chain[joint, m]]
                 if m > 0 and _met_before(hand, joint, m, a):
                     continue
                 j0, j1, j2 = weight * w.jac[0, a], weight * w.jac[1, a], weight * w.jac[2, a]
-                w.g[a] += j0 * e0 + j1 * e1 + j2 * e2
+                w.g[a] += j0 * error[0] + j1 * error[1] + j2 * error[2]
                 for o in range(m + 1):
                     b = hand.variable[hand.chain[joint, o]]
                     if o > 0 and _met_before(hand, joint, o, b):

@@ -109,7 +109,12 @@ def build_model(hand: HandSpec) -> HandModel:
     fingers = find_fingers(hand, tree)
     hulls = build_collision_hulls(hand, tree)
     values: dict[str, ArrayLike] = {
-        **{name: value for part in (tree, actuation) for name, value in vars(part).items() if name in HAND.names},
+        **{
+            name: value
+            for part in (tree, actuation)
+            for name, value in vars(part).items()
+            if name in (HAND.names or ())
+        },
         **_tree_arrays(tree, fingers, actuation.speed_rad_s),
         **_finger_arrays(fingers),
         **hull_arrays(tree, hulls),
