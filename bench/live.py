@@ -19,17 +19,17 @@ import numpy as np
 from thenar import hands
 from thenar.errors import ThenarError
 from thenar.twin.serving import serve
+from thenar.wire.clients.inspire_clients import InspireClient
 from thenar.wire.clients.modbus_client import ModbusHand
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
 from thenar.wire.config import ModbusOptions
-from thenar.wire.links import idl
-from thenar.wire.links.dds_link import DdsNode
-from thenar.wire.links.inspire_link import InspireClient
-from thenar.wire.rtps import Participant, ros
+from thenar.wire.links.dds_link import send
+from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, ros
 
 BOTH = ("inspire_left", "inspire_right")
+TOUCH = inspire_codec.topic("touch", "right")
 COMMAND_HZ = 100.0
 POLL_HZ = 25.0
 CALLS_HZ = 500.0
@@ -59,7 +59,7 @@ class Soak:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageCost:
-    """Encoding and writing one touch message, in one run, on the same writer."""
+    """Encoding and writing one touch message, in one run, to a reader in another process."""
 
     ours_us: float
     library_us: float
@@ -67,14 +67,26 @@ class MessageCost:
 
 
 def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
-    """Our encoder and raw write against the DDS library's own objects, with a reader in another process."""
+    """Our encoder and participant against the objects and the writer of `cyclonedds`, each with the same reader."""
+    from cyclonedds.domain import Domain, DomainParticipant
+    from cyclonedds.pub import DataWriter
+    from cyclonedds.topic import Topic
+
+    from tests.oracles.idl_types import InspireTouch
+    from tests.peers.loopback import CONFIG
+
     layout = TouchLayout.of(hands.load("inspire_right"))
     taxels = np.arange(1062) % 4096
     domain = _free_domain()
-    with DdsNode(domain=domain) as node, in_a_process(_read_touch, domain):
-        out = node.writer(inspire_codec.topic("touch", "right"), idl.InspireTouch)
-        if not out.wait_for_readers(20.0):
-            raise ThenarError("no reader came; is loopback up?")
+    with Participant(domain) as participant, in_a_process(_read_touch, domain):
+        out = participant.advertise(TOUCH, inspire_codec.STATES[TOUCH], qos=Qos(depth=1))
+        _opened = Domain(domain, CONFIG)  # stays open for as long as it is referred to
+        them = DomainParticipant(domain)
+        library_out = DataWriter(them, Topic(them, TOUCH, InspireTouch))
+        until_s = time.perf_counter() + 20.0
+        while not (out.wait_for_readers(0.1) and library_out.get_matched_subscriptions()):
+            if time.perf_counter() > until_s:
+                raise ThenarError("no reader came; is loopback up?")
         words = inspire_codec.touch_words(layout, taxels).tolist()
         firsts = np.cumsum((0, *layout.sizes))
         fields = {
@@ -83,10 +95,10 @@ def measure_message(rounds: int = 5, messages: int = 500) -> MessageCost:
         }
 
         def ours() -> None:
-            out.write(inspire_codec.encode_touch(layout, taxels))
+            send(out, inspire_codec.encode_touch(layout, taxels))
 
         def library() -> None:
-            out.writer.write(idl.InspireTouch(**fields))
+            library_out.write(InspireTouch(**fields))
 
         best = {ours: np.inf, library: np.inf}
         for _ in range(rounds):
@@ -186,8 +198,8 @@ def _call(domain: int, stop: Event, answer: Any) -> None:
 
 def _command(domain: int, stop: Event, answer: Any) -> None:
     """A DDS client of both hands: opens and closes them at 100 Hz and counts what it hears."""
-    with DdsNode(domain=domain, name="bench client") as node:
-        clients = [InspireClient(node, hands.load(name)) for name in BOTH]
+    with Participant(domain, name="bench client") as participant:
+        clients = [InspireClient(participant, hands.load(name)) for name in BOTH]
         for client in clients:
             client.wait_until_heard(10.0)
         began_s = time.perf_counter()
@@ -219,8 +231,8 @@ def _poll(port: int, stop: Event, answer: Any) -> None:
 
 
 def _read_touch(domain: int, stop: Event, answer: Any) -> None:
-    with DdsNode(domain=domain, name="bench reader") as node:
-        node.reader(inspire_codec.topic("touch", "right"), idl.InspireTouch, lambda *_: None)
+    with Participant(domain, name="bench reader") as participant:
+        participant.subscribe(TOUCH, inspire_codec.STATES[TOUCH], lambda _: None, qos=SENSOR_DATA)
         stop.wait()
     answer.send(None)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 from tables import table
 from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
 
 from thenar import hands
 from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, modbus_codec, reflex_codec, tienkung_codec
-from thenar.wire.links import idl
 
 HEAD = """# Wire tables
 
 What is on the wire. These tables are made from the codecs at every build; how to connect is in
 [Connect your controller](../connect.md), [Tienkung's hands](../tienkung.md) and [RobotData](../robotdata.md)."""
 FIELDS = ("field", "type", "unit and meaning")
+SIX, SIX_BYTES = "up to 6 int16", "up to 6 uint8"
+INSPIRE_CTRL = {**dict.fromkeys(("pos_set", "angle_set", "force_set", "speed_set"), SIX), "mode": "int8"}
+INSPIRE_STATE = dict.fromkeys(("pos_act", "angle_act", "force_act", "current"), SIX)
+INSPIRE_STATE |= dict.fromkeys(("err", "status", "temperature"), SIX_BYTES)
 
 
 def wire_page() -> str:
@@ -33,8 +37,8 @@ def inspire() -> list[str]:
     return [
         "## The tactile Inspire hand: `inspire`",
         "Six motors, always in the order " + ", ".join(f"`{name}`" for name in inspire_codec.MOTORS) + ".",
-        *_message("rt/inspire_hand/ctrl/{l,r}", idl.InspireCtrl, INSPIRE_WORDS),
-        *_message("rt/inspire_hand/state/{l,r}", idl.InspireState, INSPIRE_WORDS),
+        *_message("rt/inspire_hand/ctrl/{l,r}", INSPIRE_CTRL, INSPIRE_WORDS),
+        *_message("rt/inspire_hand/state/{l,r}", INSPIRE_STATE, INSPIRE_WORDS),
         "### `rt/inspire_hand/touch/{l,r}`",
         "Sequences of int16, the counts of the taxels. The last column is where the same values are over Modbus.",
         table(("field", "pad", "rows x columns", "order", "Modbus address"), rows),
@@ -46,8 +50,8 @@ def dfx() -> list[str]:
     return [
         "## Unitree's DFX topics: `dfx`",
         "Both messages are a sequence of motors: six of the right hand, then six of the left.",
-        *_message(dfx_codec.COMMAND_TOPIC, idl.MotorCmd, DFX_WORDS),
-        *_message(dfx_codec.STATE_TOPIC, idl.MotorState, DFX_WORDS),
+        *_message(dfx_codec.COMMAND_TOPIC, _record_fields(dfx_codec.MOTOR_CMD), DFX_WORDS),
+        *_message(dfx_codec.STATE_TOPIC, _record_fields(dfx_codec.MOTOR_STATE), DFX_WORDS),
     ]
 
 
@@ -124,20 +128,14 @@ def aurora() -> list[str]:
     ]
 
 
-def _message(topic: str, kind: type, words: dict[str, str]) -> list[str]:
-    rows = [(f"`{field}`", _type_name(declared), words[field]) for field, declared in kind.__annotations__.items()]
-    return [f"### `{topic}`", table(FIELDS, rows)]
+def _message(topic: str, fields: dict[str, str], words: dict[str, str]) -> list[str]:
+    return [f"### `{topic}`", table(FIELDS, [(f"`{field}`", kind, words[field]) for field, kind in fields.items()])]
 
 
-def _type_name(declared: object) -> str:
-    """A field's type in words: ``up to 6 int16``."""
-    parts = getattr(declared, "__metadata__", None)
-    inner = parts[0] if parts else declared
-    if isinstance(inner, (type, str)):
-        return getattr(inner, "__name__", str(inner))
-    if type(inner).__name__ == "array":
-        return f"{inner.length} {_type_name(inner.subtype)}"
-    return f"up to {inner.max_length} {_type_name(inner.subtype)}"
+def _record_fields(dtype: np.dtype) -> dict[str, str]:
+    """Fields of a record and their types in words: ``3 uint32``."""
+    shapes = {name: dtype[name] for name in dtype.names or ()}
+    return {name: " ".join([*map(str, kind.shape), kind.base.name]) for name, kind in shapes.items()}
 
 
 def _fields(fields: dict[str, str]) -> str:

@@ -10,14 +10,14 @@ Counts are the hand's own: angle 1000 is open and 0 closed, force is in grams; s
 import time
 
 import thenar
+from thenar.wire.clients.inspire_clients import InspireClient
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
-from thenar.wire.links.dds_link import DdsNode
-from thenar.wire.links.inspire_link import InspireClient
+from thenar.wire.rtps import Participant
 
 DOMAIN = 1  # of thenar serve; robots use 0
 
-with DdsNode(domain=DOMAIN) as node:
-    hand = InspireClient(node, thenar.hands.load("inspire_right"))
+with Participant(DOMAIN) as participant:
+    hand = InspireClient(participant, thenar.hands.load("inspire_right"))
     assert hand.wait_until_heard(10.0), "nobody listens; thenar inspect says why"
 
     hand.send(Ctrl(angle=[1000] * 5 + [0], mode=Mode.ANGLE))  # the thumb comes round; only flagged groups act

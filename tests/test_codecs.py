@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
@@ -15,7 +16,8 @@ from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts, modbus_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
-from thenar.wire.links import idl as idl_types
+from thenar.wire.links.registry import known_topics
+from thenar.wire.links.type_ids import TYPE_IDS
 
 idl: Any = idl_types  # the library makes the classes; type checkers cannot follow
 RIGHT = hands.load("inspire_right")
@@ -72,6 +74,14 @@ def test_types_have_the_hashes_of_the_vendor(kind: Any, minimal: str, complete: 
     assert "f1" + minimal in info
     assert "f2" + complete in info
     assert kind.__idl__.get_type_id().serialize()[4:].hex() == "f2" + complete
+
+
+def test_known_types_have_the_names_and_identifiers_that_cyclonedds_computes():
+    kinds = [idl.InspireCtrl, idl.InspireState, idl.InspireTouch, idl.MotorCmds, idl.MotorStates, idl.JointState]
+    kinds += [idl.ReflexHand, *idl.REFLEX_COMMANDS.values()]
+    computed = {kind.__idl__.idl_transformed_typename: idl.type_id(kind) for kind in kinds}
+    assert computed == {name: ids[0] for name, ids in TYPE_IDS.items()}
+    assert set(TYPE_IDS) == set(known_topics().values())
 
 
 def test_ctrl_is_the_golden_bytes_both_ways():

@@ -16,6 +16,7 @@ from patience import free_domain, free_port, wait_for
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 import thenar
+from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.twin.live_twin import LiveTwin
@@ -29,7 +30,6 @@ from thenar.wire.codecs.reflex_codec import COMMANDS, HAND, NAMESPACE, SERVICES,
 from thenar.wire.codecs.reflex_counts import BoardReading
 from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
 from thenar.wire.config import ReflexOptions
-from thenar.wire.links import idl as idl_types
 from thenar.wire.links import reflex_driver
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.reflex_driver import Driver

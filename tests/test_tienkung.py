@@ -15,6 +15,7 @@ import pytest
 from patience import free_domain
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
+from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
@@ -25,7 +26,6 @@ from thenar.wire.codecs import cdr, tienkung_codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JointState
-from thenar.wire.links import idl as idl_types
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
 

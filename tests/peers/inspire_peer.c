@@ -1,5 +1,5 @@
 /* A client of the tactile Inspire hand in C, compiled from the vendor's IDL: commands the right hand, hears state and touch.
- * Usage: inspire_peer DOMAIN SECONDS. Prints one line of JSON. */
+ * Usage: inspire_peer DOMAIN SECONDS (from the first state). Prints one line of JSON. */
 #include <dds/dds.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   ctrl.mode = 1;
 
   int states = 0, touches = 0, taxels = 0, angle = -1, status = -1;
-  const dds_time_t until = dds_time() + (dds_time_t)(seconds * 1e9);
+  dds_time_t until = dds_time() + DDS_SECS(20); /* for the first state to come */
   while (dds_time() < until) {
     dds_write(writer, &ctrl);
     void *samples[1] = {NULL};
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     while (dds_take(state_reader, samples, info, 1, 1) > 0) {
       const inspire_inspire_hand_state *state = samples[0];
       if (info[0].valid_data) {
-        states++;
+        if (states++ == 0) until = dds_time() + (dds_time_t)(seconds * 1e9);
         angle = state->angle_act._buffer[0];
         status = state->status._buffer[0];
       }

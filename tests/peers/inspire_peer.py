@@ -1,6 +1,7 @@
 """A client of the tactile Inspire hand, written from the vendor's IDL alone: no thenar here.
 
-Usage: inspire_peer.py DOMAIN SECONDS [ANGLE]. Commands both hands at 100 Hz, prints one JSON line of what it heard.
+Usage: inspire_peer.py DOMAIN SECONDS [ANGLE]. Commands both hands at 100 Hz for so long from the first state that it
+hears, or a minute where none comes, and prints one JSON line of what it heard.
 """
 
 import json
@@ -81,12 +82,14 @@ def main() -> None:
         states[side] = DataReader(participant, Topic(participant, f"rt/inspire_hand/state/{side}", State))
         touches[side] = DataReader(participant, Topic(participant, f"rt/inspire_hand/touch/{side}", Touch))
     heard = {side: {"states": 0, "touches": 0} for side in "lr"}
-    until = time.time() + seconds
+    until = time.time() + 60.0
     while time.time() < until:
         for side in "lr":
             # Only the angles are filled, as the vendor's C++ example does.
             writers[side].write(Ctrl([], [angle] * 6, [], [], 1))
             for state in _valid(states[side].take(N=100)):
+                if not heard["l"]["states"] and not heard["r"]["states"]:
+                    until = time.time() + seconds
                 heard[side]["states"] += 1
                 heard[side]["angle"] = list(state.angle_act)
                 heard[side]["pos"] = list(state.pos_act)

@@ -1,4 +1,6 @@
-"""Serves a hand on every wire and prints each socket of the process: address and device. Usage: DOMAIN PORT."""
+"""Serves a hand on every wire and prints each socket of the process: its address, and for a multicast group whether it
+hears only the interface that it joined on ("joined") or what others joined too ("all"). Usage: DOMAIN PORT.
+"""
 
 import os
 import socket
@@ -6,6 +8,8 @@ import sys
 
 from thenar.twin.serving import serve
 from thenar.wire.config import ModbusOptions
+
+GROUP, IP_MULTICAST_ALL = "239.255.0.1", 49
 
 with serve(
     "inspire_right",
@@ -18,5 +22,9 @@ with serve(
         if not os.path.exists(f"/proc/self/fd/{name}") or "socket" not in os.readlink(f"/proc/self/fd/{name}"):
             continue
         one = socket.socket(fileno=os.dup(int(name)))
-        device = one.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).rstrip(b"\0").decode()
-        print(one.getsockname()[0] if one.family == socket.AF_INET else "local", device or "-")
+        if one.family != socket.AF_INET:
+            print("local", "-")
+            continue
+        host = one.getsockname()[0]
+        heard = ("joined", "all")[one.getsockopt(socket.IPPROTO_IP, IP_MULTICAST_ALL)]
+        print(host, heard if host == GROUP else "-")

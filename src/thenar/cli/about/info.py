@@ -20,7 +20,7 @@ class Info:
     packages: tyro.conf.Suppress[tuple[str, ...]] = field(
         default=(
             *("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
-            *("cyclonedds", "pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
+            *("pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
         )
     )
 

@@ -20,7 +20,7 @@ from thenar import hands
 from thenar.cli.data.retarget import Following, read_own_side
 from thenar.cli.run.running import check_duration, end_of, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
-from thenar.cli.wire.wires import Reach, reach_hand
+from thenar.cli.wire.wires import ConnectionOptions, connect
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Teleop:
     duration: float = 0.0
     """Seconds to run; 0 runs to the end of the recording, or until Ctrl-C."""
     following: Annotated[Following, tyro.conf.arg(name="")] = field(default_factory=Following)
-    reach: Annotated[Reach, tyro.conf.arg(name="")] = field(default_factory=Reach)
+    connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
     json: bool = False
     """Print a summary as JSON when it ends, and nothing else."""
 
@@ -133,11 +133,11 @@ class Teleop:
             others.append(lambda answer, frame: node.publish(answer.joint_rad, frame and frame.finger_m))
         if self.wire == "none":
             return (TwinSink(spec), *others)
-        return (WireSink(spec, opened.enter_context(reach_hand(spec, "inspire", self.reach))), *others)
+        return (WireSink(spec, opened.enter_context(connect(spec, "inspire", self.connection))), *others)
 
     def _domain(self) -> dict:
-        peers = listed(self.reach.peers) or ("127.0.0.1",)
-        return {"domain": self.reach.domain, "interface": self.reach.interface, "peers": peers}
+        peers = listed(self.connection.peers) or ("127.0.0.1",)
+        return {"domain": self.connection.domain, "interface": self.connection.interface, "peers": peers}
 
 
 def _status(spec: HandSpec, step: TeleopStep, angle_rad: FloatArray, frames: int) -> Group:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table
-from thenar.cli.wire.wires import Reach, Wire, reach_hand
+from thenar.cli.wire.wires import ConnectionOptions, Wire, connect
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Command:
     """Force in grams at which a finger stops."""
     wire: Wire = "inspire"
     """Protocol to speak."""
-    reach: Annotated[Reach, tyro.conf.arg(name="")] = field(default_factory=Reach)
+    connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
     json: bool = False
     """Print JSON instead of a table."""
 
@@ -59,7 +59,7 @@ class Command:
         force = [_within("--force", self.force, 3000)] * 6 if self.force is not None else []
         if not (angle or speed or force):
             raise BadValue("command", self.name, "something to do: --close, --speed or --force")
-        with reach_hand(spec, self.wire, self.reach) as hand:
+        with connect(spec, self.wire, self.connection) as hand:
             hand.readings()  # a hand that says nothing is told of before it is moved
             hand.send(angle, speed, force)
             readings = hand.readings()

@@ -12,7 +12,7 @@ from rich.live import Live
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table, skin_picture
-from thenar.cli.wire.wires import HandLine, Reach, Wire, reach_hand
+from thenar.cli.wire.wires import ConnectionOptions, HandConnection, Wire, connect
 from thenar.errors import BadValue
 
 
@@ -35,7 +35,7 @@ class Watch:
     """Hand to watch."""
     wire: Wire = "inspire"
     """Protocol to speak."""
-    reach: Annotated[Reach, tyro.conf.arg(name="")] = field(default_factory=Reach)
+    connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
     once: bool = False
     """Show one message and end."""
     seconds: float = 0.0
@@ -48,7 +48,7 @@ class Watch:
         spec = hands.load(self.hand)
         if self.what == "touch" and not spec.pads:
             raise BadValue("--hand", self.hand, "a hand with skin, such as inspire_right")
-        with reach_hand(spec, self.wire, self.reach) as line:
+        with connect(spec, self.wire, self.connection) as line:
             if self.json:
                 print_json(self._plain(line))
                 return
@@ -60,13 +60,13 @@ class Watch:
                 while time.perf_counter() < until_s:
                     live.update(self._drawn(line))
 
-    def _drawn(self, line: HandLine) -> RenderableType:
+    def _drawn(self, line: HandConnection) -> RenderableType:
         spec = hands.load(self.hand)
         if self.what == "touch":
             return skin_picture(spec, line.taxel_counts())
         return readings_table(spec.name, line.readings())
 
-    def _plain(self, line: HandLine) -> dict[str, object]:
+    def _plain(self, line: HandConnection) -> dict[str, object]:
         spec = hands.load(self.hand)
         if self.what == "touch":
             taxels, first, pads = line.taxel_counts(), 0, {}

@@ -1,11 +1,11 @@
-"""How verbs reach a hand: the options they share, and one way to read and send over any wire."""
+"""How verbs connect to a hand: the options they share, and one interface to read and command over any wire."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,16 @@ from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
+    from thenar.wire.clients.modbus_client import ModbusHand
     from thenar.wire.codecs.inspire_counts import Readings
+    from thenar.wire.rtps import Participant
 
 Wire = Literal["inspire", "dfx", "modbus"]
 CONNECT_S = 3.0
 
 
 @dataclass(frozen=True)
-class Reach:
+class ConnectionOptions:
     """Where the hand is."""
 
     domain: int = 1
@@ -34,8 +36,16 @@ class Reach:
     modbus: str = ""
     """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows."""
 
+    def check(self, found: bool, what: str) -> None:
+        """Say what to do if nobody was found."""
+        if not found:
+            place = f"--domain {self.domain} --interface {self.interface}"
+            raise ThenarError(
+                f"nobody {what} on domain {self.domain}, interface {self.interface}; to see why: thenar inspect {place}"
+            )
 
-class HandLine(Protocol):
+
+class HandConnection(Protocol):
     """A hand at the other end of a wire."""
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
@@ -52,71 +62,61 @@ class HandLine(Protocol):
 
 
 @contextmanager
-def reach_hand(spec: HandSpec, wire: Wire, reach: Reach) -> Iterator[HandLine]:
+def connect(spec: HandSpec, wire: Wire, options: ConnectionOptions) -> Iterator[HandConnection]:
     """Connect to a hand over a wire."""
     if wire == "modbus":
         from thenar.wire.clients.modbus_client import ModbusHand
 
-        host, _, port = reach.modbus.partition(":")
+        host, _, port = options.modbus.partition(":")
         if not port.isdigit():
-            raise BadValue("--modbus", reach.modbus, "HOST:PORT, such as 127.0.0.1:6000")
+            raise BadValue("--modbus", options.modbus, "HOST:PORT, such as 127.0.0.1:6000")
         with ModbusHand(spec, host=host, port=int(port)) as hand:
-            yield _ModbusLine(hand)
+            yield _ModbusConnection(hand)
         return
-    from thenar.wire.links.dds_link import DdsNode
+    from thenar.wire.rtps import Participant
 
-    with DdsNode(
-        domain=reach.domain, interface=reach.interface, peers=listed(reach.peers), name="thenar client"
-    ) as node:
-        yield _InspireLine(node, spec, reach) if wire == "inspire" else _DfxLine(node, spec, reach)
-
-
-def _nobody(what: str, reach: Reach) -> ThenarError:
-    return ThenarError(
-        f"nobody {what} on domain {reach.domain}, interface {reach.interface}; "
-        f"to see why: thenar inspect --domain {reach.domain} --interface {reach.interface}"
-    )
+    where = {"interface": options.interface, "peers": listed(options.peers)}
+    with Participant(options.domain, name="thenar client", **where) as participant:
+        yield (_InspireConnection if wire == "inspire" else _DfxConnection)(participant, spec, options)
 
 
-class _InspireLine:
-    def __init__(self, node: Any, spec: HandSpec, reach: Reach):
-        from thenar.wire.links.inspire_link import InspireClient
+class _InspireConnection:
+    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
+        from thenar.wire.clients.inspire_clients import InspireClient
 
-        self._client, self._reach = InspireClient(node, spec), reach
+        self._client, self._options = InspireClient(participant, spec), options
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 
-        if not self._client.wait_until_heard(CONNECT_S):
-            raise _nobody("listens to inspire ctrl", self._reach)
+        self._options.check(self._client.wait_until_heard(CONNECT_S), "listens to inspire ctrl")
         groups = ((angle, Mode.ANGLE), (speed, Mode.SPEED), (force, Mode.FORCE))
         mode = sum(bit for values, bit in groups if values)
         self._client.send(Ctrl(angle=angle, speed=speed, force=force, mode=mode))
 
     def readings(self) -> Readings:
-        if not self._client.wait_for_news(touch=False, timeout_s=CONNECT_S):
-            raise _nobody("publishes inspire state", self._reach)
+        found = self._client.wait_for_news(touch=False, timeout_s=CONNECT_S)
+        self._options.check(found, "publishes inspire state")
         assert self._client.readings is not None
         return self._client.readings
 
     def taxel_counts(self) -> NDArray[np.int64]:
-        if not self._client.wait_for_news(touch=True, timeout_s=CONNECT_S):
-            raise _nobody("publishes inspire touch", self._reach)
+        found = self._client.wait_for_news(touch=True, timeout_s=CONNECT_S)
+        self._options.check(found, "publishes inspire touch")
         assert self._client.taxel_counts is not None
         return self._client.taxel_counts
 
 
-class _DfxLine:
-    def __init__(self, node: Any, spec: HandSpec, reach: Reach):
-        from thenar.wire.links.dfx_link import DfxClient
+class _DfxConnection:
+    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
+        from thenar.wire.clients.inspire_clients import DfxClient
 
-        self._client, self._reach, self._side = DfxClient(node), reach, spec.side
+        self._client, self._options, self._side = DfxClient(participant), options, spec.side
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         if speed or force:
             raise BadValue("--wire", "dfx", "inspire or modbus: these topics carry neither speed nor force")
-        if not self._client.wait_until_heard(CONNECT_S):
-            raise _nobody("listens to dfx commands", self._reach)
+        self._options.check(self._client.wait_until_heard(CONNECT_S), "listens to dfx commands")
         self.readings()
         assert self._client.q is not None
         if self._client.lost[self._side]:
@@ -131,8 +131,7 @@ class _DfxLine:
         self._client.send(q)
 
     def readings(self) -> NDArray[np.float32]:
-        if not self._client.wait_for_news(timeout_s=CONNECT_S):
-            raise _nobody("publishes dfx state", self._reach)
+        self._options.check(self._client.wait_for_news(timeout_s=CONNECT_S), "publishes dfx state")
         assert self._client.q is not None
         return self._client.q[self._side]
 
@@ -140,17 +139,11 @@ class _DfxLine:
         raise BadValue("--wire", "dfx", "inspire or modbus: these topics carry no touch")
 
 
-class _ModbusLine:
-    def __init__(self, hand: Any):
-        self._hand = hand
+class _ModbusConnection:
+    def __init__(self, hand: ModbusHand):
+        self.readings, self.taxel_counts, self._write = hand.readings, hand.taxel_counts, hand.write
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         for name, values in (("SPEED_SET", speed), ("FORCE_SET", force), ("ANGLE_SET", angle)):
             if values:
-                self._hand.write(name, values)
-
-    def readings(self) -> Readings:
-        return self._hand.readings()
-
-    def taxel_counts(self) -> NDArray[np.int64]:
-        return self._hand.taxel_counts()
+                self._write(name, values)

@@ -5,69 +5,25 @@ from __future__ import annotations
 import socket
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_codec
-from thenar.wire.codecs.status_codec import TOPIC as STATUS_TOPIC
-from thenar.wire.codecs.status_codec import decode_status  # isort: split
-
-from cyclonedds.builtin import (
-    BuiltinDataReader,
-    BuiltinTopicDcpsParticipant,
-    BuiltinTopicDcpsPublication,
-    BuiltinTopicDcpsSubscription,
-)
-from cyclonedds.core import InstanceState
-from cyclonedds.qos import Policy
-
-from thenar.wire.links import idl
-from thenar.wire.links.dds_link import CYCLONE, DdsNode, describe_participant
+from thenar.wire.codecs import cdr, status_codec
 from thenar.wire.links.inbox import TWIN_NAME
-from thenar.wire.links.interface import ip_address
+from thenar.wire.links.registry import known_topics
+from thenar.wire.links.type_ids import TYPE_IDS
+from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Sample
+from thenar.wire.rtps.discovery import EndpointInfo
+from thenar.wire.rtps.messages import CYCLONE_VENDOR
+from thenar.wire.rtps.network import MAX_DOMAIN, interface_address, multicast_port, unicast_ports
+from thenar.wire.rtps.qos import mismatch
 
-PORT_BASE, PORTS_PER_DOMAIN = 7400, 250
 MULTICAST_FLAG = 0x1000
 
-KNOWN = {
-    **{inspire_codec.topic("ctrl", side): idl.InspireCtrl for side in ("left", "right")},
-    **{inspire_codec.topic("state", side): idl.InspireState for side in ("left", "right")},
-    **{inspire_codec.topic("touch", side): idl.InspireTouch for side in ("left", "right")},
-    dfx_codec.COMMAND_TOPIC: idl.MotorCmds,
-    dfx_codec.STATE_TOPIC: idl.MotorStates,
-    **{f"rt{tienkung_codec.state_topic(side)}": idl.JointState for side in ("left", "right")},
-    **{f"rt{tienkung_codec.control_topic(side)}": idl.JointState for side in ("left", "right")},
-    f"rt{reflex_codec.STATE_TOPIC}": idl.ReflexHand,
-    **{f"rt{reflex_codec.NAMESPACE}/{topic}": kind for topic, kind in idl.REFLEX_COMMANDS.items()},
-    STATUS_TOPIC: idl.TwinStatus,
-}
-"""Topics whose types we have, and whose messages we can count."""
-
-SAID_BY_ONE = {
-    *(inspire_codec.topic(kind, side) for kind in ("state", "touch") for side in ("left", "right")),
-    dfx_codec.STATE_TOPIC,
-    *(f"rt{tienkung_codec.state_topic(side)}" for side in ("left", "right")),
-    f"rt{reflex_codec.STATE_TOPIC}",
-}
-"""Topics that only one hand may publish."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
-    """One end of a topic."""
-
-    topic: str
-    writes: bool
-    who: str
-    type_name: str
-    type_hash: str
-    """XTypes identifier in hex; empty where the peer sends none."""
-    cyclone: bool
-    """From Cyclone DDS, whose hashes can be compared with ours."""
-    reliable: bool
-    latched: bool
-    """Keeps messages for latecomers (a writer), or wants them (a reader)."""
+Ends = list[tuple[str, EndpointInfo]]
+"""Readers and writers, after the participants they belong to in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,24 +65,7 @@ class Survey:
     hints: tuple[str, ...]
     """Why nothing may have been seen; empty when something was."""
     twins: tuple[dict[str, Any], ...]
-    """Health of the twins on the domain, as they tell it."""
-
-
-@dataclass
-class _Heard:
-    """Messages of one topic."""
-
-    messages: int = 0
-    first_s: float = 0.0
-    last_s: float = 0.0
-    newest: dict[str, bytes] = field(default_factory=dict)
-
-    def add(self, message: bytes, who: str, at_s: float) -> None:
-        """Count a message."""
-        self.first_s = self.first_s or at_s
-        self.last_s = at_s
-        self.messages += 1
-        self.newest[who] = message
+    """Health of the twins on the domain, as they publish it."""
 
 
 def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), seconds: float = 2.0) -> Survey:
@@ -138,81 +77,68 @@ def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), s
         peers: Addresses to look at where multicast does not reach.
         seconds: How long to listen.
     """
-    with DdsNode(domain=domain, interface=interface, peers=peers, name="thenar inspect") as node:
-        builtin = {
-            topic: BuiltinDataReader(node.participant, topic)
-            for topic in (BuiltinTopicDcpsParticipant, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription)
-        }
-        heard: dict[str, _Heard] = defaultdict(_Heard)
-        for topic, kind in KNOWN.items():
-            node.reader(topic, kind, heard[topic].add)
+    known = {**known_topics(), status_codec.TOPIC: status_codec.TYPE}
+    arrived_s: dict[str, list[float]] = defaultdict(list)
+    statuses: dict[bytes, bytes] = {}
+
+    def on_sample(topic: str, sample: Sample) -> None:
+        arrived_s[topic].append(time.monotonic())
+        if topic == status_codec.TOPIC:
+            statuses[sample.identity.guid] = sample.body
+
+    with Participant(domain, interface=interface, peers=peers, name="thenar inspect") as me:
+        for topic, type_name in known.items():
+            qos = LATCHED if topic == status_codec.TOPIC else SENSOR_DATA
+            me.subscribe(topic, type_name, partial(on_sample, topic), qos=qos)
         time.sleep(seconds)
-        now_s = time.perf_counter()
-        samples = {topic: [s for s in reader.read(N=1000) if _alive(s)] for topic, reader in builtin.items()}
-        own = node.participant.guid
-        people = {s.key: describe_participant(s) for s in samples[BuiltinTopicDcpsParticipant] if s.key != own}
-        endpoints = [
-            _endpoint(sample, people, writes=topic is BuiltinTopicDcpsPublication)
-            for topic in (BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription)
-            for sample in samples[topic]
-            if sample.participant_key in people
-        ]
-    twins = [decode_status(message) for message in heard[STATUS_TOPIC].newest.values()]
+        now_s = time.monotonic()
+        participants = tuple(sorted(peer.description for peer in me.peers()))
+        ends = list(me.peer_endpoints())
+    topics = sorted({end.topic for _, end in ends if not end.topic.startswith(("rq/", "rr/"))})
     return Survey(
         domain=domain,
         interface=interface,
-        address=ip_address(interface),
-        participants=tuple(sorted(people.values())),
-        topics=tuple(
-            _flow(topic, endpoints, heard, now_s)
-            for topic in sorted({e.topic for e in endpoints})
-            if not topic.startswith(("rq/", "rr/"))
-        ),
-        services=tuple(find_services(endpoints)),
-        problems=tuple(find_problems(endpoints)),
-        hints=() if people else tuple(reasons_for_silence(domain, interface)),
-        twins=tuple(twins),
+        address=interface_address(interface),
+        participants=participants,
+        topics=tuple(_flow(topic, ends, arrived_s[topic] if topic in known else None, now_s) for topic in topics),
+        services=tuple(find_services(ends)),
+        problems=tuple(find_problems(ends)),
+        hints=() if participants else tuple(reasons_for_silence(domain, interface)),
+        twins=tuple(status_codec.decode_status(cdr.HEADER + body) for body in statuses.values()),
     )
 
 
-def find_problems(endpoints: list[Endpoint]) -> list[str]:
+def find_problems(ends: Ends) -> list[str]:
     """Pairs that share a topic but will never be matched, and topics with one side only, in words."""
     problems = []
-    for topic in sorted({endpoint.topic for endpoint in endpoints}):
-        here = [endpoint for endpoint in endpoints if endpoint.topic == topic]
-        writers, readers = [e for e in here if e.writes], [e for e in here if not e.writes]
-        problems += [why for w in writers for r in readers if (why := _mismatch(w, r))]
-        problems += [why for endpoint in here if (why := _foreign_type(endpoint))]
+    known, of_one_hand = known_topics(), known_topics(states_only=True)
+    for topic in sorted({end.topic for _, end in ends}):
+        here = [(who, end) for who, end in ends if end.topic == topic]
+        writers, readers = _writers(here), _readers(here)
+        problems += [why for who, w in writers for whom, r in readers if (why := _pair_problem(who, w, whom, r))]
+        problems += [why for who, end in here if (why := _foreign_type(who, end, known.get(topic)))]
         if topic.startswith("rq/") and not readers:
-            problems.append(f"{topic[2:].removesuffix('Request')}: {_people(writers)} calls it, but nobody answers")
-        if topic in SAID_BY_ONE:
-            publishers = sorted({endpoint.who for endpoint in writers})
-            if len(publishers) > 1:
-                problems.append(f"{topic}: {' and '.join(publishers)} both publish it; clients see both hands as one")
-        if topic in KNOWN:
-            # A twin that nobody talks to is no problem; a client that nobody answers is.
-            strangers = [endpoint for endpoint in here if not endpoint.who.startswith(TWIN_NAME)]
-            if strangers and not writers:
-                problems.append(f"{topic}: {_people(strangers)} waits for it, but nobody publishes it")
-            elif strangers and not readers:
-                problems.append(f"{topic}: {_people(strangers)} publishes it, but nobody listens")
+            problems.append(f"{_service(topic)}: {_participants(writers)} calls it, but nobody answers")
+        publishers = sorted({who for who, _ in writers})
+        if topic in of_one_hand and len(publishers) > 1:
+            problems.append(f"{topic}: {' and '.join(publishers)} both publish it; clients see both hands as one")
+        # A twin that nobody talks to is no problem; a client that nobody answers is.
+        clients = [(who, end) for who, end in here if not who.startswith(TWIN_NAME)]
+        if topic in known and clients and not writers:
+            problems.append(f"{topic}: {_participants(clients)} waits for it, but nobody publishes it")
+        elif topic in known and clients and not readers:
+            problems.append(f"{topic}: {_participants(clients)} publishes it, but nobody listens")
     return list(dict.fromkeys(problems))
 
 
-def find_services(endpoints: list[Endpoint]) -> list[ServiceEnds]:
+def find_services(ends: Ends) -> list[ServiceEnds]:
     """ROS 2 services, from the topics of their requests."""
     found = []
-    for topic in sorted({e.topic for e in endpoints if e.topic.startswith("rq/") and e.topic.endswith("Request")}):
-        here = [endpoint for endpoint in endpoints if endpoint.topic == topic]
-        kind = here[0].type_name.replace("::dds_::", "::").removesuffix("_Request_").replace("::", "/")
-        found.append(
-            ServiceEnds(
-                service=topic[2:].removesuffix("Request"),
-                type_name=kind,
-                servers=tuple(e.who for e in here if not e.writes),
-                clients=tuple(e.who for e in here if e.writes),
-            )
-        )
+    for topic in sorted({e.topic for _, e in ends if e.topic.startswith("rq/") and e.topic.endswith("Request")}):
+        here = [(who, end) for who, end in ends if end.topic == topic]
+        kind = here[0][1].type_name.replace("::dds_::", "::").removesuffix("_Request_").replace("::", "/")
+        servers, clients = (tuple(who for who, _ in side(here)) for side in (_readers, _writers))
+        found.append(ServiceEnds(service=_service(topic), type_name=kind, servers=servers, clients=clients))
     return found
 
 
@@ -232,94 +158,79 @@ def reasons_for_silence(domain: int, interface: str) -> list[str]:
         reasons.append(f"multicast: {interface} has none, so name the other machine with --peers ADDRESS")
     else:
         reasons.append("multicast: Wi-Fi and some switches drop it; name the other machine with --peers ADDRESS")
-    first = PORT_BASE + PORTS_PER_DOMAIN * domain
-    reasons.append(f"firewall: UDP ports {first} to {first + PORTS_PER_DOMAIN - 1} must be open on both machines")
+    first, last = multicast_port(domain), multicast_port(domain + 1) - 1
+    reasons.append(f"firewall: UDP ports {first} to {last} must be open on both machines")
     return reasons
 
 
 def local_domains() -> set[int]:
     """Domains whose ports are open on this machine, as far as ports tell: up to about 100."""
-    domains = set()
     first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split())
-    for line in Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]:
-        port = int(line.split()[1].rpartition(":")[2], 16)
-        if first <= port <= last:  # any program may have been given it
-            continue
-        domain, offset = divmod(port - PORT_BASE, PORTS_PER_DOMAIN)
-        if 0 <= domain <= 230 and 10 <= offset < 10 + 2 * 64:
-            domains.add(domain)
-    return domains
+    lines = Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]
+    ports = {int(line.split()[1].rpartition(":")[2], 16) for line in lines}
+    # Any program may have been given a port of the system's own range.
+    listening = {port for port in ports if not first <= port <= last}
+    own = {domain: range(unicast_ports(domain, 0)[0], unicast_ports(domain, 64)[0]) for domain in range(MAX_DOMAIN + 1)}
+    return {domain for domain, theirs in own.items() if listening.intersection(theirs)}
 
 
-def _alive(sample: Any) -> bool:
-    return sample.sample_info.instance_state == InstanceState.Alive
+def _writers(ends: Ends) -> Ends:
+    return [(who, end) for who, end in ends if end.is_writer]
 
 
-def _endpoint(sample: Any, people: dict[Any, str], *, writes: bool) -> Endpoint:
-    return Endpoint(
-        topic=sample.topic_name,
-        writes=writes,
-        who=people[sample.participant_key],
-        type_name=sample.type_name,
-        type_hash=idl.type_hash(sample.type_id),
-        cyclone=sample.key.bytes[:2] == CYCLONE,
-        reliable=isinstance(sample.qos[Policy.Reliability], Policy.Reliability.Reliable),
-        latched=sample.qos[Policy.Durability] != Policy.Durability.Volatile,
-    )
+def _readers(ends: Ends) -> Ends:
+    return [(who, end) for who, end in ends if not end.is_writer]
 
 
-def _flow(topic: str, endpoints: list[Endpoint], heard: dict[str, _Heard], now_s: float) -> TopicFlow:
-    here = [endpoint for endpoint in endpoints if endpoint.topic == topic]
-    record = heard.get(topic)
-    rate_hz = age_s = None
-    if record is not None:
-        span_s = record.last_s - record.first_s
-        rate_hz = (record.messages - 1) / span_s if span_s > 0.0 else 0.0
-        age_s = now_s - record.last_s if record.messages else None
+def _participants(ends: Ends) -> str:
+    return ", ".join(sorted({who for who, _ in ends}))
+
+
+def _service(request_topic: str) -> str:
+    return request_topic[2:].removesuffix("Request")
+
+
+def _flow(topic: str, ends: Ends, arrived_s: list[float] | None, now_s: float) -> TopicFlow:
+    """When its messages arrived; None: a topic that nobody listened to."""
+    here = [(who, end) for who, end in ends if end.topic == topic]
+    span_s = arrived_s[-1] - arrived_s[0] if arrived_s else 0.0
+    rate_hz = (len(arrived_s) - 1) / span_s if span_s > 0.0 else 0.0
     return TopicFlow(
         topic=topic,
-        writers=tuple(e.who for e in here if e.writes),
-        readers=tuple(e.who for e in here if not e.writes),
-        type_names=tuple(sorted({e.type_name for e in here})),
-        rate_hz=rate_hz,
-        age_s=age_s,
+        writers=tuple(who for who, _ in _writers(here)),
+        readers=tuple(who for who, _ in _readers(here)),
+        type_names=tuple(sorted({end.type_name for _, end in here})),
+        rate_hz=None if arrived_s is None else rate_hz,
+        age_s=now_s - arrived_s[-1] if arrived_s else None,
     )
 
 
-def _mismatch(writer: Endpoint, reader: Endpoint) -> str | None:
-    pair = f"{writer.topic}: {writer.who} writes and {reader.who} reads"
+def _pair_problem(who: str, writer: EndpointInfo, whom: str, reader: EndpointInfo) -> str | None:
+    pair = f"{writer.topic}: {who} writes and {whom} reads"
     if writer.type_name != reader.type_name:
         return f"{pair}, but the types differ: {writer.type_name} and {reader.type_name}"
-    if writer.type_hash and reader.type_hash and writer.type_hash != reader.type_hash:
+    if writer.type_ids and reader.type_ids and writer.type_ids != reader.type_ids:
         return (
-            f"{pair}, but their {writer.type_name} differs ({writer.type_hash[:12]} and {reader.type_hash[:12]}): "
+            f"{pair}, but their {writer.type_name} differs ({writer.type_ids[0][:12]} and {reader.type_ids[0][:12]}): "
             "a member has another name, order or type in one of the IDL files"
         )
-    if reader.reliable and not writer.reliable:
-        return f"{pair}, but the reader wants reliable and the writer is best effort"
-    if reader.latched and not writer.latched:
-        return f"{pair}, but the reader wants old messages (transient local) and the writer keeps none (volatile)"
-    return None
+    why = mismatch(writer.qos, reader.qos)
+    return f"{pair}, but {why}" if why else None
 
 
-def _foreign_type(endpoint: Endpoint) -> str | None:
-    if endpoint.topic not in KNOWN:
+def _foreign_type(who: str, end: EndpointInfo, type_name: str | None) -> str | None:
+    if type_name is None:
         return None
-    kind = KNOWN[endpoint.topic]
-    wanted = kind.__idl__.idl_transformed_typename
-    if endpoint.type_name != wanted:
-        return f"{endpoint.topic}: {endpoint.who} uses type {endpoint.type_name}; the hand's is {wanted}"
-    accepted = idl.accepted_hashes(kind)
-    if endpoint.type_hash and endpoint.cyclone and endpoint.type_hash not in accepted:
+    if end.type_name != type_name:
+        return f"{end.topic}: {who} uses type {end.type_name}; the hand's is {type_name}"
+    ids = TYPE_IDS.get(type_name)
+    # Only Cyclone's identifiers can be compared with ours.
+    if ids and end.type_ids and end.vendor == CYCLONE_VENDOR and end.type_ids[0] not in ids:
         return (
-            f"{endpoint.topic}: {endpoint.who} has another {wanted} than the hand "
-            f"({endpoint.type_hash[:12]}, not {accepted[0][:12]}): compare its IDL with the vendor's"
+            f"{end.topic}: {who} has another {type_name} than the hand "
+            f"({end.type_ids[0][:12]}, not {ids[0][:12]}): compare its IDL with the vendor's"
         )
     return None
-
-
-def _people(endpoints: list[Endpoint]) -> str:
-    return ", ".join(sorted({endpoint.who for endpoint in endpoints}))
 
 
 def _has_multicast(interface: str) -> bool:

@@ -1,346 +1,129 @@
-"""A DDS participant that moves raw bytes: topics out, topics in, and who is at the other end.
-
-Loopback by default. Messages are encoded by the codecs and handed to the DDS library as bytes: its own encoder takes
-ten times as long for a touch message.
-"""
+"""A link over DDS topics: its readers and writers on a participant that several links share, and who sent what."""
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from thenar.errors import BadValue, MissingExtra, ThenarError
+from thenar.signals import Request, TouchFrame
 from thenar.wire.codecs import cdr, status_codec
-from thenar.wire.links import idl
-from thenar.wire.links.dds_log import DdsLog
-from thenar.wire.links.inbox import LinkHealth, PeerStats
-from thenar.wire.links.interface import ip_address, keep_on_interface, open_sockets
-from thenar.wire.links.untyped import without_type_information
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
+from thenar.wire.links.type_ids import TYPE_IDS
+from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sample, Service, Writer
 
-try:
-    from cyclonedds._clayer import ddspy_take, ddspy_write  # as bytes; the public calls know objects only
-    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsParticipant, BuiltinTopicDcpsPublication
-    from cyclonedds.core import (
-        DDSException,
-        GuardCondition,
-        InstanceState,
-        Qos,
-        ReadCondition,
-        SampleState,
-        ViewState,
-        WaitSet,
-    )
-    from cyclonedds.domain import Domain, DomainParticipant
-    from cyclonedds.pub import DataWriter
-    from cyclonedds.qos import Policy
-    from cyclonedds.sub import DataReader
-    from cyclonedds.topic import Topic
-    from cyclonedds.util import duration
-except ImportError as error:
-    raise MissingExtra("DDS", "cyclonedds", "dds") from error
+MAX_PEERS = 64  # remembered by a link; silent ones are forgotten beyond that
+FORGOTTEN_S = 10.0
 
-CYCLONE = b"\x01\x10"  # how identifiers of its participants begin
-
-MOST_PARTICIPANTS = 32  # of one domain on one host; each has two ports
-ANY = SampleState.Any | ViewState.Any | InstanceState.Any
-TAKE_AT_ONCE = 64
-MOST_WRITERS = 4096
-MOST_TALKS = 64  # remembered peers of a topic; silent ones are forgotten beyond that
-QUEUE = 32  # commands that may wait; the SDK's own queue has 10
-
-# As the vendors' SDKs have it: writers are reliable, readers take what they can get.
-WRITER = Qos(
-    Policy.Reliability.Reliable(max_blocking_time=duration(milliseconds=100)),
-    Policy.Durability.Volatile,
-    Policy.History.KeepLast(1),
-)
-READER = Qos(Policy.Reliability.BestEffort, Policy.Durability.Volatile, Policy.History.KeepLast(QUEUE))
-LATCHED = Qos(
-    Policy.Reliability.Reliable(max_blocking_time=duration(milliseconds=100)),
-    Policy.Durability.TransientLocal,
-    Policy.History.KeepLast(1),
-)
+End = TypeVar("End", Reader, Writer, Service)
 
 
-def domain_config(interface: str, peers: tuple[str, ...], log_path: str) -> str:
-    """Configuration of the DDS library for one interface. On loopback there is no multicast, and none is needed."""
-    multicast = "false" if interface == "lo" else "default"
-    listed = ("127.0.0.1", *peers) if interface == "lo" else peers
-    entries = "".join(f'<Peer address="{peer}"/>' for peer in listed)
-    return f"""<CycloneDDS><Domain Id="any">
-      <General>
-        <AllowMulticast>{"false" if interface == "lo" else "true"}</AllowMulticast>
-        <Interfaces><NetworkInterface name="{interface}" multicast="{multicast}"/></Interfaces>
-      </General>
-      <Discovery>
-        <ParticipantIndex>auto</ParticipantIndex>
-        <MaxAutoParticipantIndex>{MOST_PARTICIPANTS}</MaxAutoParticipantIndex>
-        <Peers>{entries}</Peers>
-      </Discovery>
-      <Tracing><Verbosity>warning</Verbosity><OutputFile>{log_path}</OutputFile></Tracing>
-    </Domain></CycloneDDS>"""
+class DdsLink:
+    """The topics and services of one protocol; subclasses announce them and say what messages mean."""
 
+    wire: str
+    where: str
+    """What it serves, in words."""
 
-@dataclass(kw_only=True)
-class Incoming:
-    """One topic that is listened to."""
+    def __init__(self, participant: Participant):
+        """No topics yet."""
+        self.publish_status = StatusPublisher(participant).publish
+        self._inbox = Inbox()
+        self._participant = participant
+        self._ends: list[Reader | Writer | Service] = []
+        self._peers: dict[tuple[str, bytes], PeerStats] = {}
+        """By topic and writer."""
 
-    topic: str
-    reader: Any
-    on_message: Callable[[bytes, str, float], None]
-    refuse: Callable[[str], None]
-    """Told why a message was not passed on."""
-    type_hashes: tuple[str, ...]
-    peer_stats: dict[int, PeerStats] = field(default_factory=dict)
-    """By the handle of the peer's writer."""
-
-
-@dataclass(kw_only=True)
-class Outgoing:
-    """One topic that is written to."""
-
-    topic: str
-    writer: Any
-    written: int = 0
-    not_written: int = 0
-
-    def write(self, message: bytes) -> None:
-        """Send bytes. A reader that does not keep up costs a message, never the sender's time."""
-        if ddspy_write(self.writer._ref, message) < 0:
-            self.not_written += 1
-        else:
-            self.written += 1
-
-    @property
-    def readers(self) -> int:
-        """How many peers listen now."""
-        return len(self.writer.get_matched_subscriptions())
-
-    def wait_for_readers(self, timeout_s: float) -> bool:
-        """Wait until somebody listens; False if nobody does in time."""
-        until_s = time.perf_counter() + timeout_s
-        while not self.readers:
-            if time.perf_counter() > until_s:
-                return False
-            time.sleep(0.02)
-        return True
-
-
-class DdsNode:
-    """A participant of a DDS domain on one interface. Close it, or use it in a ``with``."""
-
-    def __init__(self, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = (), name: str = "thenar"):
-        """Join a domain.
+    def advertise(self, topic: str, type_name: str, *, check_readers: bool = False) -> Writer:
+        """Announce a topic. As in the vendors' SDKs, writers are reliable and keep one message.
 
         Args:
-            domain: Number of the domain: robots use 0, simulators of Unitree robots 1.
-            interface: Network interface to speak and listen on.
-            peers: Addresses to look for participants at, where multicast does not reach.
-            name: How this participant is called in the lists of others.
+            topic: DDS name of the topic.
+            type_name: DDS name of its type.
+            check_readers: Whether readers with another type of that name get nothing.
         """
-        if not 0 <= domain <= 230:
-            raise BadValue("domain", domain, "a number from 0 to 230")
-        ip_address(interface)
-        _check_peers(peers)
-        self.domain, self.interface = domain, interface
-        before = open_sockets()
-        self._log = DdsLog()
-        try:
-            self._domain = Domain(domain, domain_config(interface, peers, self._log.path))
-        except DDSException as error:
-            self._log.close()
-            if error.code == DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
-                raise ThenarError(f"domain {domain} is open in this process already: use one DdsNode") from error
-            raise ThenarError(f"cannot open domain {domain} on {interface}: {error}") from error
-        try:
-            self.participant = DomainParticipant(domain, qos=Qos(Policy.EntityName(name)))
-        except DDSException as error:
-            _delete(self._domain)
-            self._log.close()
-            raise ThenarError(
-                f"no place on domain {domain}: {MOST_PARTICIPANTS} programs use it on {interface} already; "
-                "stop one or use another --domain"
-            ) from error
-        keep_on_interface(open_sockets() - before, interface)
-        self.outgoing: list[Outgoing] = []
-        self._status: Outgoing | None = None
-        self.incoming: list[Incoming] = []
-        self._participants = BuiltinDataReader(self.participant, BuiltinTopicDcpsParticipant)
-        self._published = BuiltinDataReader(self.participant, BuiltinTopicDcpsPublication)
-        self._publications: dict[int, Any] = {}  # by handle: a writer may be gone when its message is looked at
-        self._names: dict[uuid.UUID, str] = {}
-        self._wake = GuardCondition(self.participant)
-        self._waitset = WaitSet(self.participant)
-        self._waitset.attach(self._wake)
-        self._waitset.attach(ReadCondition(self._published, ANY))
-        self._closing = False
-        self._listener = threading.Thread(target=self._listen, name="dds", daemon=True)
-        self._listener.start()
+        ids = TYPE_IDS[type_name] if check_readers else ()
+        return self._keep(self._participant.advertise(topic, type_name, qos=Qos(depth=1), type_ids=ids))
 
-    def __enter__(self) -> DdsNode:
-        """The node itself."""
-        return self
+    def subscribe(self, topic: str, type_name: str, on_message: Callable[[bytes, str, float], None]) -> Reader:
+        """Listen to a topic, from writers of any quality. Those with another type of that name are refused.
 
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
-
-    def writer(self, topic: str, kind: type, qos: Qos = WRITER) -> Outgoing:
-        """Announce a topic and return what writes to it."""
-        outgoing = Outgoing(topic=topic, writer=DataWriter(self.participant, self._topic(topic, kind), qos))
-        self.outgoing.append(outgoing)
-        return outgoing
-
-    def reader(
-        self,
-        topic: str,
-        kind: type,
-        on_message: Callable[[bytes, str, float], None],
-        *,
-        refuse: Callable[[str], None] = lambda _: None,
-        qos: Qos = READER,
-    ) -> Incoming:
-        """Listen to a topic. ``on_message(bytes, sender, arrived_s)`` is called on the node's own thread.
-
-        Messages of a peer whose type is another one under the same name are not passed on: ``refuse(why)`` is called.
+        Args:
+            topic: DDS name of the topic.
+            type_name: DDS name of its type.
+            on_message: Called with the message, its sender in words and when it came (`time.perf_counter`), on the
+                participant's thread.
         """
-        reader = DataReader(self.participant, self._topic(topic, kind), qos)
-        incoming = Incoming(
-            topic=topic, reader=reader, on_message=on_message, refuse=refuse, type_hashes=idl.accepted_hashes(kind)
+
+        def on_sample(sample: Sample) -> None:
+            arrived_s = time.perf_counter()
+            sender = self._record(topic, sample, arrived_s)
+            try:
+                on_message(cdr.HEADER + sample.body, sender, arrived_s)
+            except cdr.BadMessage as error:
+                self._inbox.refuse(f"{topic}: {error}")
+
+        ids = TYPE_IDS.get(type_name, ())
+        return self._keep(self._participant.subscribe(topic, type_name, on_sample, qos=SENSOR_DATA, type_ids=ids))
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        return self._inbox.drain()
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Nothing: most of these interfaces carry no touch."""
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        writers = [end for end in self._ends if isinstance(end, Writer)]
+        refused = self._inbox.refused + self._participant.datagram_refusals
+        for end in self._ends:
+            if not isinstance(end, Writer):
+                refused += end.refusals
+        return LinkHealth(
+            wire=self.wire,
+            where=self.where,
+            listeners=max((len(writer.readers) for writer in writers), default=0),
+            written=sum(writer.written - writer.not_written for writer in writers),
+            not_written=sum(writer.not_written for writer in writers),
+            peers=tuple(peer.health(topic) for (topic, _), peer in list(self._peers.items())),
+            refused=dict(refused),
         )
-        self._log.on_unreadable(topic, refuse)
-        self._waitset.attach(ReadCondition(reader, ANY))
-        self.incoming = [*self.incoming, incoming]
-        return incoming
-
-    def tell_status(self, health: Any) -> None:
-        """Publish how a twin is doing, for `thenar inspect`; latecomers get the newest."""
-        if self._status is None:
-            self._status = self.writer(status_codec.TOPIC, idl.TwinStatus, LATCHED)
-        self._status.write(cdr.HEADER + status_codec.encode_status(health))
-
-    def participant_name(self, key: uuid.UUID) -> str:
-        """A participant in words: program, process number and host."""
-        if key not in self._names:
-            for sample in self._participants.take(N=100):
-                self._names[sample.key] = describe_participant(sample)
-        return self._names.get(key, f"participant {str(key)[:8]}")
 
     def close(self) -> None:
-        """Stop listening, tell the others, leave."""
-        if self._closing:
-            return
-        self._closing = True
-        self._wake.set(True)
-        self._listener.join()
-        _delete(self._waitset)
-        for one in self.incoming:
-            _delete(one.reader)
-        for one in self.outgoing:
-            _delete(one.writer)
-        _delete(self.participant)
-        _delete(self._domain)
-        self._log.close()
+        """Leave the domain, with everything else on the participant."""
+        self._participant.close()
 
-    def _listen(self) -> None:
-        while not self._closing:
-            self._waitset.wait(duration(seconds=1))
-            arrived_s = time.perf_counter()
-            self._meet_writers()
-            for incoming in self.incoming:
-                self._take(incoming, arrived_s)
+    def _keep(self, end: End) -> End:
+        self._ends.append(end)
+        return end
 
-    def _meet_writers(self) -> None:
-        """Remember who announced a writer."""
-        for sample in self._published.take(N=TAKE_AT_ONCE):
-            if sample.sample_info.valid_data and len(self._publications) < MOST_WRITERS:
-                self._publications[sample.sample_info.instance_handle] = sample
-            else:
-                self._publications.pop(sample.sample_info.instance_handle, None)
-
-    def _take(self, incoming: Incoming, arrived_s: float) -> None:
-        taken = ddspy_take(incoming.reader._ref, ANY, TAKE_AT_ONCE)
-        if isinstance(taken, int):
-            return
-        for message, info in taken:
-            if not info.valid_data:
-                continue
-            stats = incoming.peer_stats.get(info.publication_handle)
-            if stats is None:
-                stats = self._introduce(incoming, info.publication_handle)
-                if len(incoming.peer_stats) >= MOST_TALKS:
-                    incoming.peer_stats = {h: t for h, t in incoming.peer_stats.items() if arrived_s - t.last_s < 10.0}
-                incoming.peer_stats[info.publication_handle] = stats
-            stats.record(arrived_s)
-            if stats.reject_reason:
-                incoming.refuse(stats.reject_reason)
-                continue
-            try:
-                incoming.on_message(message, stats.who, arrived_s)
-            except cdr.BadMessage as error:
-                incoming.refuse(f"{incoming.topic}: {error}")
-
-    def _introduce(self, incoming: Incoming, handle: int) -> PeerStats:
-        """Who a new writer is, and whether its type is ours."""
-        endpoint = self._publications.get(handle) or incoming.reader.get_matched_publication_data(handle)
-        if endpoint is None:
-            reject_reason = f"{incoming.topic}: a peer left before its type could be looked at"
-            return PeerStats("a peer that has left", reject_reason)
-        who, reject_reason = self.participant_name(endpoint.participant_key), ""
-        hashed = idl.type_hash(endpoint.type_id)
-        # Other vendors' libraries hash the same type differently; their bytes are checked by the codec.
-        if hashed and endpoint.key.bytes[:2] == CYCLONE and hashed not in incoming.type_hashes:
-            reject_reason = f"{incoming.topic}: {who} has another {endpoint.type_name} than the hand: compare its IDL"
-        return PeerStats(who, reject_reason)
-
-    def _topic(self, name: str, kind: type) -> Any:
-        """A topic; types that old clients cannot compare are announced by name only."""
-        topic = Topic(self.participant, name, kind)
-        return without_type_information(topic) if kind in idl.SAME_BYTES else topic
+    def _record(self, topic: str, sample: Sample, now_s: float) -> str:
+        """Count a message of a peer; return who that is."""
+        key = topic, sample.identity.guid
+        if key not in self._peers:
+            if len(self._peers) >= MAX_PEERS:
+                self._peers = {known: p for known, p in self._peers.items() if now_s - p.last_s < FORGOTTEN_S}
+            self._peers[key] = PeerStats(self._participant.describe(sample.identity.guid))
+        self._peers[key].record(now_s)
+        return self._peers[key].who
 
 
-def dds_health(
-    wire: str, where: str, out: Sequence[Outgoing], incoming: Sequence[Incoming], refused: Mapping[str, int]
-) -> LinkHealth:
-    """How some topics of a node are doing."""
-    return LinkHealth(
-        wire=wire,
-        where=where,
-        listeners=max((one.readers for one in out), default=0),
-        written=sum(one.written for one in out),
-        not_written=sum(one.not_written for one in out),
-        peers=tuple(stats.health(one.topic) for one in incoming for stats in list(one.peer_stats.values())),
-        refused=dict(refused),
-    )
+def send(writer: Writer, message: bytes) -> None:
+    """Write a message as the codecs make it: with its header, which the writer puts there itself."""
+    writer.write(message[len(cdr.HEADER) :])
 
 
-def describe_participant(sample: Any) -> str:
-    """A participant of the built-in topic in words."""
-    told = {policy.key: policy.value for policy in sample.qos if isinstance(policy, Policy.Property)}
-    program, process = told.get("__ProcessName"), told.get("__Pid")
-    host = told.get("__Hostname")
-    named = [policy.name for policy in sample.qos if isinstance(policy, Policy.EntityName)]
-    words = named[0] if named and named[0] else program.rpartition("/")[2] if program else f"participant {sample.key}"
-    return (
-        words
-        + (f" (process {process})" if process else "")
-        + (f" on {host}" if host not in (None, socket.gethostname()) else "")
-    )
+class StatusPublisher:
+    """Publishes the health of a twin once there is some, for `thenar inspect`; latecomers get the newest."""
 
+    def __init__(self, participant: Participant):
+        """Nothing is published yet."""
+        self._participant = participant
+        self._writer: Writer | None = None
 
-def _check_peers(peers: tuple[str, ...]) -> None:
-    """The DDS library ends the whole process over an address that it cannot make out."""
-    for peer in peers:
-        try:
-            socket.getaddrinfo(peer, None, socket.AF_INET)
-        except (OSError, UnicodeError):
-            raise BadValue("peers", peer, "addresses of machines, such as 192.0.2.7, separated by commas") from None
-
-
-def _delete(entity: Any) -> None:
-    entity.__del__()  # the library frees an entity when it is collected; here it must be now
+    def publish(self, health: Any) -> None:
+        """Publish it."""
+        if self._writer is None:
+            self._writer = self._participant.advertise(status_codec.TOPIC, status_codec.TYPE, qos=LATCHED)
+        self._writer.write(status_codec.encode_status(health))

@@ -22,8 +22,8 @@ from thenar.wire.codecs import inspire_codec, inspire_counts, modbus_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
-from thenar.wire.links.interface import ip_address
 from thenar.wire.links.registry import LinkContext
+from thenar.wire.rtps.network import interface_address
 
 try:
     from pymodbus.constants import ExcCodes
@@ -194,7 +194,7 @@ class ModbusServer:
             spec.name: HandRegisters(spec, self._inbox, flash_dir / f"{spec.name}.json" if flash_dir else None)
             for spec in hands
         }
-        host = ip_address(context.config.interface)
+        host = interface_address(context.config.interface)
         self.addresses = {name: (host, port + n) for n, name in enumerate(self._hands)}
         self._loop = asyncio.new_event_loop()
         self._servers: list[ModbusTcpServer] = []

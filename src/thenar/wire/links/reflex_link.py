@@ -52,10 +52,10 @@ class ReflexNode(RosNode):
         self._pace = Pace(context.config.publish_hz("reflex"))
         self._driver = Driver()
         self._lock = threading.Lock()  # commands and states come on threads of their own
-        super().__init__("reflex_takktile", TYPES, context.config)
-        self._states = self.advertise(STATE_TOPIC, HAND)
+        super().__init__("reflex_takktile", TYPES, context)
+        self._states = self.publish(STATE_TOPIC, HAND)
         for topic, kind in COMMANDS.items():
-            self.subscribe(f"{NAMESPACE}/{topic}", kind, partial(self._on_command, topic))
+            self.listen(f"{NAMESPACE}/{topic}", kind, partial(self._on_command, topic))
         for service in SERVICES:
             self.serve(f"{NAMESPACE}/{service.name}", service, partial(self._answer, service.name))
         self.show()

@@ -22,12 +22,12 @@ from thenar.wire.codecs import reflex_udp_codec as codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
+from thenar.wire.links.dds_link import StatusPublisher
 from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
-from thenar.wire.links.interface import ip_address
 from thenar.wire.links.pace import Pace
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.links.status import StatusTeller
 from thenar.wire.rtps import Participant
+from thenar.wire.rtps.network import interface_address
 
 MOST_PEERS = 16
 _LONGEST = 2048
@@ -55,7 +55,7 @@ class ReflexUdp:
         self._own = self._out.getsockname()
         self._config = config
         self._participant: Participant | None = None
-        self._teller: StatusTeller | None = None
+        self._status: StatusPublisher | None = None
         self._closing = threading.Event()
         self._listener = threading.Thread(target=self._listen, name="reflex udp", daemon=True)
         self._listener.start()
@@ -95,12 +95,12 @@ class ReflexUdp:
 
     def publish_status(self, health: Any) -> None:
         """Publish how a twin is doing, for `thenar inspect`: packets have no place for it."""
-        if self._teller is None:
+        if self._status is None:
             config = self._config
-            peers = config.peers or ("127.0.0.1",)
-            self._participant = Participant(config.domain, interface=config.interface, peers=peers, name=TWIN_NAME)
-            self._teller = StatusTeller(self._participant)
-        self._teller.tell(health)
+            where = {"interface": config.interface, "peers": config.peers}
+            self._participant = Participant(config.domain, name=TWIN_NAME, **where)
+            self._status = StatusPublisher(self._participant)
+        self._status.publish(health)
 
     def close(self) -> None:
         """Leave the group."""
@@ -162,12 +162,12 @@ class ReflexUdp:
 
 def _sockets(interface: str, port: int) -> tuple[socket.socket, socket.socket]:
     """One to send with and one that hears the group, both on this interface only."""
-    address = socket.inet_aton(ip_address(interface))
+    address = socket.inet_aton(interface_address(interface))
     outward, inward = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     try:
         outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address)
         outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
-        outward.bind((ip_address(interface), 0))
+        outward.bind((interface_address(interface), 0))
         outward.setblocking(False)
         inward.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         inward.bind((GROUP, port))

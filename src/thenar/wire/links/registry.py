@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
@@ -16,10 +16,7 @@ from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
 from thenar.wire.config import WireConfig
 from thenar.wire.links.inbox import TWIN_NAME
-from thenar.wire.rtps import ros
-
-if TYPE_CHECKING:
-    from thenar.wire.links.dds_link import DdsNode
+from thenar.wire.rtps import Participant, ros
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +29,12 @@ class LinkContext:
     """Closes what was opened so far when the next link cannot be."""
 
     @cached_property
-    def dds_node(self) -> DdsNode:
+    def participant(self) -> Participant:
         """One participant for the topics of several links, which close it; made for the first one that asks."""
-        from thenar.wire.links.dds_link import DdsNode
-
-        config = self.config
+        where = {"interface": self.config.interface, "peers": self.config.peers}
+        # The user data is that of programs on ROS 2; others do not look at it.
         return self.opened.enter_context(
-            DdsNode(domain=config.domain, interface=config.interface, peers=config.peers, name=TWIN_NAME)
+            Participant(self.config.domain, name=TWIN_NAME, user_data=ros.ENCLAVE, **where)
         )
 
 
@@ -146,3 +142,11 @@ def default_wires(hands: Sequence[HandSpec]) -> tuple[str, ...]:
         names = ",".join(hand.name for hand in hands)
         raise BadValue("--hands", names, "hands that speak the same protocols; serve each maker's by themselves")
     return next(iter(wires), ())
+
+
+def known_topics(*, states_only: bool = False) -> dict[str, str]:
+    """DDS topics of all protocols and their types; or only those that one hand alone publishes."""
+    found: dict[str, str] = {}
+    for protocol in PROTOCOLS.values():
+        found |= protocol.states if states_only else {**protocol.states, **protocol.commands}
+    return found

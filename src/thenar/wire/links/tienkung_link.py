@@ -39,10 +39,10 @@ class TienkungNode(RosNode):
         self._scales = inspire_counts.sides([Scale.of(spec) for spec in context.hands])
         self._readings: dict[str, Readings] = {}
         self._pace = Pace(context.config.publish_hz("tienkung"))
-        super().__init__("inspire_hand", TYPES, context.config)
-        self._states = {side: self.advertise(tienkung_codec.state_topic(side), JOINT_STATE) for side in self._scales}
+        super().__init__("inspire_hand", TYPES, context)
+        self._states = {side: self.publish(tienkung_codec.state_topic(side), JOINT_STATE) for side in self._scales}
         for side, scale in self._scales.items():
-            self.subscribe(tienkung_codec.control_topic(side), JOINT_STATE, partial(self._on_control, scale))
+            self.listen(tienkung_codec.control_topic(side), JOINT_STATE, partial(self._on_control, scale))
             for service in SERVICES:
                 self.serve(
                     tienkung_codec.service_path(service.name, side),

@@ -98,7 +98,8 @@ class Participant:
         self.now_s = time.monotonic()
         """When the datagram at hand came, on the clock of `time.monotonic`."""
         self._datagrams_in = self._datagrams_out = 0
-        self._refusals: Counter[str] = Counter()
+        self.datagram_refusals: Counter[str] = Counter()
+        """What was not accepted before it got to a reader or service, by reason."""
         self._directory = Directory(self, self._network, probes)
         self._services: list[Service] = []
         self._awaiting: set[Writer] = set()
@@ -241,7 +242,8 @@ class Participant:
         with self.lock:
             now_s = time.monotonic()
             hosts = {p: f"{peer.vendor_name}@{peer.source}" for p, peer in self._directory.peers.items()}
-            ours = [*self._directory.writers.values(), *self._directory.readers.values()]
+            readers = self._directory.readers.values()
+            ours = [*self._directory.writers.values(), *readers]
             return Health(
                 domain=self.domain,
                 interface_address=self._network.own[0],
@@ -252,7 +254,7 @@ class Participant:
                 services=tuple(service_health(service, hosts) for service in self._services),
                 datagrams_in=self._datagrams_in,
                 datagrams_out=self._datagrams_out,
-                refusals=dict(self._refusals),
+                refusals=dict(sum((end.refusals for end in (*readers, *self._services)), self.datagram_refusals)),
             )
 
     # What endpoints call, under the lock.
@@ -264,7 +266,7 @@ class Participant:
             self._datagrams_out += 1
             why_not = self._network.send(datagram, address)
             if why_not:
-                count_reason(self._refusals, why_not)
+                count_reason(self.datagram_refusals, why_not)
                 all_sent = False
         return all_sent
 
@@ -283,7 +285,7 @@ class Participant:
     def refuse(self, reason: str) -> None:
         """Count something that was not accepted."""
         with self.lock:
-            count_reason(self._refusals, reason)
+            count_reason(self.datagram_refusals, reason)
 
     def expect_answers(self, writer: Writer) -> None:
         """Keep asking a writer's readers until they have answered."""

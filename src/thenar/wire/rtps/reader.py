@@ -115,7 +115,7 @@ class Reader:
         self.writers: dict[bytes, MatchedWriter] = {}
         self.mismatches: dict[bytes, str] = {}
         """Why a writer of the same topic is not heard, by its GUID."""
-        self.refused: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
         """Samples that were not delivered, by reason."""
         self.received = 0
         self.duplicates = 0
@@ -140,8 +140,7 @@ class Reader:
 
     def refuse(self, reason: str) -> None:
         """Count a sample that is not delivered."""
-        count_reason(self.refused, reason)
-        self._participant.refuse(reason)
+        count_reason(self.refusals, reason)
 
     # What a participant tells its readers.
 

@@ -9,11 +9,12 @@ Requests and replies are ordinary samples; vendors differ in how a reply says wh
 A request read in the wrong flavour still looks like numbers, so every body is checked before anyone acts on it.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thenar.errors import count_reason
 from thenar.wire.rtps.discovery import SampleIdentity, read_related_guid, related_identity
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.qos import Qos
@@ -54,7 +55,8 @@ class Service:
     ):
         self.names = names
         self.answered = 0
-        self.refused = 0
+        self.refusals: Counter[str] = Counter()
+        """Requests that could not be one, by reason."""
         self._participant = participant
         self._handler = handler
         self._body_bytes = body_bytes
@@ -75,6 +77,11 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<Service {self.names.request_topic}: {self.answered} answered, {self.refused} refused>"
+
+    @property
+    def refused(self) -> int:
+        """Requests that could not be one."""
+        return self.refusals.total()
 
     @property
     def clients(self) -> tuple[bytes, ...]:
@@ -108,9 +115,8 @@ class Service:
         short = head is not None and len(head) < CYCLONE_HEADER_BYTES
         why_not = "is shorter than its header" if short else self._refusal(body)
         if why_not:
-            self.refused += 1
             vendor = "Cyclone request" if head is not None else "plain request"
-            self._participant.refuse(f"{self.names.request_topic}: {vendor} {why_not}")
+            count_reason(self.refusals, f"{self.names.request_topic}: {vendor} {why_not}")
             return
         reply = self._handler(body if self._body_bytes is None else body[: self._body_bytes])
         if reply is None:

@@ -1,17 +1,12 @@
-"""The types of the topics, as the DDS library wants them. Their names and hashes decide who can be matched."""
+"""The types of the topics as another DDS library (cyclonedds) has them: an oracle for bytes, names and identifiers."""
 
 # Without the usual `from __future__ import annotations`: the DDS library looks at the annotations themselves.
 from dataclasses import dataclass
 from typing import Any
 
-from thenar.errors import MissingExtra
-
-try:
-    from cyclonedds.idl import IdlStruct
-    from cyclonedds.idl.annotations import autoid, final
-    from cyclonedds.idl.types import array, float32, float64, int8, int16, int32, sequence, uint8, uint16, uint32
-except ImportError as error:
-    raise MissingExtra("DDS", "cyclonedds", "dds") from error
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.annotations import autoid, final
+from cyclonedds.idl.types import array, float32, float64, int8, int16, int32, sequence, uint8, uint16, uint32
 
 Six = sequence[int16, 6]
 SixBytes = sequence[uint8, 6]
@@ -269,24 +264,11 @@ REFLEX_COMMANDS = {
 }
 """Types of the topics that move a ReFlex hand."""
 
-SAME_BYTES = {
-    InspireCtrl: ("f227368c01959db51eb939e536bce6",),
-    InspireState: ("f2f5a1806c79dfa25a34b8bb15180b",),
-    MotorCmds: ("f22ea87a3ac222ec386596036ece43",),
-    MotorStates: ("f2b90aca9286ab4e3eae7638ef5ca9",),
-}
-"""Hashes of the same types by the IDL compiler of Cyclone 0.10, which has ``char`` and ``octet`` for 8-bit integers."""
 
-
-def accepted_hashes(kind: Any) -> tuple[str, ...]:
-    """Type identifiers, in hex, whose messages have the bytes we expect: the vendor's own first."""
+def type_id(kind: Any) -> str:
+    """Complete XTypes identifier of a type, in hex."""
     kind.__idl__.populate()
-    return (type_hash(kind.__idl__.get_type_id()), *SAME_BYTES.get(kind, ()))
-
-
-def type_hash(type_id: Any) -> str:
-    """An XTypes identifier in hex; empty for none."""
-    return type_id.serialize()[4:].hex() if type_id is not None else ""
+    return kind.__idl__.get_type_id().serialize()[4:].hex()
 
 
 @dataclass

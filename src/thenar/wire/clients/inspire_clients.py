@@ -1,0 +1,120 @@
+"""Clients of Inspire hands on DDS, tactile (`InspireClient`) and DFX (`DfxClient`): for twins and real hands alike."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.hands.spec import HandSpec
+from thenar.wire.codecs import cdr, dfx_codec, inspire_codec
+from thenar.wire.codecs.dfx_codec import COMMAND_TOPIC, COMMANDS, STATE_TOPIC, STATES
+from thenar.wire.codecs.inspire_codec import Ctrl, TouchLayout, topic
+from thenar.wire.codecs.inspire_counts import Readings, Scale
+from thenar.wire.links.dds_link import send
+from thenar.wire.links.type_ids import TYPE_IDS
+from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample
+
+
+class _Client:
+    """One topic out, some topics in, and a way to wait for the next message."""
+
+    def __init__(self, participant: Participant, command_topic: str, type_name: str):
+        self._participant = participant
+        self._command = participant.advertise(command_topic, type_name, qos=Qos(depth=1))
+        self._news = threading.Condition()
+        self._received: Counter[str] = Counter()
+
+    def wait_until_heard(self, timeout_s: float) -> bool:
+        """Wait until somebody listens to commands; False if nobody does in time."""
+        return self._command.wait_for_readers(timeout_s)
+
+    def _subscribe(self, what: str, topic: str, type_name: str, decode: Callable[[bytes], None]) -> None:
+        def on_sample(sample: Sample) -> None:
+            with self._news, contextlib.suppress(cdr.BadMessage):
+                decode(cdr.HEADER + sample.body)
+                self._received[what] += 1
+                self._news.notify_all()
+
+        ids = TYPE_IDS[type_name]
+        self._participant.subscribe(topic, type_name, on_sample, qos=SENSOR_DATA, type_ids=ids)
+
+    def _wait(self, what: str, timeout_s: float) -> bool:
+        with self._news:
+            before = self._received[what]
+            return self._news.wait_for(lambda: self._received[what] > before, timeout_s)
+
+
+class InspireClient(_Client):
+    """Sends ctrl, keeps the newest state and touch of a tactile Inspire hand."""
+
+    def __init__(self, participant: Participant, spec: HandSpec):
+        """Listen to a hand."""
+        ctrl, state, touch = (topic(kind, Scale.of(spec).side) for kind in ("ctrl", "state", "touch"))
+        super().__init__(participant, ctrl, inspire_codec.COMMANDS[ctrl])
+        self.readings: Readings | None = None
+        self.taxel_counts: NDArray[np.int64] | None = None
+        self._layout = TouchLayout.of(spec) if spec.pads else None
+        self._subscribe("state", state, inspire_codec.STATES[state], self._on_state)
+        if self._layout is not None:
+            self._subscribe("touch", touch, inspire_codec.STATES[touch], self._on_touch)
+
+    @property
+    def state_messages(self) -> int:
+        """States that have come."""
+        return self._received["state"]
+
+    @property
+    def touch_messages(self) -> int:
+        """Readings of the skin that have come."""
+        return self._received["touch"]
+
+    def send(self, ctrl: Ctrl) -> None:
+        """Send a ctrl message."""
+        send(self._command, inspire_codec.encode_ctrl(ctrl))
+
+    def wait_for_news(self, *, touch: bool, timeout_s: float) -> bool:
+        """Wait for the next state or touch message; False if none comes in time."""
+        return self._wait("touch" if touch else "state", timeout_s)
+
+    def _on_state(self, message: bytes) -> None:
+        self.readings = inspire_codec.decode_state(message)
+
+    def _on_touch(self, message: bytes) -> None:
+        assert self._layout is not None
+        self.taxel_counts = inspire_codec.decode_touch(self._layout, message)
+
+
+class DfxClient(_Client):
+    """Sends commands for both hands, keeps the newest state of both."""
+
+    def __init__(self, participant: Participant):
+        """Listen to the hands."""
+        super().__init__(participant, COMMAND_TOPIC, COMMANDS[COMMAND_TOPIC])
+        self.q: dict[str, np.ndarray] | None = None
+        """How far open each motor is, by side."""
+        self.lost: dict[str, int] = {}
+        """Readings that a hand has missed in a row; a hand that is there has missed none."""
+        self._subscribe("state", STATE_TOPIC, STATES[STATE_TOPIC], self._on_state)
+
+    @property
+    def state_messages(self) -> int:
+        """States that have come."""
+        return self._received["state"]
+
+    def send(self, q: Mapping[str, Sequence[float]]) -> None:
+        """Send a command, see `dfx_codec.encode_commands`."""
+        send(self._command, dfx_codec.encode_commands(q))
+
+    def wait_for_news(self, *, timeout_s: float) -> bool:
+        """Wait for the next state message; False if none comes in time."""
+        return self._wait("state", timeout_s)
+
+    def _on_state(self, message: bytes) -> None:
+        states = dfx_codec.decode_states(message)
+        self.q = {side: part["q"].copy() for side, part in states.items()}
+        self.lost = {side: int(part["lost"].max(initial=0)) for side, part in states.items()}
