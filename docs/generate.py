@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import tyro
-from honesty import HONESTY
+from honesty import honesty
 from tables import table
 from wire_page import wire_page
 
@@ -45,13 +45,14 @@ def generate() -> None:
 def hand_page(spec: HandSpec) -> str:
     """Everything about a hand: pictures, what is real, motors, joints, pads, sources."""
     sources: dict[str, int] = {}
+    pictures = {pose: DOCS / "pictures" / f"{spec.name}_{pose}.png" for pose in ("open", "fist")}
     parts = [
         f"# {spec.name}",
         f"{spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}",
-        "\n".join(f"![{pose}](../pictures/{spec.name}_{pose}.png)" for pose in ("open", "fist")),
+        "\n".join(f"![{pose}](../pictures/{picture.name})" for pose, picture in pictures.items() if picture.is_file()),
         f"Load it with `thenar.hands.load({spec.name!r})`, print it with `thenar hands {spec.name}`.",
         "## What is real, what is modelled, what is absent",
-        table(("", ""), HONESTY[spec.name.removesuffix("_left").removesuffix("_right")]),
+        table(("", ""), honesty(spec)),
     ]
     for title, rows in describe(spec).items():
         if not rows:

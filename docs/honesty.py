@@ -1,4 +1,10 @@
-"""What is real, what is modelled and what is absent, hand by hand."""
+"""What is real, what is modelled and what is absent, hand by hand; told by the spec's sources where nobody wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from thenar.hands.spec import HandSpec
 
 _TOUCH = "computed, within 1 to 2 % of contact theory ([touch](../touch.md)); stiffness and sensor are assumed"
 _SERVO = "modelled: a servo with the published speed and effort"
@@ -71,3 +77,21 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("checked on hardware by us", "no"),
     ),
 }
+
+
+def honesty(spec: HandSpec) -> tuple[tuple[str, str], ...]:
+    """Rows of a hand: what it stands on, and what is so."""
+    written = HONESTY.get(spec.name.removesuffix("_left").removesuffix("_right"))
+    return written or (
+        ("kinematics, limits", _sources(joint.source for joint in spec.joints)),
+        ("masses, shape", _sources(link.source for link in spec.links)),
+        ("couplings, tendons", _sources(part.source for part in (*spec.couplings, *spec.tendons))),
+        ("motors", _sources(actuator.motor.source for actuator in spec.actuators)),
+        ("touch", _sources(pad.source for pad in spec.pads)),
+        ("protocols", "absent"),
+        ("checked on hardware by us", "no"),
+    )
+
+
+def _sources(sources: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(sources)) or "absent"

@@ -1,4 +1,4 @@
-"""The catalogue of hands: `names` lists them, `load` brings one as plain data, `build_spec` as a MuJoCo model."""
+"""Hands: `names` lists them, `load` brings one as plain data, `build_spec` as a MuJoCo model; `register` adds one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thenar.errors import UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.hands.flexure import as_hinges
 from thenar.hands.own_model import read_own_model
 from thenar.hands.spec import Coupling, HandSpec, Joint
@@ -15,23 +15,30 @@ from thenar.hands.spec import Coupling, HandSpec, Joint
 if TYPE_CHECKING:
     import mujoco
 
-# Where each hand is written; imported when asked for, so that listing names costs nothing.
+# Files of `thenar.hands.catalog`, and the names of the specs in their `HANDS`. A file is imported when one of its hands
+# is asked for, so that listing names costs nothing.
 _CATALOGUE = {
-    "inspire_left": ("inspire", "LEFT"),
-    "inspire_right": ("inspire", "RIGHT"),
-    "inspire_dfx_left": ("inspire_dfx", "LEFT"),
-    "inspire_dfx_right": ("inspire_dfx", "RIGHT"),
-    "shadow_left": ("shadow", "LEFT"),
-    "shadow_right": ("shadow", "RIGHT"),
-    "fourier_left": ("fourier", "LEFT"),
-    "fourier_right": ("fourier", "RIGHT"),
-    "reflex": ("reflex", "HAND"),
+    "inspire": ("inspire_left", "inspire_right"),
+    "inspire_dfx": ("inspire_dfx_left", "inspire_dfx_right"),
+    "shadow": ("shadow_left", "shadow_right"),
+    "fourier": ("fourier_left", "fourier_right"),
+    "reflex": ("reflex",),
 }
+_FILES = {name: file for file, in_it in _CATALOGUE.items() for name in in_it}
+_REGISTERED: dict[str, HandSpec] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Names of all hands, in the order of the catalogue."""
-    return tuple(_CATALOGUE)
+    """Names of all hands: those of the catalogue in its order, then the registered ones."""
+    return (*_FILES, *_REGISTERED)
+
+
+def register(*specs: HandSpec) -> None:
+    """Make hands that are written elsewhere loadable by their names, as those of the catalogue are."""
+    for spec in specs:
+        if spec.name in _FILES:
+            raise BadValue("name of a hand", spec.name, "one that is not in the catalogue")
+        _REGISTERED[spec.name] = spec
 
 
 def load(name: str, *, variant: str | None = None) -> HandSpec:
@@ -44,10 +51,13 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
         return replace(as_hinges(load(own.hand, variant=variant)), own_model=own.model, pads=(), name=own.name)
-    if name not in _CATALOGUE:
-        raise UnknownName("hand", name, _CATALOGUE)
-    module, attribute = _CATALOGUE[name]
-    spec: HandSpec = getattr(importlib.import_module(f"thenar.hands.catalog.{module}"), attribute)
+    if name not in names():
+        raise UnknownName("hand", name, names())
+    if name in _REGISTERED:
+        spec = _REGISTERED[name]
+    else:
+        module = importlib.import_module(f"thenar.hands.catalog.{_FILES[name]}")
+        spec = next(hand for hand in module.HANDS if hand.name == name)
     return spec if variant is None else with_variant(spec, variant)
 
 

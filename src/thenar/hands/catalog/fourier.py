@@ -226,3 +226,5 @@ RIGHT = mirrored(
     side="right",
     frames={link.name: "x" if link.name == "hand_base" else "z" for link in LEFT.links},
 )
+
+HANDS = (LEFT, RIGHT)

@@ -366,3 +366,5 @@ LEFT = mirrored(
     # The maker's left URDF puts the frame of thumb_2 2.249 mm further along its own axis; the thumb is the same.
     shifts_m={"thumb_2": (0.0, 0.0, 0.002249)},
 )
+
+HANDS = (LEFT, RIGHT)

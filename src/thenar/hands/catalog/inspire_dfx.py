@@ -232,3 +232,5 @@ def _left() -> HandSpec:
 
 
 LEFT = _left()
+
+HANDS = (LEFT, RIGHT)

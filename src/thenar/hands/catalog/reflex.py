@@ -245,7 +245,7 @@ def _servo(default_speed_rad_s: float, *, pulls_only: bool) -> Servo:
     )
 
 
-_HAND = HandSpec(
+HAND = HandSpec(
     name="reflex",
     maker="RightHand Robotics",
     model="ReFlex TakkTile",
@@ -291,10 +291,8 @@ _HAND = HandSpec(
         "The driver accepts 1.75 rad of preshape, the joint of reflex_stack ends at pi/2; both are kept.",
     ),
 )
-HAND = replace(
-    _HAND,
-    variants={
-        name: tuple(joint for chain in flexures(with_stiffness(_HAND, stiffness)) for joint in chain)
-        for name, stiffness in FLEXURE_VARIANTS_NM_RAD.items()
-    },
-)
+VARIANTS = {
+    name: tuple(joint for chain in flexures(with_stiffness(HAND, stiffness)) for joint in chain)
+    for name, stiffness in FLEXURE_VARIANTS_NM_RAD.items()
+}
+HANDS = (replace(HAND, variants=VARIANTS),)

@@ -281,3 +281,5 @@ RIGHT = HandSpec(
 )
 
 LEFT = mirrored(RIGHT, name="shadow_left", side="left", frames={link.name: "x" for link in RIGHT.links})
+
+HANDS = (LEFT, RIGHT)
