@@ -1,1 +1,1 @@
-"""The page: what a running twin does, in a browser. It lives in a process of its own and knows no physics."""
+"""The browser page: its own process, fed by the running twin through shared memory and a pipe."""

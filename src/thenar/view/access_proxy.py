@@ -1,10 +1,10 @@
-"""The door of the page: lets a browser through to viser when it may, and tells it why when it may not.
+"""Access control of the page: a proxy in front of viser that checks the host name, the origin and the token.
 
 viser itself listens at an address of this machine only, at a port the system chooses. Everything comes through here:
 
 - the name in the request must be one the page is served under, and a request that says which site it comes from must
-  come from the page itself: a stranger's web page that is open in the same browser cannot reach the twin;
-- where a token is set, a visitor shows it once in the address (``/?token=...``) and has it as a cookie from then on.
+  come from the page itself: another web page that is open in the same browser cannot reach the twin;
+- where a token is set, a browser shows it once in the address (``/?token=...``) and has it as a cookie from then on.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from urllib.parse import parse_qs, urlsplit
 MAX_HEAD_BYTES = 64 * 1024
 CHUNK = 256 * 1024
 LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
-"""Of this machine, which nobody else reaches."""
+"""Addresses that only this machine reaches."""
 COOKIE = "thenar_token"
 
 
 class AccessProxy:
-    """Listens at the public address and passes connections on."""
+    """Listens at the public address and passes allowed connections on."""
 
     def __init__(self, *, host: str, port: int, token: str):
-        """Take the address; nobody is let through before `open`.
+        """Bind the address; nothing is passed on before `open`.
 
         Args:
             host: Address to listen at.
             port: Port to listen at; 0 lets the system choose.
-            token: What visitors must know; empty: nothing.
+            token: What browsers must show; empty: nothing.
         """
-        self.visitors = 0
+        self.clients = 0
         """How many browsers are connected now."""
         self._names = LOCAL_HOSTS if host in LOCAL_HOSTS else None
         self._token, self._inner = token, 0
@@ -46,9 +46,9 @@ class AccessProxy:
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def open(self, inner_port: int) -> None:
-        """Let visitors through to where viser listens on this machine."""
+        """Pass connections on to the port at which viser listens on this machine."""
         self._inner = inner_port
-        threading.Thread(target=self._loop.run_forever, name="gate", daemon=True).start()
+        threading.Thread(target=self._loop.run_forever, name="access proxy", daemon=True).start()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_writer = None
@@ -61,12 +61,12 @@ class AccessProxy:
                 return
             inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._inner)
             inner_writer.write(head)
-            stays = int(b"\r\nupgrade: websocket" in head.lower())
-            self.visitors += stays
+            websocket = int(b"\r\nupgrade: websocket" in head.lower())
+            self.clients += websocket
             try:
-                await asyncio.gather(_pass(reader, inner_writer), _pass(inner_reader, writer))
+                await asyncio.gather(_forward(reader, inner_writer), _forward(inner_reader, writer))
             finally:
-                self.visitors -= stays
+                self.clients -= websocket
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass  # a browser that went away
         finally:
@@ -77,22 +77,22 @@ class AccessProxy:
 
 
 def check_request(head: bytes, *, names: set[str] | None, token: str) -> bytes | None:
-    """What to answer to a request by its head; None lets it through.
+    """The response that refuses or redirects a request by its head; None lets it through.
 
     Args:
         head: Request line and headers.
         names: Host names the page is served under; None: any.
-        token: What visitors must know; empty: nothing.
+        token: What browsers must show; empty: nothing.
     """
     lines = head.decode("latin-1").split("\r\n")
     target = lines[0].split(" ")[1] if lines[0].count(" ") >= 2 else "/"
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
     host = headers.get("host", "")
     if names is not None and urlsplit(f"//{host}").hostname not in names:
-        return _answer("403 Forbidden", f"This page is not served under the name {host!r}.")
+        return _response("403 Forbidden", f"This page is not served under the name {host!r}.")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:  # "null" is a stranger's page in a frame without a name
-        return _answer("403 Forbidden", "Only the page itself may talk to the twin.")
+    if origin is not None and urlsplit(origin).netloc != host:  # "null": a frame that hides its site
+        return _response("403 Forbidden", "Only the page itself may talk to the twin.")
     if not token:
         return None
     shown = parse_qs(urlsplit(target).query).get("token", [""])[0]
@@ -101,17 +101,19 @@ def check_request(head: bytes, *, names: set[str] | None, token: str) -> bytes |
             return None
         # From now on the browser shows it by itself, and it no longer stands in the address.
         cookie = f"Set-Cookie: {COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
-        return _answer("303 See Other", "", cookie, "Location: /")
+        return _response("303 See Other", "", cookie, "Location: /")
     try:
-        kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie_token = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
-        kept = None
-    if kept is not None and hmac.compare_digest(kept.value.encode(), token.encode()):
+        cookie_token = None
+    if cookie_token is not None and hmac.compare_digest(cookie_token.value.encode(), token.encode()):
         return None
-    return _answer("401 Unauthorized", "This page needs a token: open the address that thenar printed, with ?token=...")
+    return _response(
+        "401 Unauthorized", "This page needs a token: open the address that thenar printed, with ?token=..."
+    )
 
 
-async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while data := await reader.read(CHUNK):
             writer.write(data)
@@ -121,7 +123,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.close()
 
 
-def _answer(status: str, text: str, *extra: str) -> bytes:
+def _response(status: str, text: str, *extra: str) -> bytes:
     body = f"<!doctype html><title>thenar</title><p>{escape(text)}</p>".encode() if text else b""
     head = [f"HTTP/1.1 {status}", "Content-Type: text/html; charset=utf-8", f"Content-Length: {len(body)}"]
     return "\r\n".join([*head, *extra, "Connection: close", "", ""]).encode() + body

@@ -25,120 +25,109 @@ FINGER_LIFT = {"index": 0.10, "middle": 0.16, "ring": 0.10, "little": 0.0}
 
 
 class PadMap:
-    """One picture with all hands; only the taxels change."""
+    """One picture of all hands; only the colors of the taxels change."""
 
     def __init__(self, hands: Sequence[HandSpec]):
         """Lay out the pads of hands that have some, left hands on the left."""
-        self._hands = sorted((hand for hand in hands if hand.pads), key=lambda hand: hand.side != "left")
-        pictures, self._first, first = [], {}, 0
-        for hand in self._hands:
-            base, taxel = _draw(hand)
-            self._first[hand.name] = slice(first, first + hand.taxels)
-            pictures.append((base, np.where(taxel >= 0, taxel + first, -1)))
-            first += hand.taxels
-        height = max((base.shape[0] for base, _ in pictures), default=1)
-        bases = [_padded(base, height, PAPER) for base, _ in pictures]
-        numbers = [_padded(taxel[..., None], height, (-1,))[..., 0] for _, taxel in pictures]
-        self._base = np.concatenate(bases, axis=1) if bases else np.zeros((1, 1, 3), np.uint8)
-        taxel = np.concatenate(numbers, axis=1) if numbers else np.full((1, 1), -1)
-        self._where = taxel >= 0
-        self._taxel = taxel[self._where]
-        self.taxels = first
+        self._hands = {hand.name: hand for hand in sorted(hands, key=lambda hand: hand.side != "left") if hand.pads}
+        drawn = [_draw(hand) for hand in self._hands.values()]
+        size = sum(image.width for image, _ in drawn) or 1, max((image.height for image, _ in drawn), default=1)
+        base = Image.new("RGB", size, PAPER)
+        self._taxel = np.full((size[1], size[0]), -1)
+        self._slices: dict[str, slice] = {}
+        x = first = 0
+        for hand, (image, taxel) in zip(self._hands.values(), drawn, strict=True):
+            base.paste(image, (x, 0))
+            self._taxel[: image.height, x : x + image.width] = np.where(taxel >= 0, taxel + first, -1)
+            self._slices[hand.name] = slice(first, first + hand.taxels)
+            x, first = x + image.width, first + hand.taxels
+        self._base = np.asarray(base)
+        self._is_taxel = self._taxel >= 0
+        self._taxel_of_pixel = self._taxel[self._is_taxel]
 
     def paint(self, share: Mapping[str, FloatArray], dead: Mapping[str, NDArray[np.int64]]) -> Picture:
-        """The picture for these loads, as shares of full scale by hand. Shape (height, width, 3)."""
-        now = np.tile(np.array(colours.IDLE, dtype=np.uint8), (self.taxels, 1))
-        for name, place in self._first.items():
-            if name in share:
-                part = colours.level_colours(share[name])
-                part[dead.get(name, [])] = colours.DEAD
-                now[place] = part
+        """The picture for loads as shares of full scale, by hand, and the numbers of dead taxels. Shape (h, w, 3)."""
+        colors = np.tile(np.array(colours.IDLE, dtype=np.uint8), (sum(h.taxels for h in self._hands.values()), 1))
+        for name in share.keys() & self._slices.keys():
+            own = colours.level_colours(share[name])
+            own[dead.get(name, [])] = colours.DEAD
+            colors[self._slices[name]] = own
         picture = self._base.copy()
-        picture[self._where] = now[self._taxel]
+        picture[self._is_taxel] = colors[self._taxel_of_pixel]
         return picture
 
     def place(self, hand: str, pad: str) -> tuple[slice, slice]:
         """Rows and columns of the picture between which a pad lies."""
-        spec = next(one for one in self._hands if one.name == hand)
-        first = self._first[hand].start + sum(p.taxels for p in spec.pads[: [p.name for p in spec.pads].index(pad)])
-        numbers = np.full(self._where.shape, -1)
-        numbers[self._where] = self._taxel
-        rows, cols = np.nonzero((numbers >= first) & (numbers < first + spec.pad(pad).taxels))
+        spec = self._hands[hand]
+        first = self._slices[hand].start + sum(p.taxels for p in spec.pads[: [p.name for p in spec.pads].index(pad)])
+        rows, cols = np.nonzero((self._taxel >= first) & (self._taxel < first + spec.pad(pad).taxels))
         return slice(int(rows.min()), int(rows.max()) + 1), slice(int(cols.min()), int(cols.max()) + 1)
 
 
-def _draw(hand: HandSpec) -> tuple[Picture, NDArray[np.int64]]:
+def _draw(hand: HandSpec) -> tuple[Image.Image, NDArray[np.int64]]:
     """A hand's empty map, and the number of the taxel at each of its pixels, -1 where there is none."""
     poses = _link_poses(hand)
     R_pr = matrix_from_rpy(hand.palm.rpy_rad).T  # root into palm axes: y to the fingers
-    firsts = np.cumsum([0, *[pad.taxels for pad in hand.pads]])
-    cells = {
-        pad.name: _cells(pad, R_pr @ poses[pad.link][1], int(first))
-        for pad, first in zip(hand.pads, firsts, strict=False)
-    }
-    fingers = [tip.finger for tip in hand.tips]
-    column: dict[str, list[Pad]] = {finger: [] for finger in fingers}
-    palm: list[Pad] = []
+    pads: dict[str, list[NDArray[np.int64]]] = {}
+    first = 0
     for pad in hand.pads:
-        finger = next((name for name in fingers if pad.name.startswith(name)), "")
-        (column[finger] if finger else palm).append(pad)
-    column = {finger: pads for finger, pads in column.items() if pads}
-    sideways = {
+        finger = next((tip.finger for tip in hand.tips if pad.name.startswith(tip.finger)), "palm")
+        pads.setdefault(finger, []).append(_pad_pixels(pad, R_pr @ poses[pad.link][1], first))
+        first += pad.taxels
+    pixels = {finger: _stacked(grids) for finger, grids in pads.items()}
+    palm, thumb = (pixels.pop(name, np.zeros((0, 0), dtype=np.int64)) for name in ("palm", "thumb"))
+    sideways_m = {
         tip.finger: (R_pr @ (poses[tip.link][0] + poses[tip.link][1] @ np.array(tip.pos_m)))[0] for tip in hand.tips
     }
-    long_ones = sorted((f for f in column if f != "thumb"), key=lambda f: sideways[f])
-    size = {finger: _stack_size([cells[pad.name] for pad in pads]) for finger, pads in column.items()}
-    palm_size = _stack_size([cells[pad.name] for pad in palm])
-    lift = {f: int(FINGER_LIFT.get(f, 0.0) * size[f][0]) for f in long_ones}
-    fingers_high = max((size[f][0] + lift[f] for f in long_ones), default=0)
-    fingers_wide = sum(size[f][1] for f in long_ones) + FINGER_GAP_PX * max(len(long_ones) - 1, 0)
-    body_wide = max(fingers_wide, palm_size[1])
-    thumb_high, thumb_wide = size.get("thumb", (0, 0))
-    aside = thumb_wide + 2 * FINGER_GAP_PX if thumb_wide else 0
-    height = EDGE_PX + fingers_high + 3 * GAP_PX + palm_size[0] + EDGE_PX + LABEL_PX
-    width = body_wide + aside + 2 * EDGE_PX
+    fingers = sorted(pixels, key=lambda finger: sideways_m[finger])
+    lift = {finger: int(FINGER_LIFT.get(finger, 0.0) * len(pixels[finger])) for finger in fingers}
+    fingers_high = max((len(pixels[finger]) + lift[finger] for finger in fingers), default=0)
+    fingers_wide = sum(pixels[finger].shape[1] + FINGER_GAP_PX for finger in fingers) - FINGER_GAP_PX
+    body_wide = max(fingers_wide, palm.shape[1])
+    thumb_room = thumb.shape[1] + 2 * FINGER_GAP_PX if thumb.size else 0
+    palm_y = EDGE_PX + fingers_high + 3 * GAP_PX
+    palm_end = palm_y + len(palm)
+    height, width = palm_end + EDGE_PX + LABEL_PX, body_wide + thumb_room + 2 * EDGE_PX
     image = Image.new("RGB", (width, height), PAPER)
     ink = ImageDraw.Draw(image)
     taxel = np.full((height, width), -1, dtype=np.int64)
-    thumb_left = hand.side == "left"
-    body_x = EDGE_PX + (aside if thumb_left else 0)
-    palm_y = EDGE_PX + fingers_high + 3 * GAP_PX
-    if palm:
-        box = (body_x - 6, palm_y - 8, body_x + body_wide + 6, palm_y + palm_size[0] + 8)
+
+    def put_finger(grid: NDArray[np.int64], x: int, bottom: int) -> None:
+        high, wide = grid.shape
+        box = (x - 4, bottom - high - 6, x + wide + 4, bottom + 4)
+        ink.rounded_rectangle(box, radius=wide // 2, fill=SILHOUETTE)
+        taxel[bottom - high : bottom, x : x + wide] = grid
+
+    body_x = EDGE_PX + (thumb_room if hand.side == "left" else 0)
+    if palm.size:
+        box = (body_x - 6, palm_y - 8, body_x + body_wide + 6, palm_end + 8)
         ink.rounded_rectangle(box, radius=18, fill=SILHOUETTE)
+        left = body_x + (body_wide - palm.shape[1]) // 2
+        taxel[palm_y:palm_end, left : left + palm.shape[1]] = palm
     x = body_x + (body_wide - fingers_wide) // 2
-    for finger in long_ones:
-        bottom = EDGE_PX + fingers_high - lift[finger]
-        _put_stack(ink, taxel, [cells[pad.name] for pad in column[finger]], x, bottom, size[finger])
-        x += size[finger][1] + FINGER_GAP_PX
-    if thumb_wide:
-        x = EDGE_PX if thumb_left else body_x + body_wide + 2 * FINGER_GAP_PX
-        bottom = min(palm_y + int(0.75 * palm_size[0]), height - EDGE_PX - LABEL_PX)
-        bottom = max(bottom, EDGE_PX + thumb_high)
-        _put_stack(ink, taxel, [cells[pad.name] for pad in column["thumb"]], x, bottom, size["thumb"])
-    y = palm_y
-    for pad in palm:
-        grid = cells[pad.name]
-        left = body_x + (body_wide - grid.shape[1]) // 2
-        taxel[y : y + grid.shape[0], left : left + grid.shape[1]] = grid
-        y += grid.shape[0] + GAP_PX
+    for finger in fingers:
+        put_finger(pixels[finger], x, EDGE_PX + fingers_high - lift[finger])
+        x += pixels[finger].shape[1] + FINGER_GAP_PX
+    if thumb.size:
+        x = EDGE_PX if hand.side == "left" else body_x + body_wide + 2 * FINGER_GAP_PX
+        bottom = min(palm_y + int(0.75 * len(palm)), height - EDGE_PX - LABEL_PX)
+        put_finger(thumb, x, max(bottom, EDGE_PX + len(thumb)))
     font = ImageFont.load_default(size=18)
     ink.text((body_x + body_wide // 2, height - 16), f"{hand.side} hand", fill=INK, font=font, anchor="mm")
-    return np.asarray(image).copy(), taxel
+    return image, taxel
 
 
-def _put_stack(ink, taxel, grids, x: int, bottom: int, size: tuple[int, int]) -> None:
-    """Pads of a finger above each other, the first one on top, on a finger-shaped ground."""
-    high, wide = size
-    ink.rounded_rectangle((x - 4, bottom - high - 6, x + wide + 4, bottom + 4), radius=wide // 2, fill=SILHOUETTE)
-    y = bottom - high
+def _stacked(grids: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Pads above each other, the first one on top, centered, with gaps between them."""
+    wide = max(grid.shape[1] for grid in grids)
+    rows = []
     for grid in grids:
-        left = x + (wide - grid.shape[1]) // 2
-        taxel[y : y + grid.shape[0], left : left + grid.shape[1]] = grid
-        y += grid.shape[0] + GAP_PX
+        left, right = (wide - grid.shape[1]) // 2, (wide - grid.shape[1] + 1) // 2
+        rows.append(np.pad(grid, ((0, GAP_PX), (left, right)), constant_values=-1))
+    return np.concatenate(rows)[:-GAP_PX]
 
 
-def _cells(pad: Pad, R_pl: FloatArray, first: int) -> NDArray[np.int64]:
+def _pad_pixels(pad: Pad, R_pl: FloatArray, first: int) -> NDArray[np.int64]:
     """The number of the taxel at each pixel of a pad, drawn to scale, turned as it lies on the open hand."""
     number = first + np.arange(pad.taxels).reshape(pad.rows, pad.cols)
     e_u, e_v, _ = pad_axes(pad)
@@ -156,18 +145,6 @@ def _cells(pad: Pad, R_pl: FloatArray, first: int) -> NDArray[np.int64]:
         pixels[tall - line :: tall] = -1
         pixels[:, broad - line :: broad] = -1
     return pixels[: tall * number.shape[0] - LINE_PX, : broad * number.shape[1] - LINE_PX]
-
-
-def _stack_size(grids: Sequence[NDArray[np.int64]]) -> tuple[int, int]:
-    if not grids:
-        return 0, 0
-    return sum(g.shape[0] for g in grids) + GAP_PX * (len(grids) - 1), max(g.shape[1] for g in grids)
-
-
-def _padded(array: NDArray, height: int, fill: tuple[int, ...]) -> NDArray:
-    missing = height - array.shape[0]
-    block = np.broadcast_to(np.array(fill, dtype=array.dtype), (missing, *array.shape[1:]))
-    return np.concatenate([array, block], axis=0)
 
 
 def _link_poses(hand: HandSpec) -> dict[str, tuple[FloatArray, FloatArray]]:

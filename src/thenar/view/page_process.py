@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import logging
-import os
 import socket
 import subprocess
 import sys
@@ -36,8 +35,8 @@ class PageProcess:
         host: str,
         port: int,
         token: str,
-        greet: Callable[[], list[Message]],
-        hear: Callable[[Message], None],
+        first_message: Callable[[], Message],
+        on_message: Callable[[Message], None],
     ):
         """Start it and wait until it answers.
 
@@ -45,26 +44,25 @@ class PageProcess:
             hands: The hands it shows.
             host: Address it listens at.
             port: Port it listens at.
-            token: What visitors must know; empty: nothing.
-            greet: What a page that has just started must be told.
-            hear: Is called with everything the page says, on a thread of its own.
+            token: What browsers must show; empty: nothing.
+            first_message: What a page that has just started is sent.
+            on_message: Called with every message of the page, on a thread of its own.
         """
-        if importlib.util.find_spec("viser") is None:  # told here, not by a process that dies
+        if importlib.util.find_spec("viser") is None:  # reported here, not by a process that dies
             raise MissingExtra("the page", "viser", "view")
         self.motion, self.skin = SharedRecords(motion_dtype(hands)), SharedRecords(skin_dtype(hands))
         self.url = ""
         self.starts = 0
         self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
-        self._greet, self._hear = greet, hear
-        self._stopping = threading.Event()
-        self._ready = threading.Event()
+        self._first_message, self._on_message = first_message, on_message
+        self._stopping, self._started = threading.Event(), threading.Event()
         self._failure = ""
         self._child: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._keep_going, name="page", daemon=True)
+        self._thread = threading.Thread(target=self._keep_alive, name="page", daemon=True)
         self._thread.start()
-        self._ready.wait(START_S)
+        self._started.wait(START_S)
         if not self.url:
             self.close()
             raise ThenarError(self._failure or f"the page did not start within {START_S:.0f} s")
@@ -74,8 +72,8 @@ class PageProcess:
         """Of the process that runs now."""
         return self._child.pid if self._child is not None else None
 
-    def tell(self, message: Message) -> None:
-        """Send something to the page; a page that is just starting again misses it."""
+    def send(self, message: Message) -> None:
+        """Send a message to the page; a page that is just starting again misses it."""
         with self._lock, contextlib.suppress(OSError):
             if self._pipe is not None:
                 self._pipe.send(message)
@@ -89,63 +87,52 @@ class PageProcess:
         if self._child is not None and self._child.poll() is None:
             self._child.kill()
             self._child.wait()
-        for board in (self.motion, self.skin):
-            board.close()
+        for records in (self.motion, self.skin):
+            records.close()
 
-    def _keep_going(self) -> None:
+    def _keep_alive(self) -> None:
         quick = 0
         while not self._stopping.is_set() and quick < MAX_QUICK_DEATHS:
             began_s = time.monotonic()
             self._run_once()
             quick = quick + 1 if time.monotonic() - began_s < QUICK_DEATH_S else 0
-            if self._failure and not self._ready.is_set():
+            if self._failure and not self.url:
                 break
             self._stopping.wait(RESTART_S)
         if quick == MAX_QUICK_DEATHS and not self._failure:
             self._failure = f"the page's process ended {quick} times right after its start; it says why above"
             logger.error(self._failure)
-        self._ready.set()
+        self._started.set()
 
     def _run_once(self) -> None:
         """From start to death."""
         ours, theirs = socket.socketpair()
         fds = (theirs.fileno(), self.motion.fd, self.skin.fd)
+        command = [sys.executable, "-m", "thenar.view", *map(str, fds)]
         with theirs:
-            self._child = subprocess.Popen(
-                [sys.executable, "-m", "thenar.view", *map(str, fds)],
-                pass_fds=fds,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
+            self._child = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.starts += 1
-        with Connection(ours.detach()) as pipe:
+        with Connection(ours.detach()) as pipe, contextlib.suppress(EOFError, OSError):
+            pipe.send(self._hello)
+            pipe.send(self._first_message())
+            with self._lock:
+                self._pipe = pipe
             try:
-                pipe.send(self._hello)
-                for message in self._greet():
-                    pipe.send(message)
-                with self._lock:
-                    self._pipe = pipe
                 while True:
-                    message = pipe.recv()
-                    if message["do"] == "ready":
-                        self.url = message["url"]
-                        self._hello["port"] = message["port"]  # where it comes back
-                        self._ready.set()
-                    elif message["do"] == "failed":
-                        self._failure = message["why"]
-                        self._ready.set()
-                    else:
-                        self._hear(message)
-            except (EOFError, OSError):
-                pass
+                    self._receive(pipe.recv())
             finally:
                 with self._lock:
                     self._pipe = None
         self._child.wait()
 
-
-def open_pipe(fds: Sequence[str]) -> tuple[Connection, int, int]:
-    """The other end, in the page's process: the pipe and the descriptors of the two boards."""
-    pipe, motion, skin = (int(fd) for fd in fds)
-    os.set_inheritable(pipe, False)
-    return Connection(pipe), motion, skin
+    def _receive(self, message: Message) -> None:
+        match message["do"]:
+            case "ready":
+                self.url = message["url"]
+                self._hello["port"] = message["port"]  # where it comes back
+                self._started.set()
+            case "failed":
+                self._failure = message["why"]
+                self._started.set()
+            case _:
+                self._on_message(message)

@@ -1,4 +1,4 @@
-"""What stands on the page, as plain data that goes from the twin's process to the page's."""
+"""What the page shows that does not move, as plain data sent from the twin's process to the page's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from thenar.hands.spec import HandSpec
 
 Triple = tuple[float, float, float]
+Message = dict[str, Any]
+"""What goes through the pipe, both ways: ``{"do": verb, ...}``."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PagePart:
-    """Triangles of one colour, fixed to a body."""
+    """Triangle mesh of one color, fixed to a body."""
 
     body: int
     vertices_m: NDArray[np.float32]
@@ -27,7 +29,7 @@ class PagePart:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PageHand:
-    """A hand and where its links are among the bodies."""
+    """A hand, and which body each of its links is."""
 
     spec: HandSpec
     link_body: dict[str, int]
@@ -37,13 +39,13 @@ class PageHand:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PageCamera:
-    """What the page looks at, and from which side; how far away depends on the shape of the window."""
+    """Direction of view and the extent to show; the distance follows from the shape of the window."""
 
     look_at_m: Triple
     direction: Triple
     """Unit vector from there to the camera."""
-    half_wide_m: float
-    half_high_m: float
+    half_width_m: float
+    half_height_m: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,17 +63,13 @@ class PageScene:
     camera: PageCamera
     scene: str
     scenes: tuple[str, ...]
-    """That can be chosen; none where the surroundings belong to a machine."""
+    """Names that can be chosen; none where the surroundings belong to a humanoid."""
     spawns: tuple[str, ...]
-    """Objects that can be added."""
+    """Kinds of objects that can be added."""
     recordings: tuple[str, ...]
-    """Recordings of a glove that can be played."""
+    """Names of the glove recordings that can be played."""
     wires: dict[str, str]
-    """Who may command, as words for people, by name."""
+    """Labels of the links that may command, by wire."""
     states: dict[int, str]
     """Whole-body states of a humanoid, by number."""
     title: str
-
-
-Message = dict[str, Any]
-"""What goes through the pipe, both ways: ``{"do": verb, ...}``."""

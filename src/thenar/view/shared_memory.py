@@ -1,4 +1,4 @@
-"""What the page draws from, in memory that two processes share: one writes, the other reads, neither ever waits.
+"""Records in memory that two processes share: one writes, the other reads, neither ever waits.
 
 `SharedRecords` has a few slots. The writer fills the slot after the newest one and then says that this is the newest;
 a reader that was overtaken while it copied sees that and copies again.
@@ -21,15 +21,16 @@ HEAD_BYTES = 64
 MAX_BODIES = 256
 MAX_CONTACTS = 64
 GLOVE_NODES = 21
+STATE_FIELDS = ("angle_rad", "force_n", "current_a", "temperature_c", "status", "error")
+"""Members of a `HandState` that the page shows, per motor."""
 
 
 def motion_dtype(hands: Sequence[HandSpec]) -> np.dtype[np.void]:
-    """Everything that moves: bodies, contacts and the motors of each hand, by hand name."""
+    """Record of everything that moves: bodies, contacts and the motors of each hand, by hand name."""
     f4 = np.float32
     fields: list[tuple] = [
-        ("stage", np.int64),
+        ("scene", np.int64),
         ("time_s", np.float64),
-        ("bodies", np.int64),
         ("pos_m", f4, (MAX_BODIES, 3)),
         ("quat_wxyz", f4, (MAX_BODIES, 4)),
         ("contacts", np.int64),
@@ -38,16 +39,14 @@ def motion_dtype(hands: Sequence[HandSpec]) -> np.dtype[np.void]:
     ]
     for hand in hands:
         motors = len(hand.actuators)
-        names = ("angle_rad", "target_rad", "force_n", "current_a", "temperature_c", "speed_rad_s", "force_limit_n")
-        own: list[tuple] = [(name, f4, motors) for name in names]
-        own += [("status", np.int8, motors), ("error", np.uint8, motors), ("palm_m", f4, 3), ("palm_quat_wxyz", f4, 4)]
-        own += [("glove_on", np.bool_), ("glove_m", f4, (GLOVE_NODES, 3))]
+        own: list[tuple] = [(name, f4, motors) for name in ("target_rad", *STATE_FIELDS)]
+        own += [("palm_m", f4, 3), ("palm_quat_wxyz", f4, 4), ("glove_on", np.bool_), ("glove_m", f4, (GLOVE_NODES, 3))]
         fields.append((hand.name, np.dtype(own)))
     return np.dtype(fields)
 
 
 def skin_dtype(hands: Sequence[HandSpec]) -> np.dtype[np.void]:
-    """What every taxel feels, by hand name; hands without skin are left out."""
+    """Record of every taxel's reading, by hand name; hands without skin are left out."""
     f4 = np.float32
     fields: list[tuple] = [("time_s", np.float64)]
     for hand in hands:
@@ -61,7 +60,7 @@ class SharedRecords:
     """The newest of a row of records, shared between processes through a file that has no name."""
 
     def __init__(self, dtype: np.dtype[np.void], fd: int | None = None):
-        """Make one, or open the one behind a file descriptor of another process."""
+        """Make the file, or open the one behind a file descriptor of another process."""
         size = HEAD_BYTES + SLOTS * dtype.itemsize
         if fd is None:
             fd = _nameless_file()
@@ -81,7 +80,7 @@ class SharedRecords:
         return self._slots[(self.number + 1) % SLOTS, ...]
 
     def publish(self) -> None:
-        """The filled record is the newest from now on."""
+        """Make the filled record the newest."""
         self._newest[0] += 1
 
     def read(self) -> tuple[int, NDArray[np.void]]:
@@ -93,7 +92,7 @@ class SharedRecords:
                 return number, record
 
     def close(self) -> None:
-        """Let go of the file; once more does nothing, since the number may be another file's by then."""
+        """Close the file; once more does nothing, since the number may be another file's by then."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1

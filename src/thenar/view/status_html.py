@@ -1,4 +1,4 @@
-"""What the page says in words: the state of the twin, its wires and what is broken, as small pieces of HTML."""
+"""The texts of the page as small pieces of HTML: status of the twin, its motors, its links and its faults."""
 
 from __future__ import annotations
 
@@ -9,50 +9,47 @@ from typing import Any
 from thenar import colours
 from thenar.signals import MotorError, MotorStatus
 
-GOOD, WARM, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
-STATUS_WORDS = {
+GOOD, WARN, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
+STATUS_LABELS = {
     MotorStatus.RELEASING: "opening",
     MotorStatus.GRASPING: "closing",
-    MotorStatus.POSITION_REACHED: "there",
+    MotorStatus.POSITION_REACHED: "position reached",
     MotorStatus.FORCE_REACHED: "force reached",
     MotorStatus.CURRENT_PROTECTION: "current limit",
     MotorStatus.STALLED: "stalled",
     MotorStatus.FAULT: "fault",
 }
+WARN_STATUS = (MotorStatus.CURRENT_PROTECTION, MotorStatus.STALLED, MotorStatus.FAULT)
 COUNTS_PER_KPA = 10.0
 """One full scale serves both: of counts it is ten times as many as of kilopascals."""
-ANYBODY = "anybody (last one wins)"
+ANY_LINK = "any (last command wins)"
+MAX_PEERS, MAX_ADDRESS = 8, 90
 
 
-def strip(status: Mapping[str, Any], wires: Mapping[str, str], updates_hz: float) -> str:
-    """The line at the top: clock, speed, who commands."""
-    health = status["health"]
+def status_line(health: Mapping[str, Any], updates_hz: float) -> str:
+    """The line at the top: clock, speed, late steps, rate of the page."""
     pace = health["pace"]
     if pace == 0.0:
-        tempo, tone = "paused", WARM
+        speed, tone = "paused", WARN
     elif pace < 1.0:
-        tempo, tone = f"slow motion &times; {pace:g}", WARM
+        speed, tone = f"slow motion &times; {pace:g}", WARN
     else:
-        tempo, tone = f"real time &times; {health['real_time_factor']:.3f}", GOOD
+        speed, tone = f"real time &times; {health['real_time_factor']:.3f}", GOOD
     late = 100.0 * health["late_ticks"] / max(health["ticks"], 1)
-    commander = wires.get(health["commander"], ANYBODY)
     cells = [
-        ("twin", f"{health['time_s']:.1f} s", ""),
-        ("pace", tempo, tone),
-        ("late", f"{late:.2f} %", GOOD if late < 0.5 else WARM),
-        ("page", f"{updates_hz:.0f} / s", ""),
-        ("in command", escape(commander), GOOD if health["commander"] == "page" else WARM),
+        ("simulated", f"{health['time_s']:.1f} s", "inherit"),
+        ("runs at", speed, tone),
+        ("late steps", f"{late:.2f} %", GOOD if late < 0.5 else WARN),
+        ("page", f"{updates_hz:.0f} updates/s", "inherit"),
     ]
-    spans = "".join(
-        f'<span style="white-space:nowrap"><span style="color:{DIM}">{name}</span> '
-        f'<b style="color:{tone or "inherit"}">{value}</b></span>'
+    return _flow(
+        f'<span style="white-space:nowrap">{_dim(name)} <b style="color:{tone}">{value}</b></span>'
         for name, value, tone in cells
     )
-    return f'<div style="display:flex;flex-wrap:wrap;gap:2px 12px;font-size:0.82em;padding:4px 12px">{spans}</div>'
 
 
 def caption(text: str) -> str:
-    """What the scripted minute says."""
+    """What the guided tour says."""
     if not text:
         return ""
     return (
@@ -62,106 +59,97 @@ def caption(text: str) -> str:
 
 
 def legend(full_kpa: float, counts: bool) -> str:
-    """The colour scale with its numbers."""
-    table = colours.scale()
-    stops = ",".join(colours.css(table[k]) for k in range(0, 256, 15))
-    most = COUNTS_PER_KPA * full_kpa if counts else full_kpa
-    full, half = f"{most:.0f} {'counts' if counts else 'kPa'}", f"{most / 2:.0f}"
-    swatch = (
-        '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{};margin-right:4px"></i>'
-    )
+    """The color scale with its numbers."""
+    stops = ",".join(colours.css(colour) for colour in colours.scale()[::15])
+    full, unit = (COUNTS_PER_KPA * full_kpa, "counts") if counts else (full_kpa, "kPa")
+    swatch = '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{}"></i>'
     return (
-        '<div style="padding:2px 12px 6px;font-size:0.78em">'
+        f'<div style="padding:2px 12px 6px;font-size:0.78em;color:{DIM}">'
         f'<div style="height:12px;border-radius:6px;background:linear-gradient(90deg,{stops})"></div>'
-        f'<div style="display:flex;justify-content:space-between;color:{DIM}">'
-        f"<span>0</span><span>{half}</span><span>{full}</span></div>"
-        f'<div style="color:{DIM};display:flex;gap:14px">'
-        f"<span>{swatch.format(colours.css(colours.IDLE))}nothing touches</span>"
-        f"<span>{swatch.format(colours.css(colours.DEAD))}dead taxel</span></div></div>"
+        '<div style="display:flex;justify-content:space-between">'
+        f"<span>0</span><span>{full / 2:.0f}</span><span>{full:.0f} {unit}</span></div>"
+        '<div style="display:flex;gap:14px">'
+        f"<span>{swatch.format(colours.css(colours.IDLE))} no contact</span>"
+        f"<span>{swatch.format(colours.css(colours.DEAD))} dead taxel</span></div></div>"
     )
 
 
 def pad_forces(rows: Sequence[tuple[str, str, float]]) -> str:
-    """The pads that are pressed hardest: hand, pad, force."""
+    """The pads with the largest forces: hand, pad, force [N]."""
     if not rows:
-        return f'<div style="padding:0 12px;font-size:0.82em;color:{DIM}">no pad is touched</div>'
-    cells = "".join(
-        f"<span style='white-space:nowrap'><span style='color:{DIM}'>{escape(hand)}</span> {escape(pad)} "
-        f"<b>{force:.2f} N</b></span>"
-        for hand, pad, force in rows
+        return _flow([_dim("no contact on any pad")])
+    return _flow(
+        f'<span style="white-space:nowrap">{_dim(escape(hand))} {escape(pad)} <b>{force_n:.2f} N</b></span>'
+        for hand, pad, force_n in rows
     )
-    return f'<div style="display:flex;flex-wrap:wrap;gap:1px 14px;padding:0 12px;font-size:0.82em">{cells}</div>'
 
 
 def motors(names: Sequence[str], own: Any) -> str:
-    """State of every motor of a hand: what it does, its force, what is wrong."""
+    """State of every motor of a hand: status or errors, force, temperature."""
     rows = []
-    for k, name in enumerate(names):
-        error = MotorError(int(own["error"][k]))
-        status = STATUS_WORDS.get(MotorStatus(int(own["status"][k])), "?")
-        wrong = ", ".join(
-            flag.name.lower().replace("_", " ") for flag in MotorError if flag and flag in error and flag.name
-        )
-        tone = BAD if error else (WARM if status in ("stalled", "fault", "current limit") else "inherit")
-        warm = own["temperature_c"][k]
-        heat = "" if warm != warm else f"{warm:.0f} °C"
+    for name, status, errors, force_n, warm_c in zip(
+        names, own["status"], own["error"], own["force_n"], own["temperature_c"], strict=True
+    ):
+        error, status = MotorError(int(errors)), MotorStatus(int(status))
+        flags = ", ".join(flag.name.lower().replace("_", " ") for flag in MotorError if flag in error and flag.name)
+        tone = BAD if error else WARN if status in WARN_STATUS else "inherit"
+        warm = "" if warm_c != warm_c else f"{warm_c:.0f} °C"
         rows.append(
-            f"<tr><td>{escape(name)}</td><td style='color:{tone}'>{escape(wrong or status)}</td>"
-            f"<td style='text-align:right'>{own['force_n'][k]:.1f} N</td>"
-            f"<td style='text-align:right'>{heat}</td></tr>"
+            f"<tr><td>{escape(name)}</td><td style='color:{tone}'>{flags or STATUS_LABELS.get(status, '?')}</td>"
+            f"<td style='text-align:right'>{force_n:.1f} N</td><td style='text-align:right'>{warm}</td></tr>"
         )
     return f'<table style="width:100%;font-size:0.78em;padding:0 10px">{"".join(rows)}</table>'
 
 
 def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Everyone who is connected: what they read, how fast they write, how old the last word is."""
+    """Every link with its clients: how fast they write, how old the last message is."""
     blocks = []
     for link in health["links"]:
         wire = link["wire"]
-        state, tone = ("cable pulled", BAD) if wire in health["cut"] else ("up", GOOD)
-        ignored = health["not_in_command"].get(wire, 0)
+        state, tone = ("disconnected", BAD) if wire in health["cut"] else ("up", GOOD)
         if wire == health["commander"]:
-            state += ", in command"
+            state += ", active"
         rows = "".join(
             f"<tr><td>{escape(peer['who'])}</td><td style='text-align:right'>{peer['rate_hz']:.0f} / s</td>"
-            f"<td style='text-align:right;color:{GOOD if peer['age_s'] < 1 else WARM}'>{_age(peer['age_s'])}</td></tr>"
-            for peer in link["peers"][:8]
+            f"<td style='text-align:right;color:{GOOD if peer['age_s'] < 1 else WARN}'>{_age(peer['age_s'])}</td></tr>"
+            for peer in link["peers"][:MAX_PEERS]
         )
-        if not rows:
-            rows = f"<tr><td colspan=3 style='color:{DIM}'>nobody has written yet</td></tr>"
-        notes = [f"{link['listeners']} reading"]
-        if ignored:
-            notes.append(f"{ignored} requests heard, not in command")
-        refused = sum(link["refused"].values())
-        if refused:
+        rows = rows or f"<tr><td>{_dim('no command received yet')}</td></tr>"
+        notes = [f"{link['listeners']} clients reading"]
+        if ignored := health["not_in_command"].get(wire, 0):
+            notes.append(f"{ignored} commands ignored, not the active link")
+        if refused := sum(link["refused"].values()):
             notes.append(f"{refused} refused: {next(iter(link['refused']))}")
+        where = link["where"]
+        where = where if len(where) <= MAX_ADDRESS else where[: MAX_ADDRESS - 1] + "…"
         blocks.append(
             f'<div style="padding:4px 12px"><b>{escape(labels.get(wire, wire))}</b> '
             f"<span style='color:{tone}'>{state}</span>"
-            f"<div style='color:{DIM};overflow-wrap:anywhere'>{escape(_short(link['where']))}</div>"
-            f"<div style='color:{DIM}'>{escape(', '.join(notes))}</div>"
+            f"<div style='color:{DIM};overflow-wrap:anywhere'>{escape(where)}<br>{escape(', '.join(notes))}</div>"
             f"<table style='width:100%'>{rows}</table></div>"
         )
     median_s, worst_s = health["command_latency_s"]
-    state, touch = health["state_hz"], health["touch_hz"]
-    tail = (
-        f'<div style="padding:4px 12px;color:{DIM}">state {state[1]:.0f} / s, touch {touch[1]:.0f} / s; '
-        f"command to motor {1e3 * median_s:.1f} ms (99 %: {1e3 * worst_s:.1f} ms)</div>"
-    )
-    return f'<div style="font-size:0.82em">{"".join(blocks)}{tail}</div>'
+    rates = f"state {health['state_hz'][1]:.0f} / s, touch {health['touch_hz'][1]:.0f} / s"
+    latency = f"command to motor {1e3 * median_s:.1f} ms (99 %: {1e3 * worst_s:.1f} ms)"
+    blocks.append(f'<div style="padding:4px 12px;color:{DIM}">{rates}; {latency}</div>')
+    return f'<div style="font-size:0.82em">{"".join(blocks)}</div>'
 
 
 def faults(texts: Sequence[str]) -> str:
-    """What is broken now."""
-    if not texts:
-        return f'<div style="padding:2px 12px;font-size:0.85em;color:{GOOD}">everything works</div>'
-    items = "".join(f"<div style='color:{BAD}'>&#9888; {escape(text)}</div>" for text in texts)
-    return f'<div style="padding:2px 12px;font-size:0.85em">{items}</div>'
+    """The faults that are injected now."""
+    tone, lines = (BAD, [f"&#9888; {escape(text)}" for text in texts]) if texts else (GOOD, ["no faults"])
+    return f'<div style="padding:2px 12px;font-size:0.85em;color:{tone}">{"<br>".join(lines)}</div>'
+
+
+def _flow(spans: Any) -> str:
+    """Pieces beside each other, in as many lines as they need."""
+    style = "display:flex;flex-wrap:wrap;gap:1px 14px;padding:2px 12px;font-size:0.82em"
+    return f'<div style="{style}">{"".join(spans)}</div>'
+
+
+def _dim(text: str) -> str:
+    return f'<span style="color:{DIM}">{text}</span>'
 
 
 def _age(age_s: float) -> str:
     return f"{1e3 * age_s:.0f} ms ago" if age_s < 1.0 else f"{age_s:.0f} s ago"
-
-
-def _short(where: str, most: int = 90) -> str:
-    return where if len(where) <= most else where[: most - 1] + "…"

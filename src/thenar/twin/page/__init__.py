@@ -1,1 +1,1 @@
-"""The twin's side of the browser page: what is shown, what visitors ask for."""
+"""The twin's side of the browser page: what it shows, and what its users ask for."""

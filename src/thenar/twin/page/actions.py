@@ -1,161 +1,174 @@
-"""What visitors of the page can do, one function a verb. Each gets the page, the twin and the message."""
+"""What users of the page can do, one function a verb: the page, the twin, and the message's fields as keywords."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thenar.errors import BadValue, UnknownName
 from thenar.twin.page.scene_builder import SPAWNS, check_bodies
-from thenar.view.page_scene import Message
 
 if TYPE_CHECKING:
+    from thenar.signals import FloatArray
     from thenar.twin.live_twin import LiveTwin
     from thenar.twin.page.page_link import PageLink
 
-DROP_M = 0.10  # new objects begin this far above the hand
+SPAWN_OFFSET_M = (0.0, 0.04, 0.10)  # from the wrist to where a new object begins
+MOTOR_FAULTS = {"jam": "stalled", "hot": "over-temperature", "communication": "not responding"}
 
 
-def command(page: PageLink, twin: LiveTwin, message: Message) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault that was injected: of a motor, a taxel or a link."""
+
+    kind: str
+    """One of `MOTOR_FAULTS`, ``taxel`` or ``link``."""
+    hand: str = ""
+    motor: str = ""
+    pad: str = ""
+    row: int = 0
+    col: int = 0
+    wire: str = ""
+
+    def __str__(self) -> str:
+        """What the page calls it."""
+        if self.kind == "link":
+            return f"{self.wire}: disconnected"
+        if self.kind == "taxel":
+            return f"{self.hand} {self.pad}: taxel [{self.row}, {self.col}] dead"
+        return f"{self.hand} {self.motor}: {MOTOR_FAULTS[self.kind]}"
+
+
+def command(page: PageLink, twin: LiveTwin, *, hand: str, **fields: FloatArray) -> None:
     """Move motors of a hand, or change their limits."""
-    page.playback.stop(message["hand"])
-    fields = {name: message[name] for name in ("target_rad", "speed_rad_s", "force_limit_n") if name in message}
-    page.command_hand(message["hand"], **fields)
+    page.playback.stop(hand)
+    page.command_hand(hand, **fields)
 
 
-def take_command(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Put a wire in command; an empty name means everybody."""
-    twin.command_by(message["wire"])
+def set_active_link(page: PageLink, twin: LiveTwin, *, wire: str) -> None:
+    """Let only one link command; an empty name means all of them."""
+    twin.command_by(wire)
 
 
-def pace(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def set_pace(page: PageLink, twin: LiveTwin, *, pace: float) -> None:
     """Pause, slow motion, real time."""
-    twin.set_pace(message["pace"])
+    twin.set_pace(pace)
 
 
-def step(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def step(page: PageLink, twin: LiveTwin, *, steps: int) -> None:
     """Some steps of the physics while it is paused."""
-    for _ in range(message["steps"]):
+    for _ in range(steps):
         twin.step()
 
 
-def reset(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Back to the beginning; what was broken is whole again."""
-    mend(page, twin, message)
+def reset(page: PageLink, twin: LiveTwin) -> None:
+    """Back to the beginning, without faults."""
+    clear_faults(page, twin)
     page.playback.stop()
     twin.reset()
 
 
-def scene(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Other surroundings."""
-    mend(page, twin, message)
+def load_scene(page: PageLink, twin: LiveTwin, *, name: str) -> None:
+    """Other surroundings, without faults."""
+    clear_faults(page, twin)
     page.playback.stop()
-    world = twin.world.remade(scene=message["name"])
+    world = twin.world.remade(scene=name)
     twin.go_on_with(world)
-    page.show_world(world, message["name"])
+    page.show_world(world, name)
 
 
-def spawn(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def spawn(page: PageLink, twin: LiveTwin, *, kind: str, hand: str) -> None:
     """One more object, above a hand."""
-    if message["kind"] not in SPAWNS:
-        raise UnknownName("object", message["kind"], SPAWNS)
-    above = twin.world.wrist(message["hand"])[0] + np.array([0.0, 0.04, DROP_M])
-    prop = replace(SPAWNS[message["kind"]], pos_m=tuple(float(x) for x in above))
-    world = twin.world.remade(more_props=[prop])
+    if kind not in SPAWNS:
+        raise UnknownName("object", kind, SPAWNS)
+    x, y, z = twin.world.wrist(hand)[0] + np.array(SPAWN_OFFSET_M)
+    world = twin.world.remade(more_props=[replace(SPAWNS[kind], pos_m=(float(x), float(y), float(z)))])
     check_bodies(world)
+    for name in world.hand_names:
+        if world.hand(name).pads:
+            world.skin(name)  # made here, not on the loop's time
 
-    # The loop must not go on between the copy and the change.
-    def grow(old: object) -> None:
+    def swap(_: object) -> None:  # on the loop: nothing may happen between the copy and the change
         world.take_over(twin.world)
         twin.go_on_with(world)
 
-    for hand in world.hand_names:
-        if world.hand(hand).pads:
-            world.skin(hand)  # made here, not on the loop's time
-    twin.ask(grow)
-    for broken in page.faults.values():
-        if broken["kind"] == "taxel":
-            world.kill_taxel(broken["hand"], broken["pad"], broken["row"], broken["col"])
+    twin.ask(swap)
+    for fault in page.faults.values():
+        if fault.kind == "taxel":
+            world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col)
     page.show_world(world, page.scene)
 
 
-def drag(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Pull an object somewhere, or let go of it."""
-    twin.ask(lambda world: world.pull_prop(message["prop"], message["to_m"]))
+def drag(page: PageLink, twin: LiveTwin, *, prop: str, to_m: FloatArray | None) -> None:
+    """Pull an object somewhere, or drop it."""
+    twin.ask(lambda world: world.pull_prop(prop, to_m))
 
 
-def wrist(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def move_wrist(page: PageLink, twin: LiveTwin, *, hand: str, pos_m: FloatArray, quat_wxyz: FloatArray) -> None:
     """Move a driven wrist."""
-    twin.ask(lambda world: world.move_wrist(message["hand"], pos_m=message["pos_m"], quat_wxyz=message["quat_wxyz"]))
+    twin.ask(lambda world: world.move_wrist(hand, pos_m=pos_m, quat_wxyz=quat_wxyz))
 
 
-def play(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def play(page: PageLink, twin: LiveTwin, *, recording: str) -> None:
     """Let a glove recording drive every hand it fits."""
-    name = message["recording"]
-    if name not in page.recordings:
-        raise UnknownName("recording", name, page.recordings)
-    page.playback.start(name, page.recordings[name], [twin.world.hand(hand) for hand in twin.world.hand_names])
+    if recording not in page.recordings:
+        raise UnknownName("recording", recording, page.recordings)
+    hands = [twin.world.hand(name) for name in twin.world.hand_names]
+    page.playback.start(recording, page.recordings[recording], hands)
 
 
-def stop_playing(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """The recording ends; the hands stay as they are."""
+def stop_playing(page: PageLink, twin: LiveTwin) -> None:
+    """End the recording; the hands stay as they are."""
     page.playback.stop()
 
 
-def fault(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Break something."""
-    kind, hand = message["kind"], message.get("hand", "")
-    if kind == "link":
-        wire = message["wire"]
-        if wire not in {link.wire for link in twin.links} - {page.wire}:
-            raise UnknownName("wire", wire, {link.wire for link in twin.links} - {page.wire})
-        page.faults[f"{wire}: cable pulled"] = message
-        twin.cut({fault["wire"] for fault in page.faults.values() if fault["kind"] == "link"})
-    elif kind == "taxel":
-        pad, row, col = message["pad"], message["row"], message["col"]
-        twin.ask(lambda world: world.kill_taxel(hand, pad, row, col))
-        page.faults[f"{hand} {pad}: taxel [{row}, {col}] dead"] = message
-    elif kind in ("jam", "hot", "communication"):
-        motor = message["motor"]
-        twin.ask(lambda world: world.inject_fault(hand, motor, kind))
-        words = {"jam": "stalled", "hot": "too hot", "communication": "does not answer"}
-        page.faults[f"{hand} {motor}: {words[kind]}"] = message
+def inject_fault(page: PageLink, twin: LiveTwin, **fields: str | int) -> None:
+    """Inject a fault; the fields are those of a `Fault`."""
+    fault = Fault(**fields)  # pyright: ignore[reportArgumentType]
+    if fault.kind == "link":
+        others = {link.wire for link in twin.links} - {page.wire}
+        if fault.wire not in others:
+            raise UnknownName("wire", fault.wire, others)
+        twin.cut({fault.wire, *(one.wire for one in page.faults.values() if one.kind == "link")})
+    elif fault.kind == "taxel":
+        twin.ask(lambda world: world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
+    elif fault.kind in MOTOR_FAULTS:
+        twin.ask(lambda world: world.inject_fault(fault.hand, fault.motor, fault.kind))
     else:
-        raise BadValue("fault", kind, "jam, hot, communication, taxel or link")
+        raise BadValue("fault", fault.kind, f"{', '.join(MOTOR_FAULTS)}, taxel or link")
+    page.faults[str(fault)] = fault
 
 
-def mend(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """Everything that was broken is whole again."""
-    for broken in list(page.faults.values()):
-        kind, hand = broken["kind"], broken.get("hand", "")
-        if kind == "taxel":
-            pad, row, col = broken["pad"], broken["row"], broken["col"]
-            twin.ask(lambda world, h=hand, p=pad, r=row, c=col: world.kill_taxel(h, p, r, c, dead=False))
-        elif kind != "link":
-            twin.ask(lambda world, h=hand, m=broken["motor"]: world.repair(h, m))
+def clear_faults(page: PageLink, twin: LiveTwin) -> None:
+    """Take back every fault, and clear what the motors report of them."""
+    for fault in page.faults.values():
+        if fault.kind == "taxel":
+            twin.ask(lambda world, f=fault: world.kill_taxel(f.hand, f.pad, f.row, f.col, dead=False))
+        elif fault.kind in MOTOR_FAULTS:
+            twin.ask(lambda world, f=fault: world.repair(f.hand, f.motor))
     twin.cut(())
     page.faults.clear()
     twin.ask(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
 
 
-def state(page: PageLink, twin: LiveTwin, message: Message) -> None:
+def request_state(page: PageLink, twin: LiveTwin, *, number: int) -> None:
     """Ask a humanoid for a state."""
     if page.change_state is not None:
         change = page.change_state
-        twin.ask(lambda _: change(message["number"]))
+        twin.ask(lambda _: change(number))
 
 
-def end_tour(page: PageLink, twin: LiveTwin, message: Message) -> None:
-    """The scripted minute is over, as after anything else that a visitor does."""
+def end_tour(page: PageLink, twin: LiveTwin) -> None:
+    """End the guided tour, as anything else that a user does."""
 
 
-ACTIONS: dict[str, Callable[[PageLink, LiveTwin, Message], None]] = {
+ACTIONS: dict[str, Callable[..., None]] = {
     function.__name__: function
     for function in (
-        command, take_command, pace, step, reset, scene, spawn, drag, wrist, play, stop_playing, fault, mend, state,
-        end_tour,
+        command, set_active_link, set_pace, step, reset, load_scene, spawn, drag, move_wrist, play, stop_playing,
+        inject_fault, clear_faults, request_state, end_tour,
     )
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page as a link of the running twin: what is shown goes out, what visitors do comes in like any request."""
+"""The page as a link of the running twin: states go out to its process, what users do comes in like any request."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
-from thenar.twin.page.actions import ACTIONS
+from thenar.twin.page.actions import ACTIONS, Fault
 from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.playback import Playback, Recording
-from thenar.twin.page.scene_builder import build_page_scene, check_bodies, scene_choices
+from thenar.twin.page.scene_builder import build_page_scene, check_bodies
 from thenar.twin.world import World
 from thenar.view.access_proxy import LOCAL_HOSTS
 from thenar.view.page_process import PageProcess
 from thenar.view.page_scene import Message
-from thenar.view.shared_memory import MAX_CONTACTS
+from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
 
@@ -36,7 +36,7 @@ STATUS_S = 0.4
 
 
 class PageLink:
-    """A `Link` to people."""
+    """A `Link` whose clients are browsers."""
 
     wire = PAGE
 
@@ -61,33 +61,35 @@ class PageLink:
             scene: Name of its surroundings.
             host: Address to listen at. Anything but this machine needs a token.
             port: Port to listen at.
-            token: What visitors from elsewhere must know.
-            wires: The other links of the twin, which may be put in command.
+            token: What browsers elsewhere must show.
+            wires: The other links of the twin, which may be made the active one.
             recordings: Glove recordings that can be played, by name.
             states: States of a humanoid, by number.
             change_state: Asks a humanoid for a state; called on the loop's thread.
-            title: What runs, in a few words.
+            title: Headline of the page.
         """
         if host not in LOCAL_HOSTS and not token:
-            raise BadValue("host", host, "127.0.0.1, or a token that visitors must know (--token)")
+            raise BadValue("host", host, "127.0.0.1, or a token that browsers must show (--token)")
         check_bodies(world)
         self.twin: LiveTwin | None = None
         self.tour: GuidedTour | None = None
         self.playback = Playback(self.command_hand)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
-        self.faults: dict[str, Message] = {}
-        """What was broken by the page, by its words."""
+        self.faults: dict[str, Fault] = {}
+        """Faults that users injected, by how the page calls them."""
         self.caption = ""
-        """What the scripted minute says now; empty when it is over."""
-        self.scene = scene
-        self._title = title
-        self._wires = {PAGE: "this page"} | {wire: PROTOCOLS[wire].label for wire in wires}
-        self._states = dict(states or {})
-        self._world, self._stage_number = world, 0
-        self._stage = self._make_stage()
-        self._inbox, self._stats = Inbox(), PeerStats("visitors")
-        self._visitors = self._written = 0
+        """What the guided tour says now; empty when it is over."""
+        self._fixed = {
+            "recordings": tuple(self.recordings),
+            "wires": {PAGE: "this page"} | {wire: PROTOCOLS[wire].label for wire in wires},
+            "states": dict(states or {}),
+            "title": title,
+        }
+        self._world = world
+        self.page_scene = build_page_scene(world, number=0, scene=scene, **self._fixed)
+        self._inbox, self._stats = Inbox(), PeerStats("clients")
+        self._clients = self._written = 0
         self._next_s = 0.0
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -96,17 +98,22 @@ class PageLink:
             host=host,
             port=port,
             token=token,
-            greet=lambda: [{"do": "stage", "stage": self._stage}],
-            hear=self._hear,
+            first_message=lambda: {"do": "scene", "scene": self.page_scene},
+            on_message=self.handle,
         )
         self.url = self.process.url
-        self._teller = threading.Thread(target=self._keep_telling, name="page status", daemon=True)
+        self._reporter = threading.Thread(target=self._keep_reporting, name="page status", daemon=True)
+
+    @property
+    def scene(self) -> str:
+        """Name of the surroundings that are shown."""
+        return self.page_scene.scene
 
     def attach(self, twin: LiveTwin) -> None:
-        """Say which twin it is the page of."""
+        """Set the twin that users act on, and begin to report its status."""
         self.twin = twin
         self.tour = GuidedTour(self, twin)
-        self._teller.start()
+        self._reporter.start()
 
     def command_hand(
         self,
@@ -115,51 +122,73 @@ class PageLink:
         target_rad: np.ndarray | None = None,
         speed_rad_s: np.ndarray | None = None,
         force_limit_n: np.ndarray | None = None,
-        clear_errors: bool = False,
         sender: str = PAGE,
     ) -> None:
-        """Leave a request for the loop, in the name of the page."""
-        nothing = np.full(len(self._world.hand(hand).actuators), np.nan)
-        parts = [
-            nothing if part is None else np.asarray(part, float) for part in (target_rad, speed_rad_s, force_limit_n)
-        ]
-        command = HandCommand(target_rad=parts[0], speed_rad_s=parts[1], force_limit_n=parts[2])
+        """Leave a command for the loop.
+
+        Args:
+            hand: Its name.
+            target_rad: Per motor; None, or NaN in it, leaves it as it is. Shape (motors,).
+            speed_rad_s: The same for the speed.
+            force_limit_n: The same for the force limit.
+            sender: Who commands, as the status shows it.
+        """
+        motors = len(self._world.hand(hand).actuators)
+        target_rad, speed_rad_s, force_limit_n = (
+            np.full(motors, np.nan) if part is None else np.asarray(part, float)
+            for part in (target_rad, speed_rad_s, force_limit_n)
+        )
+        command = HandCommand(target_rad=target_rad, speed_rad_s=speed_rad_s, force_limit_n=force_limit_n)
         now_s = time.perf_counter()
         self._stats.record(now_s)
-        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command, clear_errors=clear_errors))
+        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command))
 
     def show_world(self, world: World, scene: str) -> None:
-        """Another world takes the place of the one that was shown."""
+        """Show another world in place of this one."""
         with self._lock:
-            self._world, self.scene = world, scene
-            self._stage_number += 1
-            self._stage = self._make_stage()
-        self.process.tell({"do": "stage", "stage": self._stage})
+            number = self.page_scene.number + 1
+            self._world, self.page_scene = world, build_page_scene(world, number=number, scene=scene, **self._fixed)
+        self.process.send({"do": "scene", "scene": self.page_scene})
 
-    def say(self, text: str, *, good: bool = True) -> None:
-        """Tell the visitors something."""
-        self.process.tell({"do": "say", "text": text, "good": good})
+    def notify(self, text: str, *, good: bool = True) -> None:
+        """Show a message to all users for some seconds."""
+        self.process.send({"do": "notify", "text": text, "good": good})
 
-    # What every link does.
+    def handle(self, message: Message) -> None:
+        """Do what a user asks; what cannot be done is reported on the page."""
+        fields = dict(message)
+        verb = fields.pop("do")
+        if verb == "clients":
+            self._clients = fields["count"]
+            return
+        if self.twin is None or self.tour is None:
+            return
+        self.tour.end()
+        try:
+            ACTIONS[verb](self, self.twin, **fields)
+        except ThenarError as error:
+            self.notify(str(error), good=False)
+        except Exception as error:  # whatever a browser sends, the next message is handled
+            logger.exception("the page's %s failed", verb)
+            self.notify(f"internal error in {verb}: {error!r}", good=False)
+        self._report_status()
 
     def receive(self) -> list[Request]:
-        """What visitors asked of the hands since the last call."""
+        """Commands of users since the last call."""
         return self._inbox.drain()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Write what moves, at the page's own rate."""
+        """Write what moves into the shared record, at the page's own rate."""
         now_s = time.perf_counter()
         if now_s < self._next_s:
             return
         self._next_s = max(self._next_s + 1.0 / MOTION_HZ, now_s - 1.0 / MOTION_HZ)
         with self._lock:
-            world, stage = self._world, self._stage_number
-        data = world.data
+            world, number = self._world, self.page_scene.number
         record = self.process.motion.next()
-        bodies = world.model.nbody
-        record["stage"], record["time_s"], record["bodies"] = stage, world.time_s, bodies
-        record["pos_m"][:bodies] = data.xpos
-        record["quat_wxyz"][:bodies] = data.xquat
+        record["scene"], record["time_s"] = number, world.time_s
+        record["pos_m"][: world.model.nbody] = world.data.xpos
+        record["quat_wxyz"][: world.model.nbody] = world.data.xquat
         contacts = world.contacts()
         pressing = np.flatnonzero(contacts.normal_force_n > 0.0)[:MAX_CONTACTS]
         record["contacts"] = len(pressing)
@@ -167,10 +196,9 @@ class PageLink:
         record["contact_n"][: len(pressing)] = contacts.force_n[pressing]
         for name, (state, settings) in hands.items():
             own = record[name]
-            for field in ("angle_rad", "force_n", "current_a", "temperature_c", "status", "error"):
+            for field in STATE_FIELDS:
                 own[field] = getattr(state, field)
-            for field in ("target_rad", "speed_rad_s", "force_limit_n"):
-                own[field] = getattr(settings, field)
+            own["target_rad"] = settings.target_rad
             own["palm_m"], own["palm_quat_wxyz"] = world.wrist(name)
             nodes = self.playback.nodes_m.get(name)
             own["glove_on"] = nodes is not None
@@ -180,7 +208,7 @@ class PageLink:
         self._written += 1
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
-        """Write what the skins feel."""
+        """Write the readings of the skins into the shared record."""
         record = self.process.skin.next()
         for name, frame in frames.items():
             own = record[name]
@@ -194,7 +222,7 @@ class PageLink:
         return LinkHealth(
             wire=PAGE,
             where=self.url,
-            listeners=self._visitors,
+            listeners=self._clients,
             written=self._written,
             not_written=0,
             peers=(self._stats.health(self.url),) if self._stats.messages else (),
@@ -206,60 +234,23 @@ class PageLink:
         self._stopping.set()
         self.playback.stop()
         self.process.close()
-        if self._teller.ident is not None:
-            self._teller.join()
+        if self._reporter.ident is not None:
+            self._reporter.join()
 
-    # Its own affairs.
-
-    def _make_stage(self) -> Any:
-        carried = self._world.has_carrier
-        return build_page_scene(
-            self._world,
-            number=self._stage_number,
-            scene=self.scene,
-            choices=() if carried else scene_choices(self._world),
-            recordings=tuple(self.recordings),
-            wires=self._wires,
-            states=self._states,
-            title=self._title,
-        )
-
-    def _hear(self, message: Message) -> None:
-        """Do what a visitor asks; what cannot be done is told to the visitor."""
-        verb = message["do"]
-        if verb == "visitors":
-            self._visitors = message["count"]
-            return
-        if self.twin is None or self.tour is None:
-            return
-        self.tour.end()
-        try:
-            ACTIONS[verb](self, self.twin, message)
-        except ThenarError as error:
-            self.say(str(error), good=False)
-        except Exception as error:  # what visitors send must not make the twin deaf to them
-            logger.exception("the page's %s failed", verb)
-            self.say(f"{verb} did not work: {error!r}", good=False)
-        self._tell_status()
-
-    def _keep_telling(self) -> None:
+    def _keep_reporting(self) -> None:
         while not self._stopping.wait(STATUS_S):
-            self._tell_status()
+            self._report_status()
 
-    def _tell_status(self) -> None:
+    def _report_status(self) -> None:
         assert self.twin is not None
-        dead = {
-            name: np.flatnonzero(self._world.dead_taxels(name))
-            for name in self._world.hand_names
-            if self._world.hand(name).pads
-        }
-        self.process.tell(
+        world = self._world
+        dead = {name: world.dead_taxels(name) for name in world.hand_names if world.hand(name).pads}
+        self.process.send(
             {
                 "do": "status",
                 "health": asdict(self.twin.health()),
                 "faults": list(self.faults),
-                "dead": dead,
-                "playing": self.playback.playing,
+                "dead": {name: np.flatnonzero(taxels) for name, taxels in dead.items()},
                 "caption": self.caption,
             }
         )

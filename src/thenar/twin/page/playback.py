@@ -15,25 +15,25 @@ from thenar.signals import FloatArray, GloveFrame
 from thenar.twin.teleop import recorded_frames, teleoperate
 
 Recording: TypeAlias = Callable[[str], GloveLog]
-"""Brings the recording for a side; one that was made of one hand serves the other as its mirror image."""
+"""Makes the recording for a side; one of a left hand serves the right one as its mirror image."""
 
 
 class Playback:
-    """At most one recording at a time, on a thread a hand."""
+    """Player of at most one recording at a time, on a thread per hand."""
 
     def __init__(self, command: Callable[..., None]):
         """Nothing plays.
 
         Args:
-            command: Is called with a hand's name, ``target_rad`` and ``sender``.
+            command: Called with a hand's name, ``target_rad`` and ``sender``.
         """
         self._command = command
         self._stops: dict[str, threading.Event] = {}
-        self._lock = threading.RLock()  # who has stopped a hand hears nothing more from its glove
+        self._lock = threading.RLock()  # after `stop` of a hand its glove commands nothing more
         self.nodes_m: dict[str, FloatArray] = {}
-        """The person's hand now, by the hand that follows it. Shape (21, 3)."""
+        """The human hand now, by the robot hand that follows it. Shape (21, 3)."""
         self.playing = ""
-        """Name of the recording."""
+        """Name of the recording; empty when none plays."""
 
     def start(self, name: str, recording: Recording, hands: Sequence[HandSpec]) -> None:
         """Play a recording on every hand that has fingers for it."""
@@ -50,7 +50,7 @@ class Playback:
                 threading.Thread(target=self._play, args=args, name=f"glove {hand.name}", daemon=True).start()
 
     def stop(self, hand: str | None = None) -> None:
-        """Stop, or let go of one hand."""
+        """Stop, or release one hand only."""
         with self._lock:
             for name in [hand] if hand is not None else list(self._stops):
                 if name in self._stops:
@@ -83,7 +83,7 @@ def warm_up_playback(hand: HandSpec) -> None:
 
 
 def made_recordings() -> Mapping[str, Recording]:
-    """Recordings of a made person, which exist without any glove."""
+    """Recordings of synthetic gestures, which need no glove."""
     from thenar.glove.make import GESTURES, make_log
 
     tours: dict[str, tuple[str, ...]] = {

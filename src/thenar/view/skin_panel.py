@@ -1,0 +1,79 @@
+"""The panel on the left: the map of all taxels, the loaded pads, and what the 3D view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from thenar.hands.spec import HandSpec
+from thenar.view import status_html
+from thenar.view.gui_updates import Throttle, set_html
+from thenar.view.pad_map import PadMap
+from thenar.view.scene3d import Scene3d
+
+FULL_SCALE_KPA = 60.0
+TILES_S, PICTURE_S = 0.02, 0.08
+COUNTS = "sensor counts"
+MIN_FORCE_N, MAX_PADS = 0.01, 6  # pads that are listed
+
+
+class SkinPanel:
+    """Taxel map, its scale and the options of the view."""
+
+    def __init__(
+        self, server: viser.ViserServer, panel: viser.PanelHandle, hands: Sequence[HandSpec], scene3d: Scene3d
+    ):
+        """Lay it out as a tab of a panel.
+
+        Args:
+            server: Where it is shown.
+            panel: What the tab is added to.
+            hands: All hands of the twin; those without pads are left out.
+            scene3d: Whose taxels are colored.
+        """
+        self._server, self._scene3d = server, scene3d
+        self._pads = {hand.name: [pad.name for pad in hand.pads] for hand in hands if hand.pads}
+        self._tiles_due, self._picture_due = Throttle(TILES_S), Throttle(PICTURE_S)
+        gui = server.gui
+        with panel.add_tab("Skin", viser.Icon.GRID_DOTS) if self._pads else panel.add_tab("View", viser.Icon.EYE):
+            if self._pads:
+                self._map = PadMap(hands)
+                self._picture = gui.add_image(self._map.paint({}, {}), format="jpeg", jpeg_quality=88)
+                self._forces, self._legend = gui.add_html(""), gui.add_html("")
+                self._full = gui.add_slider("full scale", min=5.0, max=400.0, step=5.0, initial_value=FULL_SCALE_KPA)
+                self._quantity = gui.add_dropdown("Quantity", ("pressure", COUNTS))
+            hint = "Force of each contact on the hand: an arrow of 12 mm per newton, 60 mm at most."
+            self.arrows = gui.add_checkbox("Contact forces", True, hint=hint)
+            clear = gui.add_checkbox("Transparent objects", True, hint="The skin under objects is seen through them.")
+            clear.on_update(lambda event: scene3d.set_transparent(event.target.value))
+
+    def show(self, record: NDArray[np.void], dead: Mapping[str, NDArray[np.int64]]) -> None:
+        """Color the taxels in 3D and on the map, at the rate of each."""
+        if not self._pads or not self._tiles_due():
+            return
+        counts, full = self._quantity.value == COUNTS, self._full.value
+        share = {
+            name: record[name]["counts"] / (status_html.COUNTS_PER_KPA * full)
+            if counts
+            else record[name]["pressure_pa"] / (1e3 * full)
+            for name in self._pads
+        }
+        with self._server.atomic():
+            for name in self._pads:
+                self._scene3d.color_taxels(name, share[name], dead.get(name, np.zeros(0, dtype=int)))
+        if not self._picture_due():
+            return
+        picture = self._map.paint(share, dead)
+        if not np.array_equal(picture, self._picture.image):
+            self._picture.image = picture
+        forces = [
+            (name.rpartition("_")[2], pad, float(force_n))
+            for name, pads in self._pads.items()
+            for pad, force_n in zip(pads, record[name]["pad_n"], strict=True)
+            if force_n > MIN_FORCE_N
+        ]
+        set_html(self._forces, status_html.pad_forces(sorted(forces, key=lambda row: -row[2])[:MAX_PADS]))
+        set_html(self._legend, status_html.legend(full, counts))
