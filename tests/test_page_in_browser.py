@@ -12,7 +12,7 @@ from browser import CHROMIUM, Tab, chromium
 from patience import free_port, wait_for
 
 from thenar import hands
-from thenar.signals import MotorError
+from thenar.signals import HandCommand, MotorError
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.serve_config import PageOptions
@@ -174,17 +174,17 @@ def test_a_press_lights_the_right_pad(tab, twin):
 def test_a_fault_is_injected_shown_and_mended(tab, twin):
     tab.click("Faults", "[role=tab]")
     choose(tab, "Motor", "index")
-    tab.click("Break it")
+    tab.click("Inject fault")
     tab.wait_text("index: stalled", SLOW_S)
-    page_of(twin).command_hand(HAND, target_rad=np.array([np.nan] * 3 + [1.2] + [np.nan] * 2))
+    page_of(twin).command_hand(HAND, HandCommand.to([np.nan] * 3 + [1.2] + [np.nan] * 2))
     assert wait_for(lambda: twin.ask(lambda world: world.state(HAND).error[INDEX]) & MotorError.STALL, SLOW_S)
-    tab.click("Mend everything")
-    tab.wait_text("everything works", SLOW_S)
+    tab.click("Clear all faults")
+    tab.wait_text("no faults", SLOW_S)
     assert wait_for(lambda: not twin.ask(lambda world: world.state(HAND).error).any(), SLOW_S)
 
 
 def test_command_is_taken_and_given_on_the_page(tab, twin):
-    choose(tab, "In command", "Modbus")
+    choose(tab, "Active link", "Modbus")
     assert wait_for(lambda: twin.health().commander == "modbus", SLOW_S)
     tab.click("Hands", "[role=tab]")
     before = target_rad(twin)
@@ -192,7 +192,7 @@ def test_command_is_taken_and_given_on_the_page(tab, twin):
     tab.click("Fist")
     assert wait_for(lambda: twin.health().not_in_command.get("page", 0) > ignored, SLOW_S)
     assert np.array_equal(target_rad(twin), before)
-    choose(tab, "In command", "this page")
+    choose(tab, "Active link", "this page")
     assert wait_for(lambda: twin.health().commander == "page", SLOW_S)
     tab.click("Fist")
     assert wait_for(lambda: not np.allclose(target_rad(twin), before), SLOW_S)

@@ -11,10 +11,11 @@ import viser
 from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
+from thenar.signals import FloatArray, HandCommand
 from thenar.view import status_html
 from thenar.view.gizmos import Gizmos
 from thenar.view.gui_updates import set_html
-from thenar.view.page_scene import Message, PageScene
+from thenar.view.page_scene import Fault, Message, PageScene
 
 Send = Callable[..., None]
 """Sends a verb with its fields to the twin."""
@@ -29,8 +30,8 @@ TIME_BUTTONS: dict[str, tuple[Message, ...]] = {
     "Slow": ({"do": "set_pace", "pace": 0.1},),
     "Reset": ({"do": "reset"},),
 }
-NONE = "none"
-FAULTS = {
+NONE: str = "none"
+FAULTS: dict[str, Any] = {
     "Stalled motor": "jam",
     "Overheated motor": "hot",
     "Motor not responding": "communication",
@@ -74,7 +75,7 @@ class HandControls:
         """Go to a named posture."""
         spec = self._spec
         self._touched_s = -np.inf  # the sliders follow at once
-        self._command(target_rad=spec.open_rad + spec.pose_fractions(pose) * (spec.closed_rad - spec.open_rad))
+        self._command(spec.open_rad + spec.pose_fractions(pose) * (spec.closed_rad - spec.open_rad))
 
     def follow(self, own: NDArray[np.void]) -> None:
         """Show the motors' states, and their targets on sliders that nobody holds."""
@@ -90,20 +91,20 @@ class HandControls:
         if event.client is None:
             return  # moved by `follow`
         self._touched_s = time.monotonic()
-        target = np.full(len(self._sliders), np.nan)
-        target[number] = event.target.value / DEG
-        self._command(target_rad=target)
+        target_rad = np.full(len(self._sliders), np.nan)
+        target_rad[number] = event.target.value / DEG
+        self._command(target_rad)
 
     def _on_limit(self, event: viser.GuiEvent) -> None:
         if event.client is not None:
-            self._command()
+            self._command(np.full(len(self._sliders), np.nan))
 
-    def _command(self, **fields: Any) -> None:
-        """Send a command with the limits of the sliders."""
-        fields["speed_rad_s"] = self._speed.value / 100.0 * self._spec.top_speed_rad_s
-        if self._force is not None:
-            fields["force_limit_n"] = np.full(len(self._sliders), self._force.value)
-        self._send("command", hand=self._spec.name, **fields)
+    def _command(self, target_rad: FloatArray) -> None:
+        """Send a target with the limits of the sliders."""
+        speed_rad_s = self._speed.value / 100.0 * self._spec.top_speed_rad_s
+        limit_n = np.nan if self._force is None else self._force.value
+        command = HandCommand.to(target_rad, speed_rad_s=speed_rad_s, force_limit_n=limit_n)
+        self._send("command", hand=self._spec.name, command=command)
 
 
 class Controls:
@@ -255,22 +256,19 @@ class Controls:
             motor.options = specs[hand.value].actuator_names
             pad.options = tuple(one.name for one in specs[hand.value].pads) or (NONE,)
 
+        def chosen_fault() -> Fault:
+            chosen = FAULTS[kind.value]
+            if chosen == "link":
+                return Fault(kind=chosen, wire=wires[wire.value])
+            if chosen == "taxel":
+                return Fault(kind=chosen, hand=hand.value, pad=pad.value, row=int(row.value), col=int(col.value))
+            return Fault(kind=chosen, hand=hand.value, motor=motor.value)
+
         kind.on_update(update_fields)
         hand.on_update(update_fields)
         update_fields()
         inject = gui.add_button("Inject fault", color="red")
-        inject.on_click(
-            lambda _: self._send(
-                "inject_fault",
-                kind=FAULTS[kind.value],
-                hand=hand.value,
-                motor=motor.value,
-                pad=pad.value,
-                row=int(row.value),
-                col=int(col.value),
-                wire=wires.get(wire.value, ""),
-            )
-        )
+        inject.on_click(lambda _: self._send("inject_fault", fault=chosen_fault()))
         gui.add_button("Clear all faults", color="green").on_click(lambda _: self._send("clear_faults"))
 
 

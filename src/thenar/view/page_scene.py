@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,28 @@ from thenar.hands.spec import HandSpec
 Triple = tuple[float, float, float]
 Message = dict[str, Any]
 """What goes through the pipe, both ways: ``{"do": verb, ...}``."""
+MOTOR_FAULTS = {"jam": "stalled", "hot": "over-temperature", "communication": "not responding"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault to inject: of a motor, a taxel or a link."""
+
+    kind: Literal["jam", "hot", "communication", "taxel", "link"]
+    hand: str = ""
+    motor: str = ""
+    pad: str = ""
+    row: int = 0
+    col: int = 0
+    wire: str = ""
+
+    def __str__(self) -> str:
+        """What the page calls it."""
+        if self.kind == "link":
+            return f"{self.wire}: disconnected"
+        if self.kind == "taxel":
+            return f"{self.hand} {self.pad}: taxel [{self.row}, {self.col}] dead"
+        return f"{self.hand} {self.motor}: {MOTOR_FAULTS[self.kind]}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -47,7 +47,7 @@ class SkinPanel:
                 self._quantity = gui.add_dropdown("Quantity", ("pressure", COUNTS))
             hint = "Force of each contact on the hand: an arrow of 12 mm per newton, 60 mm at most."
             self.arrows = gui.add_checkbox("Contact forces", True, hint=hint)
-            clear = gui.add_checkbox("Transparent objects", True, hint="The skin under objects is seen through them.")
+            clear = gui.add_checkbox("Transparent", True, hint="The skin under objects is seen through the objects.")
             clear.on_update(lambda event: scene3d.set_transparent(event.target.value))
 
     def show(self, record: NDArray[np.void], dead: Mapping[str, NDArray[np.int64]]) -> None:

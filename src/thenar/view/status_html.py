@@ -115,7 +115,7 @@ def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:
             for peer in link["peers"][:MAX_PEERS]
         )
         rows = rows or f"<tr><td>{_dim('no command received yet')}</td></tr>"
-        notes = [f"{link['listeners']} clients reading"]
+        notes = [f"clients reading: {link['listeners']}"]
         if ignored := health["not_in_command"].get(wire, 0):
             notes.append(f"{ignored} commands ignored, not the active link")
         if refused := sum(link["refused"].values()):

@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thenar.errors import BadValue, UnknownName
+from thenar.errors import UnknownName
 from thenar.twin.page.scene_builder import SPAWNS, check_bodies
 
 if TYPE_CHECKING:
-    from thenar.signals import FloatArray
+    from thenar.signals import FloatArray, HandCommand
     from thenar.twin.live_twin import LiveTwin
     from thenar.twin.page.page_link import PageLink
+    from thenar.view.page_scene import Fault
 
 SPAWN_OFFSET_M = (0.0, 0.04, 0.10)  # from the wrist to where a new object begins
-MOTOR_FAULTS = {"jam": "stalled", "hot": "over-temperature", "communication": "not responding"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """A fault that was injected: of a motor, a taxel or a link."""
-
-    kind: str
-    """One of `MOTOR_FAULTS`, ``taxel`` or ``link``."""
-    hand: str = ""
-    motor: str = ""
-    pad: str = ""
-    row: int = 0
-    col: int = 0
-    wire: str = ""
-
-    def __str__(self) -> str:
-        """What the page calls it."""
-        if self.kind == "link":
-            return f"{self.wire}: disconnected"
-        if self.kind == "taxel":
-            return f"{self.hand} {self.pad}: taxel [{self.row}, {self.col}] dead"
-        return f"{self.hand} {self.motor}: {MOTOR_FAULTS[self.kind]}"
-
-
-def command(page: PageLink, twin: LiveTwin, *, hand: str, **fields: FloatArray) -> None:
+def command(page: PageLink, twin: LiveTwin, *, hand: str, command: HandCommand) -> None:
     """Move motors of a hand, or change their limits."""
     page.playback.stop(hand)
-    page.command_hand(hand, **fields)
+    page.command_hand(hand, command)
 
 
 def set_active_link(page: PageLink, twin: LiveTwin, *, wire: str) -> None:
@@ -96,7 +74,7 @@ def spawn(page: PageLink, twin: LiveTwin, *, kind: str, hand: str) -> None:
         twin.go_on_with(world)
 
     twin.ask(swap)
-    for fault in page.faults.values():
+    for fault in page.faults:
         if fault.kind == "taxel":
             world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col)
     page.show_world(world, page.scene)
@@ -125,29 +103,28 @@ def stop_playing(page: PageLink, twin: LiveTwin) -> None:
     page.playback.stop()
 
 
-def inject_fault(page: PageLink, twin: LiveTwin, **fields: str | int) -> None:
-    """Inject a fault; the fields are those of a `Fault`."""
-    fault = Fault(**fields)  # pyright: ignore[reportArgumentType]
-    if fault.kind == "link":
-        others = {link.wire for link in twin.links} - {page.wire}
-        if fault.wire not in others:
-            raise UnknownName("wire", fault.wire, others)
-        twin.cut({fault.wire, *(one.wire for one in page.faults.values() if one.kind == "link")})
-    elif fault.kind == "taxel":
-        twin.ask(lambda world: world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
-    elif fault.kind in MOTOR_FAULTS:
-        twin.ask(lambda world: world.inject_fault(fault.hand, fault.motor, fault.kind))
-    else:
-        raise BadValue("fault", fault.kind, f"{', '.join(MOTOR_FAULTS)}, taxel or link")
-    page.faults[str(fault)] = fault
+def inject_fault(page: PageLink, twin: LiveTwin, *, fault: Fault) -> None:
+    """Let a motor, a taxel or a link fail."""
+    match fault.kind:
+        case "link":
+            others = {link.wire for link in twin.links} - {page.wire}
+            if fault.wire not in others:
+                raise UnknownName("wire", fault.wire, others)
+            twin.cut({fault.wire, *(one.wire for one in page.faults if one.kind == "link")})
+        case "taxel":
+            twin.ask(lambda world: world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
+        case kind:
+            twin.ask(lambda world: world.inject_fault(fault.hand, fault.motor, kind))
+    if fault not in page.faults:
+        page.faults.append(fault)
 
 
 def clear_faults(page: PageLink, twin: LiveTwin) -> None:
     """Take back every fault, and clear what the motors report of them."""
-    for fault in page.faults.values():
+    for fault in page.faults:
         if fault.kind == "taxel":
             twin.ask(lambda world, f=fault: world.kill_taxel(f.hand, f.pad, f.row, f.col, dead=False))
-        elif fault.kind in MOTOR_FAULTS:
+        elif fault.kind != "link":
             twin.ask(lambda world, f=fault: world.repair(f.hand, f.motor))
     twin.cut(())
     page.faults.clear()

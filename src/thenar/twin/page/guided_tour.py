@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from thenar.errors import ThenarError
 from thenar.signals import HandCommand
 from thenar.twin.page import actions
+from thenar.view.page_scene import Fault
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
@@ -79,7 +78,7 @@ class GuidedTour:
         hand = twin.world.hand_names[-1]
         try:
             if "index" in twin.world.hand(hand).actuator_names:
-                actions.inject_fault(page, twin, kind="jam", hand=hand, motor="index")
+                actions.inject_fault(page, twin, fault=Fault(kind="jam", hand=hand, motor="index"))
                 self._close(0.7, speed=0.4, force_n=5.0)
             self.say("A motor stalls and reports it on every wire, as the real one does.", 6.0)
         finally:
@@ -102,14 +101,8 @@ class GuidedTour:
         for name in self._twin.world.hand_names:
             spec = self._twin.world.hand(name)
             share = {"thumb_rotation": float(fraction > 0.0), "thumb_bend": 0.8 * fraction}
-            closing = HandCommand.closing(
-                np.array([share.get(motor, fraction) for motor in spec.actuator_names]),
-                speed=speed,
-                force_limit_n=force_n,
-            ).in_radians(open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s)
-            self._page.command_hand(
-                name,
-                target_rad=closing.target_rad,
-                speed_rad_s=closing.speed_rad_s,
-                force_limit_n=closing.force_limit_n,
+            fractions = [share.get(motor, fraction) for motor in spec.actuator_names]
+            command = HandCommand.closing(fractions, speed=speed, force_limit_n=force_n).in_radians(
+                open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
             )
+            self._page.command_hand(name, command)

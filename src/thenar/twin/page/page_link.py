@@ -13,14 +13,14 @@ import numpy as np
 
 from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
-from thenar.twin.page.actions import ACTIONS, Fault
+from thenar.twin.page.actions import ACTIONS
 from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.playback import Playback, Recording
 from thenar.twin.page.scene_builder import build_page_scene, check_bodies
 from thenar.twin.world import World
 from thenar.view.access_proxy import LOCAL_HOSTS
 from thenar.view.page_process import PageProcess
-from thenar.view.page_scene import Message
+from thenar.view.page_scene import Fault, Message
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
@@ -76,8 +76,8 @@ class PageLink:
         self.playback = Playback(self.command_hand)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
-        self.faults: dict[str, Fault] = {}
-        """Faults that users injected, by how the page calls them."""
+        self.faults: list[Fault] = []
+        """Faults that users injected."""
         self.caption = ""
         """What the guided tour says now; empty when it is over."""
         self._fixed = {
@@ -88,7 +88,7 @@ class PageLink:
         }
         self._world = world
         self.page_scene = build_page_scene(world, number=0, scene=scene, **self._fixed)
-        self._inbox, self._stats = Inbox(), PeerStats("clients")
+        self._inbox, self._stats = Inbox(), PeerStats("browsers")
         self._clients = self._written = 0
         self._next_s = 0.0
         self._lock = threading.Lock()
@@ -115,30 +115,8 @@ class PageLink:
         self.tour = GuidedTour(self, twin)
         self._reporter.start()
 
-    def command_hand(
-        self,
-        hand: str,
-        *,
-        target_rad: np.ndarray | None = None,
-        speed_rad_s: np.ndarray | None = None,
-        force_limit_n: np.ndarray | None = None,
-        sender: str = PAGE,
-    ) -> None:
-        """Leave a command for the loop.
-
-        Args:
-            hand: Its name.
-            target_rad: Per motor; None, or NaN in it, leaves it as it is. Shape (motors,).
-            speed_rad_s: The same for the speed.
-            force_limit_n: The same for the force limit.
-            sender: Who commands, as the status shows it.
-        """
-        motors = len(self._world.hand(hand).actuators)
-        target_rad, speed_rad_s, force_limit_n = (
-            np.full(motors, np.nan) if part is None else np.asarray(part, float)
-            for part in (target_rad, speed_rad_s, force_limit_n)
-        )
-        command = HandCommand(target_rad=target_rad, speed_rad_s=speed_rad_s, force_limit_n=force_limit_n)
+    def command_hand(self, hand: str, command: HandCommand, *, sender: str = PAGE) -> None:
+        """Leave a command for the loop, in the name of the page or of another sender."""
         now_s = time.perf_counter()
         self._stats.record(now_s)
         self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command))
@@ -249,7 +227,7 @@ class PageLink:
             {
                 "do": "status",
                 "health": asdict(self.twin.health()),
-                "faults": list(self.faults),
+                "faults": [str(fault) for fault in self.faults],
                 "dead": {name: np.flatnonzero(taxels) for name, taxels in dead.items()},
                 "caption": self.caption,
             }

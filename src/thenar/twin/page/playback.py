@@ -25,7 +25,7 @@ class Playback:
         """Nothing plays.
 
         Args:
-            command: Called with a hand's name, ``target_rad`` and ``sender``.
+            command: Called with a hand's name, a `HandCommand` and ``sender``.
         """
         self._command = command
         self._stops: dict[str, threading.Event] = {}
@@ -63,7 +63,7 @@ class Playback:
         def send(answer: Retargeted, frame: GloveFrame | None) -> None:
             with self._lock:
                 if frame is not None and not stop.is_set():
-                    self._command(hand.name, target_rad=answer.command.target_rad, sender=f"glove: {name}")
+                    self._command(hand.name, answer.command, sender=f"glove: {name}")
                     self.nodes_m[hand.name] = frame.finger_m
 
         retargeter = Retargeter(hand)
