@@ -9,7 +9,7 @@ from thenar.glove.make import make_log
 from thenar.retarget.retargeter import Retargeter
 
 HAND = "shadow_right"
-retargeter = Retargeter(thenar.hands.load(HAND))
+retargeter = Retargeter(HAND)
 world = thenar.World(HAND)
 
 first_finger = world.hand(HAND).actuator_names.index("FFJ3")  # by name: every maker has an order of its own

@@ -7,6 +7,7 @@ as an editor counts lines, the header being row 1; a frame of an archive is coun
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,9 +24,13 @@ COLUMNS = (
     *(f"o{node}_{axis}" for node in range(NODES) for axis in "xyzw"),
 )
 CHAINS = tuple(range(first, first + 4) for first in (1, 5, 9, 13, 17))
-LONGEST_HAND_M = 0.4
-LOOSEST_QUATERNION = 0.05
+MAX_HAND_M = 0.4
+MAX_QUATERNION_ERROR = 0.05
+FIRST_ROW: dict[GloveLayout, int] = {"nodes21": 2, "manus25": 0}  # of the first frame
 USUAL_HZ = 115.0  # of a Manus glove, for archives without stamps
+
+RawLog: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, GloveSide | None]
+"""Stamps, positions and orientations as they stand in a file, and the side where it names one."""
 
 
 def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
@@ -41,7 +46,34 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
         raise BadFile(
             path, f"a glove log ends in .csv (21 nodes) or .npz (25 nodes), not in {path.suffix or 'nothing'}"
         )
-    return _read_csv(path, side) if path.suffix == ".csv" else _read_npz(path, side)
+    layout: GloveLayout = "nodes21" if path.suffix == ".csv" else "manus25"
+    stamp_s, position_m, quat_wxyz, said = (_read_csv if layout == "nodes21" else _read_npz)(path)
+    position_m = position_m - position_m[:, :1]
+    reach_m = np.linalg.norm(position_m, axis=2).max(axis=1)
+    if np.any(reach_m > MAX_HAND_M):
+        row = int(np.argmax(reach_m > MAX_HAND_M))
+        raise BadFile(
+            path,
+            f"row {row + FIRST_ROW[layout]}: a node is {reach_m[row]:.3g} m from the wrist; expected metres, below 0.4",
+        )
+    finger_m = position_m[:, list(FINGER_NODES[layout])]
+    notes: tuple[str, ...] = ()
+    side = side or said or detect_side(finger_m)
+    if side is None:
+        side, notes = "right", ("the fingers hardly bend, so the side was not found: taken as right",)
+    R = palm_axes(finger_m, side)
+    position_m = np.einsum("nji,nkj->nki", R, position_m)
+    quat_wxyz = quaternions.product(quaternions.from_matrices(np.swapaxes(R, 1, 2))[:, None], quat_wxyz)
+    keep, duplicate_notes = without_duplicates(position_m, quat_wxyz)
+    stamp_s, clock_notes = repair_clock(stamp_s[keep])
+    return GloveLog(
+        stamp_s=stamp_s,
+        side=side,
+        layout=layout,
+        position_m=position_m[keep],
+        quat_wxyz=quat_wxyz[keep],
+        notes=(*notes, *duplicate_notes, *clock_notes),
+    )
 
 
 def write_log(path: Path, log: GloveLog) -> None:
@@ -62,7 +94,7 @@ def write_log(path: Path, log: GloveLog) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:
+def _read_csv(path: Path) -> RawLog:
     with path.open(encoding="utf-8", errors="replace") as file:
         header, first = file.readline().strip(), file.readline().strip()
     if not header:
@@ -85,11 +117,10 @@ def _read_csv(path: Path, side: GloveSide | None) -> GloveLog:
     relative_m = table[:, 1 : 1 + 3 * NODES].reshape(-1, NODES, 3)
     xyzw = table[:, 1 + 3 * NODES :].reshape(-1, NODES, 4)
     relative_wxyz = _normalised(path, np.roll(xyzw, 1, axis=2), first_row=2)
-    position_m, quat_wxyz = _absolute(relative_m, relative_wxyz)
-    return _finish(path, table[:, 0], position_m, quat_wxyz, side, "nodes21", first_row=2)
+    return table[:, 0], *_absolute(relative_m, relative_wxyz), None
 
 
-def _read_npz(path: Path, side: GloveSide | None) -> GloveLog:
+def _read_npz(path: Path) -> RawLog:
     try:
         with np.load(path, allow_pickle=False) as archive:
             held = {name: archive[name] for name in archive.files}
@@ -110,50 +141,8 @@ def _read_npz(path: Path, side: GloveSide | None) -> GloveLog:
     quat = data[:, :, 3:]
     if str(held.get("quaternion_order", "wxyz")) == "xyzw":
         quat = np.roll(quat, 1, axis=2)
-    said = str(held.get("chirality", "")).lower()
-    if side is None and said in ("left", "right"):
-        side = "left" if said == "left" else "right"
-    return _finish(path, stamp_s, data[:, :, :3], _normalised(path, quat, first_row=0), side, "manus25", first_row=0)
-
-
-def _finish(
-    path: Path,
-    stamp_s: FloatArray,
-    position_m: FloatArray,
-    quat_wxyz: FloatArray,
-    side: GloveSide | None,
-    layout: GloveLayout,
-    *,
-    first_row: int,
-) -> GloveLog:
-    """What both formats need: sizes checked, side found, palm axes, duplicates, clock."""
-    position_m = position_m - position_m[:, :1]
-    far = np.flatnonzero(np.max(np.linalg.norm(position_m, axis=2), axis=1) > LONGEST_HAND_M)
-    if len(far):
-        reach_m = float(np.max(np.linalg.norm(position_m[far[0]], axis=1)))
-        raise BadFile(
-            path, f"row {far[0] + first_row}: a node is {reach_m:.3g} m from the wrist; expected metres, below 0.4"
-        )
-    finger_m = position_m[:, list(FINGER_NODES[layout])]
-    notes: tuple[str, ...] = ()
-    if side is None:
-        found = detect_side(finger_m)
-        side = found or "right"
-        notes = () if found else ("the fingers hardly bend, so the side was not found: taken as right",)
-    R = palm_axes(finger_m, side)
-    position_m = np.einsum("nji,nkj->nki", R, position_m)
-    turn = quaternions.from_matrices(np.swapaxes(R, 1, 2))
-    quat_wxyz = quaternions.product(turn[:, None], quat_wxyz)
-    keep, duplicate_notes = without_duplicates(position_m, quat_wxyz)
-    stamp_s, clock_notes = repair_clock(stamp_s[keep])
-    return GloveLog(
-        stamp_s=stamp_s,
-        side=side,
-        layout=layout,
-        position_m=position_m[keep],
-        quat_wxyz=quat_wxyz[keep],
-        notes=(*notes, *duplicate_notes, *clock_notes),
-    )
+    side: GloveSide | None = {"left": "left", "right": "right"}.get(str(held.get("chirality", "")).lower())
+    return stamp_s, data[:, :, :3], _normalised(path, quat, first_row=0), side
 
 
 def _absolute(relative_m: FloatArray, relative_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -173,28 +162,26 @@ def _absolute(relative_m: FloatArray, relative_wxyz: FloatArray) -> tuple[FloatA
 def _relative(position_m: FloatArray, quat_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The reverse of `_absolute`."""
     relative_m, relative_wxyz = np.zeros_like(position_m), quat_wxyz.copy()
-    upright = np.zeros_like(quat_wxyz[:, 0])
-    upright[:, 0] = 1.0
+    upright = np.tile([1.0, 0.0, 0.0, 0.0], (len(quat_wxyz), 1))
     for chain in CHAINS:
         parent_m, parent_wxyz = position_m[:, 0], upright
         for node in chain:
-            R = quaternions.matrices(parent_wxyz)
-            relative_m[:, node] = np.einsum("nji,nj->ni", R, position_m[:, node] - parent_m)
-            inverse = parent_wxyz * np.array([1.0, -1.0, -1.0, -1.0])
-            relative_wxyz[:, node] = quaternions.product(inverse, quat_wxyz[:, node])
+            offset_m = position_m[:, node] - parent_m
+            relative_m[:, node] = np.einsum("nji,nj->ni", quaternions.matrices(parent_wxyz), offset_m)
+            relative_wxyz[:, node] = quaternions.product(parent_wxyz * [1.0, -1.0, -1.0, -1.0], quat_wxyz[:, node])
             parent_m, parent_wxyz = position_m[:, node], quat_wxyz[:, node]
     return relative_m, relative_wxyz
 
 
 def _normalised(path: Path, quat_wxyz: FloatArray, *, first_row: int) -> FloatArray:
     length = np.linalg.norm(quat_wxyz, axis=2)
-    bad = np.argwhere(np.abs(length - 1.0) > LOOSEST_QUATERNION)
+    bad = np.argwhere(np.abs(length - 1.0) > MAX_QUATERNION_ERROR)
     if len(bad):
         row, node = bad[0]
         raise BadFile(
             path,
             f"row {row + first_row}: the quaternion of node {node} has length {length[row, node]:.4g}; "
-            f"expected 1 within {LOOSEST_QUATERNION}",
+            f"expected 1 within {MAX_QUATERNION_ERROR}",
         )
     return quat_wxyz / length[:, :, None]
 

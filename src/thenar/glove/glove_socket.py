@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import json
 import socket
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from thenar.errors import BadValue
+from thenar.errors import BadValue, count_reason
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.signals import GloveFrame, GloveLayout
 
 PORT = 9763
-LARGEST_BYTES = 65507
+MAX_DATAGRAM_BYTES = 65507
 NODES: dict[GloveLayout, int] = {"nodes21": 21, "manus25": 25}
 
 
@@ -32,7 +33,7 @@ class GloveReceiver:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((host, port))
         self.port: int = self._socket.getsockname()[1]
-        self.refused: dict[str, int] = {}
+        self.refused: Counter[str] = Counter()
 
     def __enter__(self) -> GloveReceiver:
         """The receiver itself."""
@@ -48,14 +49,14 @@ class GloveReceiver:
         self._socket.settimeout(max(timeout_s, 1e-4))
         while True:
             try:
-                message = self._socket.recv(LARGEST_BYTES)
+                message = self._socket.recv(MAX_DATAGRAM_BYTES)
             except (TimeoutError, BlockingIOError):
                 return newest
             self._socket.settimeout(0.0)  # only what is already here
             try:
                 newest = decode_frame(message)
             except BadValue as error:
-                self.refused[str(error)] = self.refused.get(str(error), 0) + 1
+                count_reason(self.refused, str(error))
 
 
 class GloveSender:
@@ -93,7 +94,7 @@ def decode_frame(message: bytes) -> GloveFrame:
     try:
         values: Any = json.loads(message)
     except ValueError:
-        raise BadValue("datagram", message[:40], "a JSON object") from None
+        values = None
     if not isinstance(values, dict):
         raise BadValue("datagram", message[:40], "a JSON object")
     layout, side = values.get("layout"), values.get("side")

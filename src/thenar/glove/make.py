@@ -13,6 +13,12 @@ from thenar.signals import FloatArray, GloveLayout, GloveSide
 PERSONS: dict[GloveLayout, Person] = {"nodes21": PERSON_21, "manus25": PERSON_25}
 PINCHES = tuple(f"pinch_{finger}" for finger in FINGERS[1:])
 GESTURES = ("open", "fist", *PINCHES, "spread", "point", "wave", "thumbs_up", "random")
+# First finger that is curled with all after it, and the angles of the thumb.
+CURLED = {
+    "fist": (1, (0.1, 0.65, 0.6, 0.6)),  # the thumb across the fingers
+    "point": (2, (0.1, 0.65, 0.5, 0.5)),
+    "thumbs_up": (1, (-0.5, -0.35, 0.0, -0.1)),
+}
 PINCH_GAP_M = 0.012  # between the tips' bones: the flesh of two fingertips
 MOVE_S, HOLD_S = 0.8, 0.6
 TREMOR_RAD = 0.002
@@ -79,50 +85,29 @@ def _rest() -> FloatArray:
 
 def _poses(person: Person, gesture: str, rng: np.random.Generator) -> list[FloatArray]:
     """The postures a gesture goes through."""
-    hand = _rest().reshape(5, 4)
-    curled = (0.0, 1.35, 1.55, 0.95)
-    match gesture:
-        case "open":
-            return [hand.ravel()]
-        case "fist":
-            hand[1:] = curled
-            hand[0] = (0.1, 0.65, 0.6, 0.6)  # across the fingers
-            return [hand.ravel()]
-        case "spread":
-            hand[:, 0] = (-0.45, 0.30, 0.06, -0.18, -0.34)
-            hand[1:, 1:] = 0.02
-            return [hand.ravel()]
-        case "point":
-            hand[2:] = curled
-            hand[0] = (0.1, 0.65, 0.5, 0.5)
-            return [hand.ravel()]
-        case "thumbs_up":
-            hand[1:] = curled
-            hand[0] = (-0.5, -0.35, 0.0, -0.1)
-            return [hand.ravel()]
-        case "wave":
-            return [_with_fingers(hand, bend).ravel() for bend in (0.9, 0.1, 0.9, 0.1)]
-        case "random":
-            # Fingers bend their last two joints together, as people's do.
-            poses = []
-            for _ in range(8):
-                pose = hand.copy()
-                bend = rng.uniform(0.0, 1.0, (4, 2))
-                pose[1:, 1] = 1.3 * bend[:, 0]
-                pose[1:, 2], pose[1:, 3] = 1.5 * bend[:, 1], 0.8 * bend[:, 1]
-                pose[1:, 0] += rng.uniform(-0.1, 0.1, 4)
-                pose[0] = rng.uniform((-0.4, -0.2, 0.0, 0.0), (0.4, 0.4, 0.6, 0.8))
-                poses.append(pose.ravel())
-            return poses
     if gesture in PINCHES:
         return [pinch_angles(person, gesture.removeprefix("pinch_"), gap_m=PINCH_GAP_M)]
-    raise UnknownName("gesture", gesture, GESTURES)
-
-
-def _with_fingers(hand: FloatArray, bend_rad: float) -> FloatArray:
-    bent = hand.copy()
-    bent[1:, 1] = bend_rad
-    return bent
+    if gesture not in GESTURES:
+        raise UnknownName("gesture", gesture, GESTURES)
+    hand = _rest().reshape(5, 4)
+    if gesture in CURLED:
+        first, hand[0] = CURLED[gesture]
+        hand[first:] = (0.0, 1.35, 1.55, 0.95)
+    elif gesture == "spread":
+        hand[:, 0] = (-0.45, 0.30, 0.06, -0.18, -0.34)
+        hand[1:, 1:] = 0.02
+    poses = np.tile(hand, ({"wave": 4, "random": 8}.get(gesture, 1), 1, 1))
+    if gesture == "wave":
+        poses[:, 1:, 1] = np.array([0.9, 0.1, 0.9, 0.1])[:, None]
+    elif gesture == "random":
+        for pose in poses:
+            # Fingers bend their last two joints together, as people's do.
+            bend = rng.uniform(0.0, 1.0, (4, 2))
+            pose[1:, 1] = 1.3 * bend[:, 0]
+            pose[1:, 2], pose[1:, 3] = 1.5 * bend[:, 1], 0.8 * bend[:, 1]
+            pose[1:, 0] += rng.uniform(-0.1, 0.1, 4)
+            pose[0] = rng.uniform((-0.4, -0.2, 0.0, 0.0), (0.4, 0.4, 0.6, 0.8))
+    return [pose.ravel() for pose in poses]
 
 
 def _play(keys: FloatArray, stay_s: list[float], move_s: float, rate_hz: float) -> FloatArray:

@@ -6,7 +6,7 @@ finger points along z, bends towards -y and moves sideways to +x. Shapes use n =
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,12 +69,7 @@ PERSON_25 = Person(
 
 def scaled(person: Person, size: float) -> Person:
     """The same hand, larger or smaller."""
-    return Person(
-        layout=person.layout,
-        root_m=size * person.root_m,
-        bone_m=size * person.bone_m,
-        carpal_m=size * person.carpal_m,
-    )
+    return replace(person, **{name: size * getattr(person, name) for name in ("root_m", "bone_m", "carpal_m")})
 
 
 def nodes(person: Person, angle_rad: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -95,14 +90,14 @@ def nodes(person: Person, angle_rad: FloatArray) -> tuple[FloatArray, FloatArray
             position_m.append(np.broadcast_to(person.carpal_m[finger - 1], (n, 3)))
             turn.append(turn[0])
         base = _thumb_base() if finger == 0 else np.eye(3)
-        R = base @ _about_y(angles[:, 0]) @ _about_x(angles[:, 1])
+        R = base @ _about(1, angles[:, 0]) @ _about(0, angles[:, 1])
         place = np.broadcast_to(person.root_m[finger], (n, 3))
         for bone in range(3):
             position_m.append(place)
             turn.append(R)
             place = place + person.bone_m[finger, bone] * R[:, :, 2]
             if bone < 2:
-                R = R @ _about_x(angles[:, 2 + bone])
+                R = R @ _about(0, angles[:, 2 + bone])
         position_m.append(place)  # the tip turns with its bone
         turn.append(R)
     return np.stack(position_m, axis=1), np.stack(turn, axis=1)
@@ -153,15 +148,11 @@ def _thumb_base() -> FloatArray:
     return np.stack([np.cross(y, z), y, z], axis=1).astype(np.float64)
 
 
-def _about_x(angle_rad: FloatArray) -> FloatArray:
+def _about(axis: int, angle_rad: FloatArray) -> FloatArray:
+    """Rotations about the axis x (0) or y (1). Shape (n, 3, 3)."""
     R = np.tile(np.eye(3), (len(angle_rad), 1, 1))
-    cos, sin = np.cos(angle_rad), np.sin(angle_rad)
-    R[:, 1, 1], R[:, 1, 2], R[:, 2, 1], R[:, 2, 2] = cos, -sin, sin, cos
-    return R
-
-
-def _about_y(angle_rad: FloatArray) -> FloatArray:
-    R = np.tile(np.eye(3), (len(angle_rad), 1, 1))
-    cos, sin = np.cos(angle_rad), np.sin(angle_rad)
-    R[:, 0, 0], R[:, 0, 2], R[:, 2, 0], R[:, 2, 2] = cos, sin, -sin, cos
+    i, j = (1, 2) if axis == 0 else (2, 0)
+    R[:, i, i] = R[:, j, j] = np.cos(angle_rad)
+    R[:, j, i] = np.sin(angle_rad)
+    R[:, i, j] = -R[:, j, i]
     return R
