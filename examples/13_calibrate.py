@@ -7,22 +7,20 @@ quarter of the presses is kept back, and the error on those is the score.
 from pathlib import Path
 
 import thenar
-from thenar.touch.calibrate.make_recording import make_recording
-from thenar.touch.calibrate.procedure import calibrate
-from thenar.touch.sensor.calibration_file import write_calibration
+from thenar.touch import calibrate
 
 PAD = "finger_1_proximal"
 hand = thenar.hands.load("reflex")
-recording = make_recording(hand, PAD, seed=3)
+recording = calibrate.make_recording(hand, PAD, seed=3)
 print(f"{len(recording)} readings in {recording.time_s[-1] / 60:.0f} minutes")
 
-result = calibrate(recording, hand, PAD)
+result = calibrate.fit_pad(recording, hand, PAD)
 assert not result.refusals, result.refusals  # what a recording cannot tell is not made up
 found = result.score
 print(f"off by {found.rms:.1f} % of full scale in {found.presses} presses it had not seen")
 
 file = Path("sensor.toml")
-write_calibration(file, {PAD: result.calibration}, {PAD: result.pad.sensor}, ["A made-up skin."])
+calibrate.write_calibration(file, hand, {PAD: result.calibration}, ["A made-up skin."])
 world = thenar.World("reflex", skin={"reflex": file})
 print(f"{file} has {len(file.read_text().splitlines())} lines; at rest the finger reads")
 print(world.touch("reflex").counts[PAD].ravel())

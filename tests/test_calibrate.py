@@ -14,18 +14,16 @@ import thenar
 from tests.oracles.hidden_sensor import HiddenSensor, record
 from thenar import hands
 from thenar.cli import main
-from thenar.errors import BadFile, CannotTell, UnknownName
+from thenar.errors import BadFile, NotIdentifiable, UnknownName
 from thenar.hands.charts import taxel_grid
 from thenar.touch.calibrate.checklist import check
-from thenar.touch.calibrate.make_recording import make_recording
 from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
 from thenar.touch.calibrate.presses import presses_on
-from thenar.touch.calibrate.procedure import PadResult, calibrate
-from thenar.touch.calibrate.protocol import Press, Step, plan, wander
-from thenar.touch.calibrate.read_through import read_through
-from thenar.touch.calibrate.score import full_scale, score
-from thenar.touch.sensor.calibration import Calibration, PadCalibration, load_calibration
-from thenar.touch.sensor.calibration_file import write_calibration
+from thenar.touch.calibrate.procedure import PadResult, fit_pad
+from thenar.touch.calibrate.protocol import Press, Step, plan, random_presses
+from thenar.touch.calibrate.score import full_scale, read_through, score
+from thenar.touch.calibrate.synthetic import make_recording
+from thenar.touch.sensor.calibration import Calibration, PadCalibration, load_calibration, write_calibration
 from thenar.touch.sensor.learned import around
 from thenar.touch.sensor.receptive import point_shares, taxel_shares
 from thenar.touch.sensor.taxels import Sensor
@@ -42,13 +40,13 @@ def hidden(where: tuple[str, str], seed: int, power: bool) -> tuple[HiddenSensor
     hand = hands.load(where[0])
     sensor = HiddenSensor(hand.pad(where[1]), seed, power=power)
     rate_hz = 20.0 if sensor.die else 12.0
-    unlike = record(hand, sensor, wander(sensor.pad, seed=seed), rate_hz=rate_hz)
+    unlike = record(hand, sensor, random_presses(sensor.pad, seed=seed), rate_hz=rate_hz)
     return sensor, record(hand, sensor, rate_hz=rate_hz), unlike
 
 
 @cache
 def calibrated(where: tuple[str, str], seed: int, power: bool, model) -> PadResult:
-    return calibrate(hidden(where, seed, power)[1], hands.load(where[0]), where[1], model=model)
+    return fit_pad(hidden(where, seed, power)[1], hands.load(where[0]), where[1], model=model)
 
 
 def unseen_error(where: tuple[str, str], seed: int, power: bool, model) -> float:
@@ -130,9 +128,9 @@ def test_the_twin_reads_what_the_hidden_sensor_reads(tmp_path):
     """Recording, file, world: a weight on the ReFlex palm reads as the hidden palm would read it."""
     pad = REFLEX.pad("palm_2")
     sensor = HiddenSensor(pad, 7)
-    result = calibrate(record(REFLEX, sensor), REFLEX, "palm_2", model="learned")
+    result = fit_pad(record(REFLEX, sensor), REFLEX, "palm_2", model="learned")
     file = tmp_path / "sensor.toml"
-    write_calibration(file, {"palm_2": result.calibration}, {"palm_2": "barometer"}, ["a palm"])
+    write_calibration(file, REFLEX, {"palm_2": result.calibration}, ["a palm"])
     ball = thenar.Sphere(radius_m=0.02, mass_kg=0.3, pos_m=PALM_BALL_M)
     truth = Calibration(bare=PadCalibration(depth_m=sensor.z))  # the stress itself
     worlds = [thenar.World("reflex", props=[ball], profile="ideal", skin={"reflex": skin}) for skin in (file, truth)]
@@ -156,7 +154,7 @@ def test_force_taxels_read_what_the_hidden_sensor_reads(tmp_path):
     """Loads that lie on many taxels at once, through the file and the sensor of the running twin."""
     sensor, _, _ = hidden(TIP, 3, False)
     result = calibrated(TIP, 3, False, "parametric")
-    write_calibration(tmp_path / "s.toml", {TIP[1]: result.calibration}, {TIP[1]: "force"}, [])
+    write_calibration(tmp_path / "s.toml", INSPIRE, {TIP[1]: result.calibration})
     twin = Sensor(INSPIRE, load_calibration(tmp_path / "s.toml", INSPIRE), seed=0)
     first = sum(pad.taxels for pad in INSPIRE.pads[: [pad.name for pad in INSPIRE.pads].index(TIP[1])])
     rng = np.random.default_rng(2)
@@ -179,9 +177,9 @@ def test_force_taxels_read_what_the_hidden_sensor_reads(tmp_path):
 def test_a_pad_of_many_taxels_is_told_everything_and_scored_as_it_reads():
     """Most of the palm's taxels are pressed firmly just once, which must not be kept back."""
     sensor = HiddenSensor(INSPIRE.pad("palm"), 7)
-    result = calibrate(record(INSPIRE, sensor, rate_hz=5.0), INSPIRE, "palm")
+    result = fit_pad(record(INSPIRE, sensor, rate_hz=5.0), INSPIRE, "palm")
     assert result.refusals == []
-    unlike = presses_on(record(INSPIRE, sensor, wander(sensor.pad, seed=7), rate_hz=5.0), sensor.pad)
+    unlike = presses_on(record(INSPIRE, sensor, random_presses(sensor.pad, seed=7), rate_hz=5.0), sensor.pad)
     read, load = read_through(unlike, Calibration(pads={"palm": result.calibration}))
     unseen = score(unlike, read, load, full_counts=full_scale(result.presses)).rms
     assert unseen <= BAR
@@ -191,7 +189,7 @@ def test_a_pad_of_many_taxels_is_told_everything_and_scored_as_it_reads():
 def test_a_fitted_reflex_finger_is_read_by_the_twin_in_pascals(tmp_path):
     result = calibrated(FINGER, 0, False, "learned")
     file = tmp_path / "sensor.toml"
-    write_calibration(file, {FINGER[1]: result.calibration}, {FINGER[1]: "barometer"}, [])
+    write_calibration(file, REFLEX, {FINGER[1]: result.calibration})
     frame = thenar.World("reflex", profile="ideal", skin={"reflex": file}).touch("reflex")
     assert result.learned is not None
     at_rest = result.learned.offset_counts
@@ -204,7 +202,7 @@ def test_a_fitted_reflex_finger_is_read_by_the_twin_in_pascals(tmp_path):
 
 
 def refusals(recording: Recording, where: tuple[str, str], **options) -> dict[str, str]:
-    result = calibrate(recording, hands.load(where[0]), where[1], **options)
+    result = fit_pad(recording, hands.load(where[0]), where[1], **options)
     return {refusal.split(" of ")[0]: refusal for refusal in result.refusals}
 
 
@@ -239,8 +237,8 @@ def test_a_short_recording_cannot_tell_drift_but_the_rest():
 def test_a_load_that_only_grows_cannot_tell_hysteresis():
     corners = ((0.0, 0.0), (40.0, 0.1), (80.0, 0.1), (130.0, 0.4), (200.0, 0.5), (310.0, 1.0), (460.0, 1.0))
     stairs = (
-        Step(name="rest", say="", until_s=20.0),
-        Step(name="stairs", say="", presses=(Press(at_m=(0.0, 0.0), corners=corners),)),
+        Step(name="rest", instruction="", until_s=20.0),
+        Step(name="stairs", instruction="", presses=(Press(at_m=(0.0, 0.0), corners=corners),)),
     )
     refused = refusals(
         record(REFLEX, hidden(FINGER, 0, False)[0], stairs), FINGER, without=("depth", "crosstalk", "drift")
@@ -498,7 +496,7 @@ def test_a_learned_file_with_a_falling_curve_is_refused(tmp_path):
     learned = result.learned
     assert learned is not None
     bad = replace(result.calibration, learned=replace(learned, weights=learned.weights - 1.0))
-    write_calibration(tmp_path / "s.toml", {FINGER[1]: bad}, {FINGER[1]: "barometer"}, [])
+    write_calibration(tmp_path / "s.toml", REFLEX, {FINGER[1]: bad})
     with pytest.raises(BadFile, match="more force must never read less"):
         load_calibration(tmp_path / "s.toml", REFLEX)
 
@@ -516,5 +514,5 @@ def test_serve_takes_a_file_for_a_hand(capsys):
 
 
 def test_cannot_tell_lists_what_is_missing():
-    error = CannotTell("r.csv", ["drift: go on"], "Nothing is written.")
+    error = NotIdentifiable("r.csv", ["drift: go on"], "Nothing is written.")
     assert str(error) == "r.csv cannot tell everything:\n  - drift: go on\nNothing is written."

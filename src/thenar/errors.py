@@ -47,7 +47,7 @@ class BadFile(ThenarError, ValueError):
         super().__init__(f"{path}: {why}")
 
 
-class CannotTell(ThenarError, ValueError):
+class NotIdentifiable(ThenarError, ValueError):
     """A recording from which something that was asked for cannot be known."""
 
     def __init__(self, path: object, unknown: Iterable[str], otherwise: str):

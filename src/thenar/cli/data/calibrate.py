@@ -17,12 +17,11 @@ from rich.text import Text
 
 from thenar import hands
 from thenar.cli.show import console, listed, make_table, print_json, print_table
-from thenar.errors import BadFile, BadValue, CannotTell
+from thenar.errors import BadFile, BadValue, NotIdentifiable
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec, Pad
-    from thenar.touch.calibrate.checklist import Progress
-    from thenar.touch.calibrate.press_recording import Recording, RecordingRows
+    from thenar.touch.calibrate import Progress, Recording, RecordingRows
 
 LOOK_S = 1.0  # between two looks at a recording that grows
 
@@ -84,7 +83,7 @@ class Calibrate:
         {"protocol": self._protocol, "make": self._make, "fit": self._fit, "score": self._score}[self.action]()
 
     def _protocol(self) -> None:
-        from thenar.touch.calibrate.protocol import plan
+        from thenar.touch.calibrate import plan
 
         spec = hands.load(self.name)
         if self.follow and (not self.check or self.json):
@@ -98,7 +97,7 @@ class Calibrate:
             if self.check:
                 self._check(spec, pad)
                 continue
-            rows = [{"step": step.name, "presses": len(step.presses), "what to do": step.say} for step in steps]
+            rows = [{"step": step.name, "presses": len(step.presses), "what to do": step.instruction} for step in steps]
             if self.json:
                 print_json({"hand": spec.name, "pad": name, "steps": rows})
                 continue
@@ -106,7 +105,7 @@ class Calibrate:
             _say_how(spec, pad)
 
     def _check(self, spec: HandSpec, pad: Pad) -> None:
-        from thenar.touch.calibrate.press_recording import RecordingRows
+        from thenar.touch.calibrate import RecordingRows
 
         rows = RecordingRows(self.check if self.check != "-" else "standard input", hand=spec.name)
         progress: list[Progress] = []
@@ -126,8 +125,7 @@ class Calibrate:
                     break
 
     def _make(self) -> None:
-        from thenar.touch.calibrate.make_recording import make_recording
-        from thenar.touch.calibrate.press_recording import write_recording
+        from thenar.touch.calibrate import make_recording, write_recording
 
         if not self.hand:
             raise BadValue("--hand", self.hand, f"a hand with pads: {_with_pads()}")
@@ -150,10 +148,7 @@ class Calibrate:
         )
 
     def _fit(self) -> None:
-        from thenar.touch.calibrate.gain_fit import MAY_BE_LEFT
-        from thenar.touch.calibrate.press_recording import read_recording
-        from thenar.touch.calibrate.procedure import calibrate
-        from thenar.touch.sensor.calibration_file import write_calibration
+        from thenar.touch.calibrate import OPTIONAL_GROUPS, fit_pad, read_recording, write_calibration
         from thenar.twin.calibration_report import known_rows, score_rows, write_report
 
         if self.out is not None and self.out.suffix != ".toml":
@@ -162,16 +157,16 @@ class Calibrate:
             raise BadValue("--report", str(self.report), "a name that ends in .html or .svg")
         without = listed(self.without)
         for group in without:
-            if group not in MAY_BE_LEFT:
-                raise BadValue("--without", group, f"some of {', '.join(MAY_BE_LEFT)}")
+            if group not in OPTIONAL_GROUPS:
+                raise BadValue("--without", group, f"some of {', '.join(OPTIONAL_GROUPS)}")
         recording = read_recording(Path(self.name), hand=self.hand or None)
         spec = hands.load(recording.hand)
         names = self._recorded(recording, spec)
         results = []
         with nullcontext() if self.json else console.status("reading") as status:
-            say = None if status is None else status.update
+            told = {} if status is None else {"progress": status.update}
             for name in names:
-                results.append(calibrate(recording, spec, name, model=self.model, without=without, progress=say))
+                results.append(fit_pad(recording, spec, name, model=self.model, without=without, **told))
         if self.report is not None:
             write_report(self.report, results, f"{spec.name}, {Path(self.name).name}, {self.model}")
         if not self.json:
@@ -189,7 +184,7 @@ class Calibrate:
             )
         if refusals:
             groups = sorted(
-                {known.group for r in results for known in r.known if known.refusal and known.group in MAY_BE_LEFT}
+                {known.group for r in results for known in r.known if known.refusal and known.group in OPTIONAL_GROUPS}
             )
             leave = f" Or leave them at their defaults: --without {','.join(groups)}." if groups else ""
             learn = (
@@ -197,7 +192,7 @@ class Calibrate:
                 if self.model != "learned"
                 else ""
             )
-            raise CannotTell(self.name, refusals, f"Nothing is written.{leave}{learn}")
+            raise NotIdentifiable(self.name, refusals, f"Nothing is written.{leave}{learn}")
         if self.out is not None:
             notes = [
                 f"Skin of {spec.name}, fitted to {Path(self.name).name} ({self.model}).",
@@ -207,22 +202,13 @@ class Calibrate:
                     for r in results
                 ),
             ]
-            write_calibration(
-                self.out,
-                {r.pad.name: r.calibration for r in results},
-                {r.pad.name: r.pad.sensor for r in results},
-                notes,
-            )
+            write_calibration(self.out, spec, {r.pad.name: r.calibration for r in results}, notes)
         for written in (self.out, self.report):
             if written is not None and not self.json:
                 console.print(f"wrote {written}", highlight=False)
 
     def _score(self) -> None:
-        from thenar.touch.calibrate.press_recording import read_recording
-        from thenar.touch.calibrate.presses import presses_on
-        from thenar.touch.calibrate.read_through import read_through
-        from thenar.touch.calibrate.score import score
-        from thenar.touch.sensor.calibration import load_calibration
+        from thenar.touch.calibrate import load_calibration, read_recording, score_pad
 
         if self.calibration is None:
             raise BadValue("--calibration", None, "a file that fit has written")
@@ -231,19 +217,10 @@ class Calibrate:
         calibration = load_calibration(self.calibration, spec)
         rows: list[dict[str, object]] = []
         for name in self._recorded(recording, spec):
-            presses = presses_on(recording, spec.pad(name))
-            read, load = read_through(presses, calibration)
-            found = score(presses, read, load)
-            rows.append(
-                {
-                    "pad": name,
-                    "error": round(found.rms, 2),
-                    "low": round(found.low, 2),
-                    "high": round(found.high, 2),
-                    "p95": round(found.p95, 2),
-                    "presses": found.presses,
-                }
-            )
+            found = score_pad(recording, spec, name, calibration)
+            figures = {"error": found.rms, "low": found.low, "high": found.high, "p95": found.p95}
+            rounded = {key: round(value, 2) for key, value in figures.items()}
+            rows.append({"pad": name, **rounded, "presses": found.presses})
         if self.json:
             print_json(rows)
         else:
@@ -317,11 +294,10 @@ def _growing(name: str, rows: RecordingRows, *, once: bool) -> Iterator[None]:
 
 
 def _progress(rows: RecordingRows, spec: HandSpec, pad: Pad) -> list[Progress]:
-    from thenar.touch.calibrate.checklist import check
-    from thenar.touch.calibrate.press_recording import LEAST_ROWS
-    from thenar.touch.calibrate.protocol import plan
+    from thenar.touch.calibrate import check, plan
+    from thenar.touch.calibrate.press_recording import MIN_ROWS
 
-    if len(rows) < LEAST_ROWS:
+    if len(rows) < MIN_ROWS:
         return []
     recording = rows.recording(growing=True)
     if recording.hand != spec.name or pad.name not in recording.counts:

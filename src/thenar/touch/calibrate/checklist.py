@@ -94,7 +94,7 @@ def _progress(step: Step, recording: Recording, pad: Pad, touches: list[_Touch])
     wanted = Counter(press.at_m for press in step.presses)
     done = {place: min(times, sum(_near(pad, touch, place) for touch in good)) for place, times in wanted.items()}
     left = [place for place, times in wanted.items() if done[place] < times]
-    missing = f"next at {_where(pad, left[0])}: {step.say}" if left else ""
+    missing = f"next at {_where(pad, left[0])}: {step.instruction}" if left else ""
     return Progress(step=step.name, done=sum(done.values()), of=len(step.presses), missing=missing)
 
 
@@ -104,7 +104,7 @@ def _rest(step: Step, recording: Recording) -> Progress:
     got = float(until - recording.time_s[0])
     late = recording.time_s[0] > 30.0
     short = got < GIVE * REST_S
-    why = "start within 30 s of switching on" if late else step.say if short else ""
+    why = "start within 30 s of switching on" if late else step.instruction if short else ""
     return Progress(step=step.name, done=min(round(got), round(REST_S)), of=round(REST_S), missing=why)
 
 
@@ -116,7 +116,7 @@ def _last_rest(step: Step, recording: Recording) -> Progress:
         step=step.name,
         done=min(round(float(recording.time_s[-1])), round(step.until_s)),
         of=round(step.until_s),
-        missing="" if enough else step.say,
+        missing="" if enough else step.instruction,
     )
 
 

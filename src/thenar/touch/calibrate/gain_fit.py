@@ -1,7 +1,7 @@
 """Fit the parameters of a pad's sensor to a recording, by damped least squares (Levenberg-Marquardt).
 
 What a taxel says is ``offset + drift (1 - exp(-t / drift_s)) + bend(gain h)`` with ``h = x + creep (past - x) + play
-(stuck - x)`` and ``x`` its load plus a share of its neighbours'. Each taxel has seven numbers of its own; five are the
+(stuck - x)`` and ``x`` its load plus a share of its neighbors'. Each taxel has seven numbers of its own; five are the
 whole pad's. Shapes use t = rows, n = taxels.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,21 +18,23 @@ from thenar.touch.calibrate.presses import Presses
 from thenar.touch.sensor.memory import bend, creep_through, play_through
 
 OWN = ("offset", "gain", "crosstalk", "hysteresis", "play", "drift", "bend")
-SHARED = ("depth", "fade", "width", "drift_s", "knee")
+SHARED = ("depth_m", "fade_s", "width_n", "drift_s", "knee")
+NAMES = (*OWN, *SHARED)
 GROUPS = {
-    # what can be asked for: numbers of each taxel, numbers of the pad
-    "offset": (("offset",), ()),
-    "gain": (("gain",), ()),
-    "depth": ((), ("depth",)),
-    "crosstalk": (("crosstalk",), ()),
-    "hysteresis": (("hysteresis", "play"), ("fade", "width")),
-    "drift": (("drift",), ("drift_s",)),
-    "saturation": (("bend",), ("knee",)),
+    # what can be asked for: numbers of each taxel and of the pad
+    "offset": ("offset",),
+    "gain": ("gain",),
+    "depth": ("depth_m",),
+    "crosstalk": ("crosstalk",),
+    "hysteresis": ("hysteresis", "play", "fade_s", "width_n"),
+    "drift": ("drift", "drift_s"),
+    "saturation": ("bend", "knee"),
 }
-MAY_BE_LEFT = ("depth", "crosstalk", "hysteresis", "drift", "saturation")
+OPTIONAL_GROUPS = ("depth", "crosstalk", "hysteresis", "drift", "saturation")
+"""What may be left at its default."""
 
-MOST_CELLS = 250_000  # of rows x taxels: more rows than that are thinned
-MOST_STEPS = 60
+MAX_CELLS = 250_000  # of rows x taxels: more rows than that are thinned
+MAX_STEPS = 60
 ENOUGH = 5e-4  # of the squared error: a smaller step is the last
 DEPTHS = (0.1, 0.25, 0.5, 0.8, 1.2, 2.0)  # of the pitch, to start from
 FADE_S, WIDTH, KNEE = 2.0, 0.06, 6.0  # to start from; the width is a share of the largest load
@@ -58,16 +61,36 @@ class Fitted:
     def drive_n(self, presses: Presses) -> FloatArray:
         """Load of each taxel with cross-talk [N]. Shape (t, n)."""
         load = presses.taxel_load_n(self.depth_m)
-        return load + self.crosstalk * presses.neighbour_load_n(load)
+        return load + self.crosstalk * presses.neighbor_load_n(load)
 
     def predict(self, presses: Presses, *, top_counts: float) -> FloatArray:
         """Counts in every row, not rounded. Shape (t, n)."""
-        model = _Model(presses, np.arange(len(presses.time_s)), scale=_Scale.of(presses))
-        return np.minimum(model.read(self, model.memory(self)), top_counts)
+        every = slice(None)
+        return np.minimum(self.read(self.memory(presses, every), presses.time_s), top_counts)
+
+    def memory(self, presses: Presses, rows: IntArray | slice) -> Memory:
+        """Loads, and what the skin remembers of them, in some rows."""
+        drive = self.drive_n(presses)
+        ones = np.ones(drive.shape[1])
+        past = creep_through(drive, presses.step_s, self.fade_s * ones)
+        return Memory(drive[rows], past[rows], play_through(drive, self.width_n * ones)[rows])
+
+    def read(self, m: Memory, time_s: FloatArray) -> FloatArray:
+        """Counts, not cut off. Shape (rows, n)."""
+        signal = self.gain * (m.drive + self.hysteresis * (m.past - m.drive) + self.play * (m.stuck - m.drive))
+        warm = 1.0 - np.exp(-time_s / self.drift_s)
+        return self.offset + self.drift * warm[:, None] + bend(signal, self.bend, self.knee)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Scale:
+class Memory(NamedTuple):
+    """What is needed of the past. Shapes (rows, n)."""
+
+    drive: FloatArray
+    past: FloatArray
+    stuck: FloatArray
+
+
+class _Scale(NamedTuple):
     """Sizes of things in a recording."""
 
     pitch_m: float
@@ -75,168 +98,124 @@ class _Scale:
     counts: float
     lasts_s: float
 
-    @classmethod
-    def of(cls, presses: Presses) -> _Scale:
-        load = presses.taxel_load_n(0.5 * min(presses.pad.row_pitch_m, presses.pad.col_pitch_m))
-        return cls(
-            pitch_m=min(presses.pad.row_pitch_m, presses.pad.col_pitch_m),
-            load_n=float(np.median(load.max(axis=0))) or float(load.max()) or 1.0,
-            counts=float(np.median(np.ptp(presses.counts, axis=0))) or 1.0,
-            lasts_s=float(presses.time_s[-1] - presses.time_s[0]),
-        )
+
+def _scale(presses: Presses) -> _Scale:
+    pitch_m = min(presses.pad.row_pitch_m, presses.pad.col_pitch_m)
+    load = presses.taxel_load_n(0.5 * pitch_m)
+    return _Scale(
+        pitch_m=pitch_m,
+        load_n=float(np.median(load.max(axis=0))) or float(load.max()) or 1.0,
+        counts=float(np.median(np.ptp(presses.counts, axis=0))) or 1.0,
+        lasts_s=float(presses.time_s[-1] - presses.time_s[0]),
+    )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Memory:
-    """What is needed of the past, in the rows that are fitted."""
-
-    drive: FloatArray
-    past: FloatArray
-    stuck: FloatArray
-
-
-class _Model:
-    """The sensor over one recording."""
-
-    def __init__(self, presses: Presses, rows: IntArray, *, scale: _Scale):
-        self.presses, self.rows, self.scale = presses, rows, scale
-
-    def memory(self, f: Fitted) -> _Memory:
-        """Loads, and what the skin remembers of them."""
-        load = self.presses.taxel_load_n(f.depth_m)
-        drive = load + f.crosstalk * self.presses.neighbour_load_n(load)
-        n = drive.shape[1]
-        past = creep_through(drive, self.presses.step_s, np.full(n, f.fade_s))
-        stuck = play_through(drive, np.full(n, f.width_n))
-        return _Memory(
-            drive=drive[self.rows],
-            past=past[self.rows],
-            stuck=stuck[self.rows],
-        )
-
-    def read(self, f: Fitted, m: _Memory) -> FloatArray:
-        """Counts."""
-        signal = f.gain * (m.drive + f.hysteresis * (m.past - m.drive) + f.play * (m.stuck - m.drive))
-        warm = 1.0 - np.exp(-self.presses.time_s[self.rows] / f.drift_s)
-        return f.offset + f.drift * warm[:, None] + bend(signal, f.bend, f.knee)
-
-    def slopes(self, f: Fitted, m: _Memory, now: FloatArray, free: Collection[str]) -> FloatArray:
-        """Change of counts with each number, in units of `_moved`. Shape (t, n, own + shared)."""
-        slopes = np.zeros((*now.shape, len(OWN) + len(SHARED)))
-        small = 1e-4
-        for k, name in enumerate((*OWN, *SHARED)):
-            if name not in free:
-                continue
-            by = small if name in SHARED else np.full(now.shape[1], small)
-            at_its_end = _value(_moved(f, name, by, self.scale), name) == _value(f, name)
-            by = np.where(at_its_end, -by, by) if name in OWN else -by if at_its_end else by
-            other = _moved(f, name, by, self.scale)
-            remembers = name in ("crosstalk", "depth", "fade", "width")
-            slopes[:, :, k] = (self.read(other, self.memory(other) if remembers else m) - now) / by
-        return slopes
-
-
-def fit_pad(
+def fit_parameters(
     presses: Presses,
     *,
     rows: BoolArray | None = None,
     without: Collection[str] = (),
     top_counts: float = 4095.0,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Fitted:
     """Fit a pad.
 
     Args:
         presses: The recording.
         rows: Rows to fit to; the others only pass by, for the memory. All if not given.
-        without: Groups of numbers that are left out, of `MAY_BE_LEFT`.
+        without: Groups of numbers that are left out, of `OPTIONAL_GROUPS`.
         top_counts: Largest possible reading.
-        progress: Told of every step and its root mean square error in counts.
+        progress: Called with every step and its root mean square error in counts.
     """
-    scale = _Scale.of(presses)
+    scale, free = _scale(presses), _free_names(without)
     chosen = np.flatnonzero(presses.usable if rows is None else presses.usable & rows)
-    thin = max(1, int(np.ceil(len(chosen) * presses.pad.taxels / MOST_CELLS)))
-    model = _Model(presses, chosen[::thin], scale=scale)
-    free = free_names(without)
-    best = _start(model, free)
-    counts = presses.counts[model.rows]
-    memory = model.memory(best)
-    now = model.read(best, memory)
-    error = float(np.mean(np.square(np.minimum(now, top_counts) - counts)))
+    chosen = chosen[:: max(1, int(np.ceil(len(chosen) * presses.pad.taxels / MAX_CELLS)))]
+    counts = presses.counts[chosen]
+
+    def tried(f: Fitted) -> tuple[float, Fitted, Memory, FloatArray]:
+        memory = f.memory(presses, chosen)
+        now = f.read(memory, presses.time_s[chosen])
+        return float(np.mean(np.square(np.minimum(now, top_counts) - counts))), f, memory, now
+
+    error, best, memory, now = tried(_start(presses, chosen, scale, free))
     damping = 1e-3
-    for step in range(MOST_STEPS):
-        slopes = model.slopes(best, memory, now, free)
-        wrong = np.minimum(now, top_counts) - counts
+    for step in range(MAX_STEPS):
+        slopes = _slopes(presses, chosen, best, memory, now, free, scale)
         slopes[now > top_counts] = 0.0
+        wrong = np.minimum(now, top_counts) - counts
         before = error
         while damping < 1e8:
-            trial = _step(best, slopes, wrong, damping, free, scale)
-            trial_memory = model.memory(trial)
-            trial_now = model.read(trial, trial_memory)
-            trial_error = float(np.mean(np.square(np.minimum(trial_now, top_counts) - counts)))
-            if trial_error < error:
-                best, memory, now, error = trial, trial_memory, trial_now, trial_error
+            trial = tried(_step(best, slopes, wrong, damping, free, scale))
+            if trial[0] < error:
+                error, best, memory, now = trial
                 damping = max(damping / 5.0, 1e-9)
                 break
             damping *= 4.0
-        if progress is not None:
-            progress(step, error**0.5)
+        progress(f"step {step}, off by {error**0.5:.1f}")
         if before - error < ENOUGH * before:
             break
     return best
 
 
-def free_names(without: Collection[str]) -> set[str]:
-    """Names of the numbers that are fitted."""
-    return {name for group, parts in GROUPS.items() if group not in without for part in parts for name in part}
-
-
 def slopes_of(presses: Presses, fitted: Fitted, rows: IntArray, without: Collection[str]) -> FloatArray:
-    """Change of counts with every number, in units of `_moved`. Shape (rows, n, own + shared)."""
-    model = _Model(presses, rows, scale=_Scale.of(presses))
-    memory = model.memory(fitted)
-    return model.slopes(fitted, memory, model.read(fitted, memory), free_names(without))
+    """Change of counts with every number of `NAMES`, in units of `_moved`. Shape (rows, n, names)."""
+    memory = fitted.memory(presses, rows)
+    now = fitted.read(memory, presses.time_s[rows])
+    return _slopes(presses, rows, fitted, memory, now, _free_names(without), _scale(presses))
 
 
-def _value(f: Fitted, name: str) -> FloatArray | float:
-    return getattr(f, {"depth": "depth_m", "fade": "fade_s", "width": "width_n"}.get(name, name))
+def _free_names(without: Collection[str]) -> set[str]:
+    """Names of the numbers that are fitted."""
+    return {name for group, names in GROUPS.items() if group not in without for name in names}
 
 
-def _moved(f: Fitted, name: str, by: FloatArray | float, s: _Scale) -> Fitted:
-    """The same with one number changed, in units that make a change of 1 a large one; kept within sense."""
-    match name:
-        case "offset":
-            return replace(f, offset=f.offset + by * s.counts)
-        case "gain":
-            return replace(f, gain=np.maximum(f.gain + by * s.counts / s.load_n, 1e-3 * s.counts / s.load_n))
-        case "crosstalk":
-            return replace(f, crosstalk=np.clip(f.crosstalk + by, 0.0, 1.0))
-        case "hysteresis":
-            return replace(f, hysteresis=np.clip(f.hysteresis + by, 0.0, 0.8))
-        case "play":
-            return replace(f, play=np.clip(f.play + by, 0.0, 0.8))
-        case "drift":
-            return replace(f, drift=f.drift + by * s.counts)
-        case "bend":
-            return replace(f, bend=np.clip(f.bend + by / s.counts, 1e-3 / s.counts, 20.0 / s.counts))
-        case "depth":
-            return replace(f, depth_m=float(np.clip(f.depth_m * np.exp(by), 0.02 * s.pitch_m, 10.0 * s.pitch_m)))
-        case "fade":
-            return replace(f, fade_s=float(np.clip(f.fade_s * np.exp(by), 0.05, 120.0)))
-        case "width":
-            return replace(f, width_n=float(np.clip(f.width_n * np.exp(by), 1e-3 * s.load_n, s.load_n)))
-        case "drift_s":
-            longest = max(2.0 * s.lasts_s, 60.0)
-            return replace(f, drift_s=float(np.clip(f.drift_s * np.exp(by), 20.0, longest)))
-    return replace(f, knee=float(np.clip(f.knee * np.exp(by), 1.5, 60.0)))
+def _slopes(
+    presses: Presses, rows: IntArray, f: Fitted, m: Memory, now: FloatArray, free: Collection[str], scale: _Scale
+) -> FloatArray:
+    slopes = np.zeros((*now.shape, len(NAMES)))
+    for k, name in enumerate(NAMES):
+        if name not in free:
+            continue
+        by = np.full(now.shape[1], 1e-4) if name in OWN else np.array(1e-4)
+        at_its_end = getattr(_moved(f, name, by, scale), name) == getattr(f, name)
+        by = np.where(at_its_end, -by, by)
+        other = _moved(f, name, by, scale)
+        memory = other.memory(presses, rows) if name in ("crosstalk", "depth_m", "fade_s", "width_n") else m
+        slopes[:, :, k] = (other.read(memory, presses.time_s[rows]) - now) / by
+    return slopes
+
+
+def _moved(f: Fitted, name: str, by: FloatArray, s: _Scale) -> Fitted:
+    """The same with one number changed, in units that make a change of 1 a large one; kept within sense.
+
+    Numbers of a taxel are added to, those of the pad grow by a power of e.
+    """
+    per_n = s.counts / s.load_n
+    unit, low, high = {
+        "offset": (s.counts, -np.inf, np.inf),
+        "gain": (per_n, 1e-3 * per_n, np.inf),
+        "crosstalk": (1.0, 0.0, 1.0),
+        "hysteresis": (1.0, 0.0, 0.8),
+        "play": (1.0, 0.0, 0.8),
+        "drift": (s.counts, -np.inf, np.inf),
+        "bend": (1.0 / s.counts, 1e-3 / s.counts, 20.0 / s.counts),
+        "depth_m": (0.0, 0.02 * s.pitch_m, 10.0 * s.pitch_m),
+        "fade_s": (0.0, 0.05, 120.0),
+        "width_n": (0.0, 1e-3 * s.load_n, s.load_n),
+        "drift_s": (0.0, 20.0, max(2.0 * s.lasts_s, 60.0)),
+        "knee": (0.0, 1.5, 60.0),
+    }[name]
+    value = getattr(f, name)
+    moved = np.clip(value + by * unit if name in OWN else value * np.exp(by), low, high)
+    return replace(f, **{name: moved if name in OWN else float(moved)})
 
 
 def _step(
     f: Fitted, slopes: FloatArray, wrong: FloatArray, damping: float, free: Collection[str], scale: _Scale
 ) -> Fitted:
     """One damped step: the shared numbers first (what the taxels' own cannot explain), then each taxel's."""
-    own = [k for k, name in enumerate(OWN) if name in free]
-    shared = [len(OWN) + k for k, name in enumerate(SHARED) if name in free]
+    own = [k for k, name in enumerate(NAMES) if name in free and name in OWN]
+    shared = [k for k, name in enumerate(NAMES) if name in free and name in SHARED]
     A = slopes[:, :, own].transpose(1, 2, 0)  # (n, own, t)
     B = slopes[:, :, shared].transpose(1, 2, 0)
     r = wrong.T[:, :, None]
@@ -252,24 +231,21 @@ def _step(
         right = Br - np.einsum("nks,nk->s", AB, solved[:, :, -1])
         change_shared = -np.linalg.lstsq(left, right, rcond=None)[0]
     change_own = -np.linalg.solve(AA, (Ar + AB @ change_shared)[:, :, None])[:, :, 0]
-    for k, index in enumerate(own):
-        f = _moved(f, OWN[index], change_own[:, k], scale)
-    for k, index in enumerate(shared):
-        f = _moved(f, SHARED[index - len(OWN)], float(np.clip(change_shared[k], -1.0, 1.0)), scale)
+    for k, change in zip((*own, *shared), (*change_own.T, *np.clip(change_shared, -1.0, 1.0)), strict=True):
+        f = _moved(f, NAMES[k], change, scale)
     return f
 
 
-def _start(model: _Model, free: Collection[str]) -> Fitted:
+def _start(presses: Presses, rows: IntArray, scale: _Scale, free: Collection[str]) -> Fitted:
     """Where to begin: resting readings, and the depth at which one gain a taxel explains most."""
-    presses, scale, rows = model.presses, model.scale, model.rows
-    n = presses.pad.taxels
+    ones = np.ones(presses.pad.taxels)
     counts = presses.counts[rows]
     resting = presses.load_n[rows] <= 0.02 * presses.load_n.max()
     offset = np.median(counts[resting], axis=0) if resting.any() else counts.min(axis=0)
     signal = counts - offset
     low = signal < 0.7 * signal.max(axis=0)  # below where it may bend
-    best, least = None, np.inf
-    for depth in (d * scale.pitch_m for d in (DEPTHS if "depth" in free else (0.02,))):
+    least, depth_m, best_gain = np.inf, 0.0, ones
+    for depth in (d * scale.pitch_m for d in (DEPTHS if "depth_m" in free else (0.02,))):
         load = presses.taxel_load_n(depth)[rows]
         square = np.sum(np.where(low, load * load, 0.0), axis=0)
         gain = np.sum(np.where(low, load * signal, 0.0), axis=0) / np.maximum(square, 1e-12)
@@ -277,19 +253,18 @@ def _start(model: _Model, free: Collection[str]) -> Fitted:
         gain = np.where((square > 1e-3 * square.max()) & (gain > 0.05 * usual), gain, usual)
         left = float(np.sum(np.where(low, np.square(signal - gain * load), 0.0)))
         if left < least:
-            least, best = left, (depth, gain)
-    assert best is not None
+            least, depth_m, best_gain = left, depth, gain
     return Fitted(
-        depth_m=best[0],
+        depth_m=depth_m,
         fade_s=FADE_S,
         width_n=WIDTH * scale.load_n,
         drift_s=max(60.0, scale.lasts_s / 2.0),
         knee=KNEE,
         offset=offset,
-        gain=np.maximum(best[1], 1e-3 * scale.counts / scale.load_n),
-        crosstalk=np.full(n, 0.02 if "crosstalk" in free else 0.0),
-        hysteresis=np.full(n, 0.02 if "hysteresis" in free else 0.0),
-        play=np.full(n, 0.05 if "play" in free else 0.0),
-        drift=np.zeros(n),
+        gain=np.maximum(best_gain, 1e-3 * scale.counts / scale.load_n),
+        crosstalk=(0.02 if "crosstalk" in free else 0.0) * ones,
+        hysteresis=(0.02 if "hysteresis" in free else 0.0) * ones,
+        play=(0.05 if "play" in free else 0.0) * ones,
+        drift=0.0 * ones,
         bend=(1.0 if "bend" in free else 0.0) / np.maximum(1.1 * signal.max(axis=0), 1.0),
     )

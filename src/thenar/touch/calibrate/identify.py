@@ -1,7 +1,7 @@
 """Can this recording tell that? How far each number is from being known, and what to record where it is not.
 
 Every answer is the standard error of a *reading* the number is needed for, from the slopes of the fit, the scatter it
-left and how long that scatter stays the same (neighbouring rows do not count twice). A number is known when 95 % of
+left and how long that scatter stays the same (neighboring rows do not count twice). A number is known when 95 % of
 that error is within a few percent of the taxel's full scale (`TOLERANCE`). Hysteresis and drift must show in spite of
 any curve the taxel may have: what a static curve could explain as well does not count for them.
 """
@@ -14,17 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
-from thenar.touch.calibrate.gain_fit import GROUPS, OWN, SHARED, Fitted, slopes_of
+from thenar.touch.calibrate.gain_fit import GROUPS, NAMES, Fitted, slopes_of
 from thenar.touch.calibrate.presses import Presses
 
 TOLERANCE = {"offset": 0.03, "drift": 0.03}  # of full scale; of the others:
 USUAL_TOLERANCE = 0.08
-LEAST_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
+MIN_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
 DRIFT_AFTER_S = 480.0  # a drift must be known so long after switching on
 DEPTH_EFFECT = 0.4  # of full scale: what a reading changes, at most, with the logarithm of the depth
 SLOW = 5  # powers of time
 CURVE_PIECES = 24
-MOST_ROWS = 8000
+MAX_ROWS = 8000
+AT = {group: [NAMES.index(name) for name in names] for group, names in GROUPS.items()}
+"""Where the numbers of each group stand among the slopes."""
 BLIND = 1e-9  # of the largest eigenvalue: less is no information
 ADVICE = {
     "offset": "record the skin at rest, for 20 s",
@@ -78,10 +80,9 @@ def identify(
         without: Groups that were left out.
     """
     usable = np.flatnonzero(presses.usable)
-    rows = usable[:: max(1, len(usable) // MOST_ROWS)]
+    rows = usable[:: max(1, len(usable) // MAX_ROWS)]
     slopes = slopes_of(presses, fitted, rows, without)
     drive = fitted.drive_n(presses)[rows]
-    names = (*OWN, *SHARED)
     groups = [group for group in ADVICE if group not in without]
     errors = {group: np.full(presses.pad.taxels, np.inf) for group in groups}
     # A drift that is not quite the model's is slow: it is no scatter of anything but drift.
@@ -100,19 +101,19 @@ def identify(
         # Time to the first and second power: a drift may bend, so little is known of it beyond the recording.
         passed = (presses.time_s[rows] / DRIFT_AFTER_S)[:, None]
         time = full * np.concatenate([passed, passed**2], axis=1)
-        place = [k for k, name in enumerate(names) if name in ("depth", "crosstalk")]
-        plain = [k for k in range(len(names)) if k not in place]
+        plain = [k for k, name in enumerate(NAMES) if name not in ("depth_m", "crosstalk")]
         for group in groups:
-            wanted = [k for k, name in enumerate(names) if name in (*GROUPS[group][0], *GROUPS[group][1])]
+            wanted = AT[group]
             if group in ("offset", "gain"):
                 columns, units = own[:, plain], np.eye(len(plain))[[plain.index(k) for k in wanted]]
-                sizes = [_largest(own[:, k]) for k in wanted] if group == "gain" else [float(own[0, wanted[0]])]
+                change = own[:, wanted[0]]
+                sizes = [float(np.abs(change).max() if group == "gain" else change[0])]
             elif group == "drift":
-                columns = np.concatenate([time, curve * full, own[:, _of(names, "hysteresis")]], axis=1)
+                columns = np.concatenate([time, curve * full, own[:, AT["hysteresis"]]], axis=1)
                 units, sizes = np.eye(columns.shape[1])[:1] + np.eye(columns.shape[1])[1:2], [full]
             elif group == "hysteresis":
-                columns = np.concatenate([own[:, wanted], curve * full, own[:, _of(names, "drift")]], axis=1)
-                creep, play = (np.eye(columns.shape[1])[wanted.index(names.index(k))] for k in ("hysteresis", "play"))
+                columns = np.concatenate([own[:, wanted], curve * full, own[:, AT["drift"]]], axis=1)
+                creep, play = np.eye(columns.shape[1])[:2]
                 gain = fitted.gain[taxel] * drive[:, taxel].max()
                 width = 2.0 * fitted.gain[taxel] * min(fitted.width_n, drive[:, taxel].max())
                 # What is still read right after a full load is gone, and a while later.
@@ -122,15 +123,15 @@ def identify(
                 errors[group][:] = 1.96 * DEPTH_EFFECT * depth_known
                 continue
             else:
-                columns, units = own, np.eye(len(names))[wanted]
+                columns, units = own, np.eye(len(NAMES))[wanted]
                 if np.isfinite(depth_known):  # what the other taxels say of the depth
-                    columns = np.vstack([columns, np.eye(len(names))[names.index("depth")] * scatter / depth_known])
+                    columns = np.vstack([columns, np.eye(len(NAMES))[NAMES.index("depth_m")] * scatter / depth_known])
                 sizes = [full]
             spread = _scatter(wrong[rows, taxel]) if group == "drift" else scatter
             found = [size * _deviation(columns, unit, spread) for size, unit in zip(sizes, units, strict=True)]
             errors[group][taxel] = 1.96 * max(found) / full
     if "gain" in errors:
-        errors["gain"][drive.max(axis=0) < LEAST_REACH * drive.max()] = np.inf
+        errors["gain"][drive.max(axis=0) < MIN_REACH * drive.max()] = np.inf
     return [
         Known(group=group, error=error, pad=presses.pad.name, cols=presses.pad.cols) for group, error in errors.items()
     ]
@@ -138,18 +139,10 @@ def identify(
 
 def _depth_known(slopes: FloatArray, scatters: FloatArray) -> float:
     """Standard error of the depth's logarithm: one number of the whole pad, to which every taxel adds what it knows."""
-    unit = np.eye(len(OWN) + len(SHARED))[len(OWN) + SHARED.index("depth")]
+    unit = np.eye(len(NAMES))[NAMES.index("depth_m")]
     each = np.array([_deviation(slopes[:, k], unit, scatters[k]) for k in range(slopes.shape[1])])
     known = float(np.sum(1.0 / np.maximum(each, 1e-9) ** 2))
     return known**-0.5 if known > 0.0 else np.inf
-
-
-def _of(names: tuple[str, ...], group: str) -> list[int]:
-    return [k for k, name in enumerate(names) if name in (*GROUPS[group][0], *GROUPS[group][1])]
-
-
-def _largest(slope: FloatArray) -> float:
-    return float(np.abs(slope).max())
 
 
 def _scatter(wrong: FloatArray) -> float:

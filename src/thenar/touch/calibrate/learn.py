@@ -21,8 +21,8 @@ LOADED = 0.003  # of a taxel's largest load
 REST_EVERY = 8  # of the rows in which a taxel is not loaded, one in so many is learned from
 RIDGES = (1e-4, 4e-4, 1.5e-3, 6e-3)
 KEEP_BACK = 4  # one press in so many chooses among them
-MOST_ROWS = 3000  # to learn a taxel from
-MOST_EXCHANGES = 400
+MAX_ROWS = 3000  # to learn a taxel from
+MAX_EXCHANGES = 400
 STILL = 1e-9
 
 
@@ -33,7 +33,7 @@ def learn(
     rows: BoolArray,
     top_counts: float,
     drifts: bool = True,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> LearnedPad:
     """Learn a pad from a recording.
 
@@ -45,7 +45,7 @@ def learn(
         rows: Rows to learn from; the others only pass by, for the memory. Shape (t,).
         top_counts: Largest possible reading; a reading there says only that it is not less.
         drifts: False: the reading at rest does not move.
-        progress: Told of every taxel that is done.
+        progress: Called with every taxel that is done.
     """
     pad, n = presses.pad, presses.pad.taxels
     load_n = presses.taxel_load_n(fitted.depth_m)
@@ -71,7 +71,7 @@ def learn(
     for taxel in range(n):
         loaded = np.any(states[:, taxel] > LOADED, axis=1) | np.any(near[:, taxel] > LOADED, axis=1)
         chosen = np.flatnonzero(rows & presses.usable & (loaded | resting) & (presses.counts[:, taxel] < top_counts))
-        chosen = chosen[:: max(1, len(chosen) // MOST_ROWS)]
+        chosen = chosen[:: max(1, len(chosen) // MAX_ROWS)]
         rising = [ramps(states[chosen, taxel], blank.knots).reshape(len(chosen), -1), near[chosen, taxel]]
         columns = np.concatenate([*rising, np.ones((len(chosen), 1)), warm[chosen]], axis=1)
         counts, back = presses.counts[chosen, taxel], kept_back[chosen]
@@ -82,8 +82,7 @@ def learn(
             gram, aim = problem[1]
             errors[k] += (x @ gram @ x - 2.0 * aim @ x) / scale**2
         problems.append((problem[0][0] + problem[1][0], problem[0][1] + problem[1][1], len(counts)))
-        if progress is not None:
-            progress(taxel)
+        progress(f"learning taxel {taxel + 1} of {n}")
     ridge = RIDGES[int(np.argmin(errors))]
     found = np.array(
         [
@@ -136,7 +135,7 @@ def _least_squares_rising(
     used = ~bounded | (prior > 0.0)
     x = np.zeros(len(aim))
     x[used] = prior[used]
-    for _ in range(MOST_EXCHANGES):
+    for _ in range(MAX_EXCHANGES):
         while True:
             best = np.zeros(len(aim))
             best[used] = np.linalg.solve(gram[np.ix_(used, used)], aim[used])

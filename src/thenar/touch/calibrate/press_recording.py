@@ -23,7 +23,7 @@ import csv
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ from thenar.hands.spec import HandSpec
 
 FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
 NPZ_KEYS = ("hand", "probe_m", "time_s", "pad", "at_m", "force_n", "columns", "counts")
-LEAST_ROWS = 20
+MIN_ROWS = 20
 COUNT_PA = 509.0
 """What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
 BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
@@ -83,8 +83,7 @@ def read_recording(path: Path, *, hand: str | None = None) -> Recording:
         path: The file.
         hand: The hand, where the file does not tell.
     """
-    if path.suffix not in (".csv", ".npz"):
-        raise BadFile(path, "a recording ends in .csv or .npz")
+    _check_suffix(path)
     if path.suffix == ".npz":
         return _read_npz(path)
     try:
@@ -96,6 +95,16 @@ def read_recording(path: Path, *, hand: str | None = None) -> Recording:
     except UnicodeDecodeError as error:
         raise BadFile(path, f"not a text file: {error}") from error
     return rows.recording()
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in (".csv", ".npz"):
+        raise BadFile(path, "a recording ends in .csv or .npz")
+
+
+def _check_length(name: str, rows: int) -> None:
+    if rows < MIN_ROWS:
+        raise BadFile(name, f"{rows} readings; wanted at least {MIN_ROWS}")
 
 
 class RecordingRows:
@@ -133,26 +142,23 @@ class RecordingRows:
 
     def recording(self, *, growing: bool = False) -> Recording:
         """What has come so far; while it is growing there may be no press yet."""
-        if len(self._numbers) < LEAST_ROWS:
-            raise BadFile(self._name, f"{len(self._numbers)} readings; wanted at least {LEAST_ROWS}")
-        probe_m = 1e-3 * self._told("probe_mm", 0.0, "a radius in millimetres")
-        count_pa = self._told("count_pa", COUNT_PA, "pascals above 0")
+        _check_length(self._name, len(self._numbers))
+        probe_m = 1e-3 * self._header_value("probe_mm", 0.0, "a radius in millimetres")
+        count_pa = self._header_value("count_pa", COUNT_PA, "pascals above 0")
         table = np.array(self._numbers)
-        return _checked(
-            self._name,
+        raw = Recording(
             hand=self._hand.name,
             probe_m=probe_m,
             time_s=table[:, 0],
             pad=np.array([where[0] for where in self._where]),
             at_m=1e-3 * np.array([where[1:] for where in self._where]),
             force_n=table[:, 1],
-            columns=self._columns[len(FIXED) :],
-            counts=table[:, 2:],
+            counts={},
             count_pa=count_pa,
-            growing=growing,
         )
+        return _checked(self._name, raw, self._columns[len(FIXED) :], table[:, 2:], growing=growing)
 
-    def _told(self, key: str, otherwise: float, wanted: str) -> float:
+    def _header_value(self, key: str, otherwise: float, wanted: str) -> float:
         """A number from the lines above the table."""
         try:
             value = float(self._about.get(key, otherwise))
@@ -205,33 +211,21 @@ class RecordingRows:
 
 def write_recording(path: Path, recording: Recording) -> None:
     """Write a recording as .csv or .npz."""
-    if path.suffix not in (".csv", ".npz"):
-        raise BadFile(path, "a recording ends in .csv or .npz")
+    _check_suffix(path)
     columns = [name for pad in recording.counts for name in taxel_columns(hands.load(recording.hand), pad)]
     counts = np.concatenate(list(recording.counts.values()), axis=1) / recording.count_pa
     try:
         if path.suffix == ".npz":
-            np.savez_compressed(
-                path,
-                hand=np.array(recording.hand),
-                probe_m=np.array(recording.probe_m),
-                count_pa=np.array(recording.count_pa),
-                time_s=recording.time_s,
-                pad=recording.pad,
-                at_m=recording.at_m,
-                force_n=recording.force_n,
-                columns=np.array(columns),
-                counts=counts,
-            )
+            entries = {name: np.asarray(value) for name, value in vars(recording).items()}
+            np.savez_compressed(path, **(entries | {"columns": np.array(columns), "counts": counts}))
             return
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in recording_lines(recording, columns, counts))
+            file.writelines(line + "\n" for line in _lines(recording, columns, counts))
     except OSError as error:
         raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
-def recording_lines(recording: Recording, columns: Sequence[str], counts: FloatArray) -> Iterator[str]:
-    """The lines of a recording as CSV."""
+def _lines(recording: Recording, columns: Sequence[str], counts: FloatArray) -> Iterator[str]:
     yield f"# hand: {recording.hand}"
     yield f"# probe_mm: {1e3 * recording.probe_m:g}"
     if recording.count_pa != 1.0:
@@ -288,8 +282,7 @@ def _read_npz(path: Path) -> Recording:
     for name, shape in shapes.items():
         if entries[name].shape != shape:
             raise BadFile(path, f"entry {name!r} has shape {entries[name].shape}; wanted {shape}, one row a reading")
-    if rows < LEAST_ROWS:
-        raise BadFile(path, f"{rows} readings; wanted at least {LEAST_ROWS}")
+    _check_length(str(path), rows)
     numbers = {name: np.asarray(entries[name], dtype=np.float64) for name in ("time_s", "at_m", "force_n", "counts")}
     for name, values in numbers.items():
         wrong = ~np.isfinite(values.reshape(rows, -1)).all(axis=1)
@@ -298,38 +291,32 @@ def _read_npz(path: Path) -> Recording:
     late = np.flatnonzero(np.diff(numbers["time_s"]) <= 0.0)
     if len(late):
         raise BadFile(path, f"row {late[0] + 1}: time_s does not grow")
-    return _checked(
-        str(path),
+    raw = Recording(
         hand=str(entries["hand"]),
         probe_m=float(entries["probe_m"]),
-        time_s=numbers["time_s"],
         pad=entries["pad"].astype(str),
-        at_m=numbers["at_m"],
-        force_n=numbers["force_n"],
-        columns=columns,
-        counts=numbers["counts"],
+        **{name: numbers[name] for name in ("time_s", "at_m", "force_n")},
+        counts={},
         count_pa=float(entries.get("count_pa", COUNT_PA)),
     )
+    return _checked(str(path), raw, columns, numbers["counts"])
 
 
 def _checked(
-    name: str,
-    *,
-    hand: str,
-    probe_m: float,
-    time_s: FloatArray,
-    pad: NDArray[np.str_],
-    at_m: FloatArray,
-    force_n: FloatArray,
-    columns: Sequence[str],
-    counts: FloatArray,
-    count_pa: float,
-    growing: bool = False,
+    name: str, raw: Recording, columns: Sequence[str], counts: FloatArray, *, growing: bool = False
 ) -> Recording:
-    """What both formats have in common."""
-    spec = hands.load(hand)
+    """A recording with its counts by pad; what is wrong with it in either format is refused.
+
+    Args:
+        name: What errors call it.
+        raw: The recording, still without counts.
+        columns: Names of the columns of counts.
+        counts: A row a reading. Shape (t, columns).
+        growing: True: there may be no press yet.
+    """
+    hand, pad, force_n = hands.load(raw.hand), raw.pad, raw.force_n
     try:
-        pads = recorded_pads(columns, spec)
+        pads = recorded_pads(columns, hand)
     except (BadValue, UnknownName) as error:
         raise BadFile(name, str(error)) from error
     strange = np.flatnonzero(~np.isin(pad, ["", *pads]))
@@ -341,26 +328,22 @@ def _checked(
         raise BadFile(
             name, f"row {row}: force_n is {force_n[row]:g} and the largest {top:g}; wanted a load cell that counts up"
         )
-    for one in pads:
-        own = spec.pad(one)
+    for own in (hand.pad(one) for one in pads):
         reach = np.array([own.rows * own.row_pitch_m, own.cols * own.col_pitch_m])
-        far = np.flatnonzero((pad == one) & (force_n > 0.0) & np.any(abs(at_m) > reach, axis=1))
+        far = np.flatnonzero((pad == own.name) & (force_n > 0.0) & np.any(abs(raw.at_m) > reach, axis=1))
         if len(far):
-            u_mm, v_mm = 1e3 * at_m[far[0]]
+            u_mm, v_mm = 1e3 * raw.at_m[far[0]]
             raise BadFile(
                 name,
-                f"row {far[0]}: pressed at {u_mm:g}, {v_mm:g} mm from the centre of {one}, which reaches "
+                f"row {far[0]}: pressed at {u_mm:g}, {v_mm:g} mm from the centre of {own.name}, which reaches "
                 f"{500 * reach[0]:g}, {500 * reach[1]:g} mm; wanted a place on it or near its edge",
             )
-    count_pa = count_pa if any(own.sensor == "barometer" for own in spec.pads) else 1.0
+    count_pa = raw.count_pa if any(own.sensor == "barometer" for own in hand.pads) else 1.0
     order = {column: number for number, column in enumerate(columns)}
-    return Recording(
-        hand=hand,
-        probe_m=probe_m,
-        time_s=time_s,
-        pad=pad,
-        at_m=at_m,
+    chosen = {one: [order[column] for column in taxel_columns(hand, one)] for one in pads}
+    return replace(
+        raw,
         force_n=np.maximum(force_n, 0.0),
-        counts={one: count_pa * counts[:, [order[column] for column in taxel_columns(spec, one)]] for one in pads},
+        counts={one: count_pa * counts[:, own] for one, own in chosen.items()},
         count_pa=count_pa,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.hands.spec import Pad
 from thenar.touch.calibrate.press_recording import Recording
-from thenar.touch.sensor.receptive import neighbours, point_shares
+from thenar.touch.sensor.receptive import neighbors, point_shares
 
 PRESSED = 0.02  # of the largest force: less is no press
 SAME_PLACE_M = 5e-5
@@ -46,9 +46,9 @@ class Presses:
         shares = point_shares(self.pad, self.places_m, depth_m, probe_m=self.probe_m)
         return self.load_n[:, None] * shares[self.place]
 
-    def neighbour_load_n(self, taxel_load_n: FloatArray) -> FloatArray:
+    def neighbor_load_n(self, taxel_load_n: FloatArray) -> FloatArray:
         """Load of the taxels that share an edge with each [N]. Shape (t, n)."""
-        return taxel_load_n @ neighbours(self.pad)
+        return taxel_load_n @ neighbors(self.pad)
 
 
 def presses_on(recording: Recording, pad: Pad) -> Presses:

@@ -11,19 +11,19 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.calibrate.gain_fit import Fitted, fit_pad
+from thenar.touch.calibrate.gain_fit import Fitted, fit_parameters
 from thenar.touch.calibrate.identify import Known, identify
 from thenar.touch.calibrate.learn import learn
 from thenar.touch.calibrate.press_recording import Recording
 from thenar.touch.calibrate.presses import Presses, presses_on
 from thenar.touch.calibrate.score import Score, full_scale, held_out, one_scale, score
-from thenar.touch.sensor.calibration import PadCalibration
+from thenar.touch.sensor.calibration import SENSOR_FIELDS, PadCalibration
 from thenar.touch.sensor.learned import LearnedPad, around
-from thenar.touch.sensor.receptive import neighbours
+from thenar.touch.sensor.receptive import neighbors
 
 Model = Literal["parametric", "learned"]
 
-LEAST_PRESSES = 8
+MIN_PRESSES = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,20 +48,20 @@ class PadResult:
     def refusals(self) -> list[str]:
         """What the recording cannot tell; empty when all is known."""
         refused = [known.refusal for known in self.known if known.refusal]
-        if self.presses.count < LEAST_PRESSES:
+        if self.presses.count < MIN_PRESSES:
             few = f"error of {self.pad.name}: {self.presses.count} presses leave none to hold back"
-            refused.append(f"{few}; record at least {LEAST_PRESSES}, with rests between them")
+            refused.append(f"{few}; record at least {MIN_PRESSES}, with rests between them")
         return refused
 
 
-def calibrate(
+def fit_pad(
     recording: Recording,
     hand: HandSpec,
     pad_name: str,
     *,
     model: Model = "parametric",
     without: Collection[str] = (),
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> PadResult:
     """Calibrate one pad from a recording.
 
@@ -70,8 +70,8 @@ def calibrate(
         hand: Its hand.
         pad_name: The pad; it must be in the recording.
         model: What to fit.
-        without: Groups of numbers to leave at their defaults, see `fit.MAY_BE_LEFT`.
-        progress: Told what is being done.
+        without: Groups of numbers to leave at their defaults, see `gain_fit.OPTIONAL_GROUPS`.
+        progress: Called with what is being done.
     """
     pad = hand.pad(pad_name)
     presses = presses_on(recording, pad)
@@ -79,51 +79,42 @@ def calibrate(
         raise BadValue(
             f"recording of {pad_name}", "without a press", f"presses on it: thenar calibrate protocol {hand.name}"
         )
-    if not neighbours(pad).any():
+    if not neighbors(pad).any():
         without = {*without, "crosstalk"}
     top = top_counts(presses)
 
-    def say(what: str) -> Callable[[int, float], None]:
-        def told(step: int, error: float) -> None:
-            if progress is not None:
-                progress(f"{pad_name}: {what}, step {step}, off by {error:.1f}")
+    def fit(rows: BoolArray, stage: str) -> tuple[Fitted, LearnedPad | None]:
+        def report(text: str) -> None:
+            progress(f"{pad_name}: {stage}, {text}")
 
-        return told
-
-    def fit(rows: BoolArray, what: str) -> tuple[Fitted, LearnedPad | None]:
-        fitted = fit_pad(presses, rows=rows, without=without, top_counts=top, progress=say(what))
+        fitted = fit_parameters(presses, rows=rows, without=without, top_counts=top, progress=report)
         if model == "parametric":
             return fitted, None
-
-        def told(taxel: int) -> None:
-            if progress is not None:
-                progress(f"{pad_name}: {what}, learning taxel {taxel + 1} of {pad.taxels}")
-
         drifts = "drift" not in without
-        return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=told)
+        return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=report)
 
-    enough = presses.count >= LEAST_PRESSES
-    back = held_out(presses) if enough else np.ones(len(presses.time_s), dtype=bool)
-    fitted, learned = fit(~back if enough else back, "held-out fit")
+    every = np.ones(len(presses.time_s), dtype=bool)
+    enough = presses.count >= MIN_PRESSES
+    back = held_out(presses) if enough else every
+    seen = ~back if enough else every
+    fitted, learned = fit(seen, "held-out fit")
     predicted = predict(presses, fitted, learned, top)
     load = presses.taxel_load_n(fitted.depth_m)
-    rest = fitted.offset
-    result = score(presses, predicted, load, rows=back)
-    scale = score(presses, one_scale(presses, load, rest, ~back if enough else back), load, rows=back)
-    fitted, learned = fit(np.ones(len(back), dtype=bool), "final fit")
+    scores = {
+        "score": score(presses, predicted, load, rows=back),
+        "scale_score": score(presses, one_scale(presses, load, fitted.offset, seen), load, rows=back),
+    }
+    fitted, learned = fit(every, "final fit")
     wrong = predict(presses, fitted, learned, top) - presses.counts
-    if progress:
-        progress(f"{pad_name}: what can be known")
-    known = identify(presses, fitted, wrong, full_scale(presses), without=without)
+    progress(f"{pad_name}: what can be known")
     return PadResult(
         pad=pad,
         presses=presses,
         calibration=pad_calibration(presses, fitted, learned),
         fitted=fitted,
         learned=learned,
-        known=known,
-        score=result,
-        scale_score=scale,
+        known=identify(presses, fitted, wrong, full_scale(presses), without=without),
+        **scores,
         held_out=back,
         predicted=predicted,
     )
@@ -146,7 +137,7 @@ def top_counts(presses: Presses) -> float:
 
 def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None) -> PadCalibration:
     """The same as the twin takes it."""
-    pad = presses.pad
+    pad, top = presses.pad, top_counts(presses)
 
     def rows(values: FloatArray) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(float(f"{x:.6g}") for x in row) for row in values.reshape(pad.rows, pad.cols))
@@ -159,7 +150,15 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
     noise = np.sqrt(np.mean(np.minimum(change**2, 9.0 * np.median(change**2, axis=0) + 1.0), axis=0) / 2.0)
     with np.errstate(divide="ignore"):
         ceiling = np.where(fitted.bend > 0.0, 1.0 / np.maximum(fitted.bend, 1e-12), np.inf)
+    own = {
+        "depth": short(fitted.depth_m),
+        "gain": rows(fitted.gain),
+        "offset": rows(fitted.offset),
+        "offset_spread": 0.0,
+        "noise": rows(noise),
+    }
     common = PadCalibration(
+        **{SENSOR_FIELDS[pad.sensor][name]: value for name, value in own.items()},
         gain_spread=0.0,
         hysteresis=rows(fitted.hysteresis),
         hysteresis_s=short(fitted.fade_s),
@@ -173,22 +172,9 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
         learned=learned,
     )
     if pad.sensor == "barometer":
-        return replace(
-            common,
-            depth_m=short(fitted.depth_m),
-            die_gain=rows(fitted.gain),
-            die_offset_pa=rows(fitted.offset),
-            die_offset_spread_pa=0.0,
-            die_noise_pa=rows(noise),
-        )
-    top = top_counts(presses)
+        return common
     return replace(
         common,
-        taxel_depth_m=short(fitted.depth_m),
-        gain_counts_per_n=rows(fitted.gain),
-        offset_counts=rows(fitted.offset),
-        offset_spread_counts=0.0,
-        noise_counts=rows(noise),
         lowest_counts=min(0.0, float(presses.counts.min())),
         saturation_counts=top if np.isfinite(top) else max(4095.0, float(presses.counts.max())),
         remove_offset=False,

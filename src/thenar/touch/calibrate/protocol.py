@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,8 +13,20 @@ from thenar.hands.spec import Pad
 
 REST_S = 20.0
 WHOLE_S = 480.0
-LEAST_TOUCHES = 6  # of a step: small pads are pressed more than once
+MIN_TOUCHES = 6  # of a step: small pads are pressed more than once
 SPREAD = 9  # places for slow work, spread over a pad
+
+Corners: TypeAlias = tuple[tuple[float, float], ...]
+HALF_FORCE: Corners = ((0.0, 0.0), (0.7, 0.55), (1.0, 0.55), (1.6, 0.0), (2.2, 0.0))
+FORCES: dict[str, Corners] = {
+    "each taxel": ((0.0, 0.0), (1.5, 1.0), (3.0, 1.0), (4.5, 0.0), (5.5, 0.0)),
+    "between": HALF_FORCE,
+    "again": HALF_FORCE,
+    "quick": ((0.0, 0.0), (0.25, 0.8), (0.4, 0.8), (0.6, 0.0), (1.5, 0.0)),
+    "loops": ((0.0, 0.0), (1.5, 1.0), (2.5, 0.4), (3.5, 0.9), (4.5, 0.2), (6.0, 0.7), (7.5, 0.0), (9.0, 0.0)),
+    "hold": ((0.0, 0.0), (1.0, 0.7), (31.0, 0.7), (31.5, 0.0), (51.5, 0.0)),
+}
+"""Force over time in the presses of each step, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +34,7 @@ class Press:
     """One touch of the probe: where, and the force over time as corners of straight lines."""
 
     at_m: tuple[float, float]
-    corners: tuple[tuple[float, float], ...]
+    corners: Corners
     """Seconds since its start, and share of the full force."""
 
     @property
@@ -35,7 +48,7 @@ class Step:
     """One thing to do."""
 
     name: str
-    say: str
+    instruction: str
     presses: tuple[Press, ...] = ()
     until_s: float = 0.0
     """Then leave the skin alone until so long after switching on [s]."""
@@ -43,79 +56,58 @@ class Step:
 
 def plan(pad: Pad) -> tuple[Step, ...]:
     """Everything to record on one pad, in order."""
-    centres, corners = middles(pad), between(pad)
+    centres, beside = middles(pad), between(pad)
     spread = [centres[k] for k in np.linspace(0, len(centres) - 1, min(SPREAD, len(centres))).round().astype(int)]
-    times = max(1, -(-LEAST_TOUCHES // len(centres)))
+    times = max(1, -(-MIN_TOUCHES // len(centres)))
     often = "" if times == 1 else f" {times} times each."
-    slow = ((0.0, 0.0), (1.5, 1.0), (3.0, 1.0), (4.5, 0.0), (5.5, 0.0))
-    half = ((0.0, 0.0), (0.7, 0.55), (1.0, 0.55), (1.6, 0.0), (2.2, 0.0))
-    quick = ((0.0, 0.0), (0.25, 0.8), (0.4, 0.8), (0.6, 0.0), (1.5, 0.0))
-    ladder = ((0.0, 0.0), (1.5, 1.0), (2.5, 0.4), (3.5, 0.9), (4.5, 0.2), (6.0, 0.7), (7.5, 0.0), (9.0, 0.0))
-    hold = ((0.0, 0.0), (1.0, 0.7), (31.0, 0.7), (31.5, 0.0), (51.5, 0.0))
+    places = {
+        "each taxel": centres * times,
+        "between": beside,
+        "again": centres * times,
+        "quick": spread,
+        "loops": spread * times,
+        "hold": [spread[len(spread) // 2], spread[-1]],
+    }
+    instructions = {
+        "each taxel": f"Press on the middle of each of the {len(centres)} taxels: up to full force in 1.5 s, "
+        "hold for 1.5 s, off again in 1.5 s, 1 s of rest." + often,
+        "between": f"Press to about half of full force at {len(beside)} places beside the middles, within 2 s.",
+        "again": "Once more on the middle of each taxel, to about half of full force, within 2 s." + often,
+        "quick": f"At {len(spread)} taxels far apart: a quick press to 80 % within half a second.",
+        "loops": f"At the same {len(spread)}: up to full, down to 40 %, up to 90 %, down to 20 %, up to 70 %, off."
+        + often,
+        "hold": "Twice, at different taxels where there are several: 70 % of full force for 30 s, then 20 s of rest.",
+    }
+    pressed = (
+        Step(
+            name=name,
+            instruction=instructions[name],
+            presses=tuple(Press(at_m=at, corners=FORCES[name]) for at in places[name]),
+        )
+        for name in FORCES
+    )
+    rest = f"Switch the hand on, touch nothing, and record for {REST_S:g} s."
+    last = f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least."
     return (
-        Step(
-            name="rest",
-            say=f"Switch the hand on, touch nothing, and record for {REST_S:g} s.",
-            until_s=REST_S,
-        ),
-        Step(
-            name="each taxel",
-            say=f"Press on the middle of each of the {len(centres)} taxels: up to full force in 1.5 s, hold for 1.5 s, "
-            "off again in 1.5 s, 1 s of rest." + often,
-            presses=tuple(Press(at_m=at, corners=slow) for at in centres * times),
-        ),
-        Step(
-            name="between",
-            say=f"Press to about half of full force at {len(corners)} places beside the middles, within 2 s.",
-            presses=tuple(Press(at_m=at, corners=half) for at in corners),
-        ),
-        Step(
-            name="again",
-            say="Once more on the middle of each taxel, to about half of full force, within 2 s." + often,
-            presses=tuple(Press(at_m=at, corners=half) for at in centres * times),
-        ),
-        Step(
-            name="quick",
-            say=f"At {len(spread)} taxels far apart: a quick press to 80 % within half a second.",
-            presses=tuple(Press(at_m=at, corners=quick) for at in spread),
-        ),
-        Step(
-            name="loops",
-            say=f"At the same {len(spread)}: up to full, down to 40 %, up to 90 %, down to 20 %, up to 70 %, off."
-            + often,
-            presses=tuple(Press(at_m=at, corners=ladder) for at in spread * times),
-        ),
-        Step(
-            name="hold",
-            say="Twice, at different taxels where there are several: 70 % of full force for 30 s, then 20 s of rest.",
-            presses=tuple(Press(at_m=at, corners=hold) for at in (spread[len(spread) // 2], spread[-1])),
-        ),
-        Step(
-            name="last rest",
-            say=f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least.",
-            until_s=WHOLE_S,
-        ),
+        Step(name="rest", instruction=rest, until_s=REST_S),
+        *pressed,
+        Step(name="last rest", instruction=last, until_s=WHOLE_S),
     )
 
 
 def follow(steps: tuple[Step, ...], *, rate_hz: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What a robot that follows the plan would do: time [s], places [m] and share of the full force, row by row."""
-    time_s, times, shares, places = 0.0, [0.0], [0.0], [(0.0, 0.0)]
+    time_s = 0.0
+    corners = [(0.0, 0.0, (0.0, 0.0))]  # time, share, place
     for step in steps:
         for press in step.presses:
-            times.append(time_s + 1e-6)
-            shares.append(0.0)
-            places.append(press.at_m)
-            for at_s, share in press.corners[1:]:
-                times.append(time_s + at_s)
-                shares.append(share)
-                places.append(press.at_m)
+            corners.append((time_s + 1e-6, 0.0, press.at_m))
+            corners += [(time_s + at_s, share, press.at_m) for at_s, share in press.corners[1:]]
             time_s += press.lasts_s
         if step.until_s:
             time_s = max(time_s + (REST_S if step.presses == () and time_s > REST_S else 0.0), step.until_s)
-            times.append(time_s)
-            shares.append(0.0)
-            places.append(places[-1])
+            corners.append((time_s, 0.0, corners[-1][2]))
+    times, shares, places = zip(*corners, strict=True)
     rows = np.arange(0.0, time_s, 1.0 / rate_hz)
     corner = np.searchsorted(times, rows, side="left").clip(0, len(times) - 1)
     return rows, np.array(places)[corner], np.interp(rows, times, shares)
@@ -145,7 +137,7 @@ def between(pad: Pad) -> list[tuple[float, float]]:
     return [*edges, *quarters, *across][:24]
 
 
-def wander(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:
+def random_presses(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:
     """Presses unlike those of the plan: anywhere, at any speed, with holds and half-way turns, to test with."""
     draws = np.random.default_rng([seed, 21])
     half = 0.5 * np.array([(pad.rows - 0.6) * pad.row_pitch_m, (pad.cols - 0.6) * pad.col_pitch_m])
@@ -160,7 +152,6 @@ def wander(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:
                 time_s += float(draws.uniform(0.2, 4.0))
                 corners.append((time_s, float(share)))
         time_s += float(draws.uniform(0.15, 2.0))
-        corners.append((time_s, 0.0))
-        corners.append((time_s + float(draws.uniform(0.3, 4.0)), 0.0))
+        corners += [(time_s, 0.0), (time_s + float(draws.uniform(0.3, 4.0)), 0.0)]
         made.append(Press(at_m=(float(at[0]), float(at[1])), corners=tuple(corners)))
-    return (Step(name="wander", say="", presses=tuple(made)),)
+    return (Step(name="random", instruction="", presses=tuple(made)),)

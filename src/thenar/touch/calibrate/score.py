@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
-from thenar.touch.calibrate.presses import Presses
+from thenar.hands.spec import HandSpec
+from thenar.touch.calibrate.press_recording import Recording
+from thenar.touch.calibrate.presses import Presses, presses_on
+from thenar.touch.sensor.calibration import SENSOR_FIELDS, Calibration
+from thenar.touch.sensor.response import Response
 
 HELD_OUT = 0.25  # of the presses
 FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
@@ -101,6 +105,30 @@ def score(
         presses=len(used),
         taxel_rms=taxel_rms,
     )
+
+
+def score_pad(recording: Recording, hand: HandSpec, pad_name: str, calibration: Calibration) -> Score:
+    """Hold a calibration against what a recording's pad said."""
+    presses = presses_on(recording, hand.pad(pad_name))
+    return score(presses, *read_through(presses, calibration))
+
+
+def read_through(presses: Presses, calibration: Calibration) -> tuple[FloatArray, FloatArray]:
+    """Readings of a pad through a calibration, as the twin would have them without noise, and the load on its taxels.
+
+    Shapes (t, n).
+    """
+    pad = presses.pad
+    own = calibration.pad(pad.name)
+    gain, offset = (calibration.per_taxel([pad], name) for name in ("gain", "offset"))
+    load = presses.taxel_load_n(getattr(own, SENSOR_FIELDS[pad.sensor]["depth"]))
+    response = Response([pad], calibration, gain, offset, spread=False)
+    none_dead = np.zeros(pad.taxels, dtype=bool)
+    rows = zip(load, presses.time_s, strict=True)
+    read = np.array([response.read(row, float(time_s), none_dead) for row, time_s in rows])
+    if pad.sensor == "barometer":
+        return read, load
+    return np.clip(read, own.lowest_counts, own.saturation_counts) - own.remove_offset * offset, load
 
 
 def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: BoolArray) -> FloatArray:

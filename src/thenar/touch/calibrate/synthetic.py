@@ -13,15 +13,63 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_grid
-from thenar.hands.spec import Pad
+from thenar.hands.spec import HandSpec, Pad
+from thenar.touch.calibrate.press_recording import COUNT_PA, Recording
+from thenar.touch.calibrate.protocol import Step, follow, plan, random_presses
 
 Curve = Literal["straight", "bent"]
+Loads = Literal["protocol", "unseen"]
 
+FULL_N = {"force": 10.0, "barometer": 3.0}
+PROBE_M = {"force": 1.5e-3, "barometer": 2e-3}
 POINTS = 7  # a side of a taxel at which stress is added up
 STREAM = 20  # of random numbers
 
 
-class MadeSensor:
+def make_recording(
+    hand: HandSpec,
+    pad_name: str,
+    *,
+    seed: int = 0,
+    curve: Curve = "straight",
+    loads: Loads = "protocol",
+    rate_hz: float = 25.0,
+    steps: tuple[Step, ...] | None = None,
+) -> Recording:
+    """Press on a made-up pad.
+
+    Args:
+        hand: The hand.
+        pad_name: Its pad.
+        seed: Another seed, another skin; the same skin is pressed again with other ``loads``.
+        curve: ``bent`` reads light touches more strongly than firm ones.
+        loads: ``protocol`` follows the protocol, ``unseen`` presses anywhere, at any speed.
+        rate_hz: Readings per second.
+        steps: What to do instead.
+    """
+    pad = hand.pad(pad_name)
+    full_n, probe_m = FULL_N[pad.sensor], PROBE_M[pad.sensor]
+    if steps is None:
+        steps = plan(pad) if loads == "protocol" else random_presses(pad, seed=seed)
+    time_s, at_m, share = follow(steps, rate_hz=rate_hz)
+    places, place = np.unique(np.round(at_m, 7), axis=0, return_inverse=True)
+    force_n = np.zeros((len(time_s), len(places)))
+    force_n[np.arange(len(time_s)), place.ravel()] = full_n * share
+    sensor = SyntheticSensor(pad, seed=seed, full_n=full_n, probe_m=probe_m, curve=curve)
+    count_pa = COUNT_PA if pad.sensor == "barometer" else 1.0
+    return Recording(
+        hand=hand.name,
+        probe_m=probe_m,
+        time_s=time_s,
+        pad=np.where(share > 0.0, pad_name, ""),
+        at_m=at_m,
+        force_n=full_n * share,
+        counts={pad_name: count_pa * sensor.read(time_s, places, force_n, probe_m)},
+        count_pa=count_pa,
+    )
+
+
+class SyntheticSensor:
     """The taxels of one pad, each different."""
 
     def __init__(self, pad: Pad, *, seed: int, full_n: float, probe_m: float, curve: Curve = "straight"):
@@ -60,8 +108,8 @@ class MadeSensor:
         if self._curve == "bent":
             felt = np.sign(felt) * 1.15 * (1.0 - np.exp(-1.6 * np.abs(felt))) / (1.0 - np.exp(-1.6))
         volts = np.minimum(self._span * self._gain * felt, self._ceiling) @ self._mix.T
-        wander = np.cumsum(self._draws.normal(0.0, 1.3e-4, load.shape) * np.sqrt(np.gradient(time_s))[:, None], axis=0)
-        drift = self._drift * (1.0 - np.exp(-time_s / self._drift_s))[:, None] + wander * self._span
+        walk = np.cumsum(self._draws.normal(0.0, 1.3e-4, load.shape) * np.sqrt(np.gradient(time_s))[:, None], axis=0)
+        drift = self._drift * (1.0 - np.exp(-time_s / self._drift_s))[:, None] + walk * self._span
         raw = self._offset + drift + volts + self._draws.normal(0.0, 0.002, load.shape) * self._span
         return np.clip(np.round(raw), -self._top if self._buried else 0.0, self._top) + 0.0  # no -0
 

@@ -1,4 +1,4 @@
-"""Calibration files: what a hand's skin is made of and how its sensor reads, in TOML.
+"""Calibration of a hand's skin: what it is made of and how its sensor reads, kept in TOML files.
 
 ::
 
@@ -19,18 +19,49 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue, UnknownName
-from thenar.hands.spec import HandSpec
-from thenar.touch.sensor.learned import LearnedPad, learned_from_table
+from thenar.hands.spec import HandSpec, Pad
+from thenar.touch.sensor.learned import LearnedPad, learned_from_table, learned_table
 
 Profile = Literal["ideal", "measured"]
 PerTaxel = float | tuple[tuple[float, ...], ...]
 """One number for all taxels of a pad, or rows of one number each."""
+
+
+SENSOR_FIELDS = {
+    "force": {
+        "depth": "taxel_depth_m",
+        "gain": "gain_counts_per_n",
+        "offset": "offset_counts",
+        "offset_spread": "offset_spread_counts",
+        "noise": "noise_counts",
+    },
+    "barometer": {
+        "depth": "depth_m",
+        "gain": "die_gain",
+        "offset": "die_offset_pa",
+        "offset_spread": "die_offset_spread_pa",
+        "noise": "die_noise_pa",
+    },
+}
+"""What force taxels and barometers both have, each under a name with its own unit."""
+COMMON_FIELDS = (
+    *("gain_spread", "crosstalk", "hysteresis", "hysteresis_s", "play", "play_width"),
+    *("ceiling", "knee", "drift", "drift_s"),
+)
+FITTED_FIELDS = {
+    "force": (*SENSOR_FIELDS["force"].values(), "lowest_counts", "saturation_counts", "remove_offset", *COMMON_FIELDS),
+    "barometer": (*SENSOR_FIELDS["barometer"].values(), *COMMON_FIELDS),
+}
+"""What a fit finds or makes certain, and its file holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +149,15 @@ class Calibration:
         """Calibration of one pad."""
         return self.pads.get(name, self.bare)
 
+    def per_taxel(self, pads: Sequence[Pad], name: str) -> FloatArray:
+        """A value for each taxel of these pads, one after the other. Shape (taxels,).
+
+        ``name`` is a field of `PadCalibration`, or one of `SENSOR_FIELDS` for what is named after the kind of sensor.
+        """
+        values = [getattr(self.pad(pad.name), SENSOR_FIELDS[pad.sensor].get(name, name)) for pad in pads]
+        grids = [np.broadcast_to(value, (pad.rows, pad.cols)) for value, pad in zip(values, pads, strict=True)]
+        return np.concatenate([np.zeros(0), *(grid.ravel() for grid in grids)])
+
 
 IDEAL = Calibration()
 # Ref: recordings of a real RH56DFTP show idle offsets, dead channels and a noise floor below about 80 counts; the
@@ -158,10 +198,7 @@ _MAY_BE_ZERO = {
     *("gain_spread", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
     *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m", "crosstalk", "play"),
 }
-_PER_TAXEL = {
-    *("gain_counts_per_n", "offset_counts", "noise_counts", "hysteresis", "crosstalk", "play", "ceiling", "drift"),
-    *("die_gain", "die_offset_pa", "die_noise_pa"),
-}
+_PER_TAXEL = {f.name for f in fields(PadCalibration) if f.type == "PerTaxel"}
 _MAY_BE_INFINITE = {"thickness_m", "rate_hz", "ceiling"}
 _MAY_BE_NEGATIVE = {"offset_counts", "lowest_counts", "drift", "die_offset_pa", "ambient_c", "warm_up_c"}
 
@@ -184,14 +221,9 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
     tables = entries.pop("pads", {})
     if not isinstance(tables, dict):
         raise BadFile(path, f"line {_line(text, 'pads')}: 'pads' must hold one table a pad")
-    known = {*_PAD_FIELDS, *_HAND_FIELDS}
-    common: dict[str, Any] = {}
-    whole: dict[str, float] = {}
-    for key, value in entries.items():
-        if key not in known:
-            raise BadFile(path, f"line {_line(text, key)}: unknown entry {key!r}; it takes: {', '.join(sorted(known))}")
-        checked = _checked(path, text, key, value, hand, None)
-        (whole if key in _HAND_FIELDS else common)[key] = checked
+    checked = _checked_entries(path, text, entries, {*_PAD_FIELDS, *_HAND_FIELDS}, hand, None)
+    whole = {key: value for key, value in checked.items() if key in _HAND_FIELDS}
+    common = {key: value for key, value in checked.items() if key not in _HAND_FIELDS}
     bare = replace(base.bare, **common)
     pads = {name: replace(own, **common) for name, own in base.pads.items()}
     names = [pad.name for pad in hand.pads]
@@ -199,28 +231,68 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
         if name not in names:
             error = UnknownName("pad", name, names)
             raise BadFile(path, f"line {_line(text, 'pads.' + name)}: {error}")
-        own: dict[str, Any] = {}
-        for key, value in table.items():
-            if key not in _PAD_FIELDS:
-                where = _line(text, key, after=f"pads.{name}")
-                raise BadFile(
-                    path, f"line {where}: unknown entry {key!r} of {name}; it takes: {', '.join(sorted(_PAD_FIELDS))}"
-                )
-            own[key] = _checked(path, text, key, value, hand, name)
+        own = _checked_entries(path, text, table, _PAD_FIELDS, hand, name)
         pads[name] = replace(pads.get(name, bare), **own)
     return replace(base, bare=bare, pads=pads, **whole)
 
 
-def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
-    where = f"line {_line(text, key, after=f'pads.{pad}' if pad else None)}: {key!r}" + (f" of {pad}" if pad else "")
+def write_calibration(
+    path: Path, hand: HandSpec, pads: Mapping[str, PadCalibration], notes: Iterable[str] = ()
+) -> None:
+    """Write a file that holds what was fitted to these pads, and nothing else.
+
+    Args:
+        path: The TOML file.
+        hand: The hand.
+        pads: What was fitted, by name of the pad.
+        notes: Lines of comment for its head.
+    """
+    lines = [f"# {note}" for note in notes]
+    for name, own in pads.items():
+        lines += ["", f"[pads.{name}]"]
+        lines += [f"{key} = {_toml(getattr(own, key))}" for key in FITTED_FIELDS[hand.pad(name).sensor]]
+        if own.learned is not None:
+            lines += ["", f"[pads.{name}.learned]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in learned_table(own.learned).items()]
+    try:
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(part) for part in value)}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _checked_entries(
+    path: Path, text: str, entries: dict[str, Any], known: Iterable[str], hand: HandSpec, pad: str | None
+) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
+    for key, value in entries.items():
+        where = f"line {_line(text, key, after=f'pads.{pad}' if pad else None)}: "
+        name = f"{key!r} of {pad}" if pad else repr(key)
+        if key not in known:
+            raise BadFile(path, f"{where}unknown entry {name}; it takes: {', '.join(sorted(known))}")
+        checked[key] = _checked(path, where + name, key, value, hand, pad)
+    return checked
+
+
+def _checked(path: Path, where: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
     if key == "remove_offset":
         if not isinstance(value, bool):
             raise BadFile(path, f"{where} is {value!r}; wanted true or false")
         return value
+    if key in ("dead", "learned") and pad is None:
+        table = "[pads.NAME]" if key == "dead" else "[pads.NAME.learned]"
+        raise BadFile(path, f"{where} belongs into the table of a pad, as {table}")
+    if pad is None:
+        return _number(path, where, key, value)
+    spec = hand.pad(pad)
     if key == "dead":
-        if pad is None:
-            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME]")
-        spec = hand.pad(pad)
         cells = [tuple(cell) for cell in value] if isinstance(value, list) else None
         inside = cells is not None and all(
             len(c) == 2 and all(isinstance(x, int) for x in c) and 0 <= c[0] < spec.rows and 0 <= c[1] < spec.cols
@@ -230,14 +302,11 @@ def _checked(path: Path, text: str, key: str, value: Any, hand: HandSpec, pad: s
             raise BadFile(path, f"{where} is {value!r}; wanted [[row, column], ...] within {spec.rows} x {spec.cols}")
         return tuple(cells)
     if key == "learned":
-        if pad is None:
-            raise BadFile(path, f"{where} belongs into the table of a pad, as [pads.NAME.learned]")
         try:
-            return learned_from_table(value, hand.pad(pad).taxels)
+            return learned_from_table(value, spec.taxels)
         except BadValue as error:
             raise BadFile(path, f"{where}: {error}") from error
-    if isinstance(value, list) and key in _PER_TAXEL and pad is not None:
-        spec = hand.pad(pad)
+    if isinstance(value, list) and key in _PER_TAXEL:
         rows = [row if isinstance(row, list) else [row] for row in value]
         if [len(row) for row in rows] != [spec.cols] * spec.rows:
             raise BadFile(path, f"{where} is {value!r}; wanted a number or {spec.rows} rows of {spec.cols}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thenar.arrays import BoolArray
+from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 
@@ -15,12 +15,20 @@ def draws(seed: int, stream: int, count: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))
 
 
+def draw_taxels(hand: HandSpec, calibration: Calibration, *, seed: int, stream: int) -> tuple[FloatArray, FloatArray]:
+    """Gain and offset of every taxel, spread about those of its calibration. Shapes (taxels,)."""
+    random = draws(seed, stream)
+    drawn = [random.standard_normal((2, pad.taxels)) for pad in hand.pads]
+    by_gain, by_offset = np.concatenate([np.zeros((2, 0)), *drawn], axis=1)
+    names = ("gain", "gain_spread", "offset", "offset_spread")
+    gain, gain_spread, offset, offset_spread = (calibration.per_taxel(hand.pads, name) for name in names)
+    return gain * (1.0 + gain_spread * by_gain), offset + offset_spread * by_offset
+
+
 def dead_taxels(hand: HandSpec, calibration: Calibration) -> BoolArray:
     """Which taxels read their offset whatever presses, pad after pad. Shape (taxels,)."""
-    every = [np.zeros(0, dtype=bool)]
-    for pad in hand.pads:
-        dead = np.zeros((pad.rows, pad.cols), dtype=bool)
+    grids = [np.zeros((pad.rows, pad.cols), dtype=bool) for pad in hand.pads]
+    for grid, pad in zip(grids, hand.pads, strict=True):
         for row, col in calibration.pad(pad.name).dead:
-            dead[row, col] = True
-        every.append(dead.ravel())
-    return np.concatenate(every)
+            grid[row, col] = True
+    return np.concatenate([np.zeros(0, dtype=bool), *(grid.ravel() for grid in grids)])

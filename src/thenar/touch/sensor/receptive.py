@@ -13,7 +13,7 @@ from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_grid
 from thenar.hands.spec import Pad
 
-LEAST_DEPTH_M = 1e-6
+MIN_DEPTH_M = 1e-6
 GAUSS_POINTS = 3  # a side, where a load is spread over a taxel
 RINGS, RING_POINTS = 3, 6  # that stand for a round probe
 
@@ -56,7 +56,7 @@ def taxel_shares(pad: Pad, depth_m: float) -> FloatArray:
     return shares
 
 
-def neighbours(pad: Pad) -> FloatArray:
+def neighbors(pad: Pad) -> FloatArray:
     """1 where two taxels share an edge. Shape (n, n)."""
     row, col = np.divmod(np.arange(pad.taxels), pad.cols)
     return (abs(row[:, None] - row) + abs(col[:, None] - col) == 1).astype(np.float64)
@@ -64,7 +64,7 @@ def neighbours(pad: Pad) -> FloatArray:
 
 def _die_stress(pad: Pad, at_m: FloatArray, depth_m: float) -> FloatArray:
     """Stress under the middle of every taxel per newton [Pa/N]."""
-    z = max(depth_m, LEAST_DEPTH_M)
+    z = max(depth_m, MIN_DEPTH_M)
     u, v = (grid.ravel() for grid in taxel_grid(pad))
     square = (u - at_m[:, :1]) ** 2 + (v - at_m[:, 1:]) ** 2 + z * z
     return 3.0 * z**3 / (2.0 * np.pi * square**2.5)
@@ -72,7 +72,7 @@ def _die_stress(pad: Pad, at_m: FloatArray, depth_m: float) -> FloatArray:
 
 def _rectangle_shares(pad: Pad, at_m: FloatArray, depth_m: float) -> FloatArray:
     """The stress of point loads at depth, integrated over every taxel."""
-    z = max(depth_m, LEAST_DEPTH_M)
+    z = max(depth_m, MIN_DEPTH_M)
     u, v = (grid.ravel() for grid in taxel_grid(pad))
     total = np.zeros((len(at_m), pad.taxels))
     for side_u in (1.0, -1.0):
