@@ -84,7 +84,7 @@ class _Frame(NamedTuple):
     def visual(self, visual: Visual) -> Visual:
         if not isinstance(visual, Loft):
             return replace(visual, shape=self.shape(visual.shape))
-        stations = tuple(replace(station, centre_m=self.point(station.centre_m)) for station in visual.stations)
+        stations = tuple((*self.point((x, y, z)), width, depth) for x, y, z, width, depth in visual.stations)
         return replace(visual, stations=stations, across=self.direction(visual.across))
 
 

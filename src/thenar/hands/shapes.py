@@ -11,9 +11,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
+
 Vec3: TypeAlias = tuple[float, float, float]
-LoftRow: TypeAlias = tuple[float, float, float, float, float]
-"""One station of a loft: x, y, z of its centre, half width, half depth [m]."""
+Station: TypeAlias = tuple[float, float, float, float, float]
+"""One cross-section of a loft: x, y, z of its centre, half width, half depth [m]."""
 RING_POINTS = 28
 DOME_RINGS = 5
 
@@ -77,23 +79,12 @@ class VisualShape:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Station:
-    """One cross-section of a loft: a rounded rectangle."""
-
-    centre_m: Vec3
-    half_width_m: float
-    """Half size along the loft's ``across`` [m]."""
-    half_depth_m: float
-    """Half size along the third direction [m]."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Loft:
-    """A smooth body through cross-sections, with rounded ends; only seen, it never collides."""
+    """A smooth body through cross-sections, rounded rectangles, with domed ends; only seen, it never collides."""
 
-    stations: tuple[Station, ...]
     across: Vec3
-    """Direction of the widths."""
+    """Direction of the widths; depths are across both it and the loft."""
+    stations: tuple[Station, ...]
     tone: str = "body"
     """Colour of the palette: body, skin or dark."""
     squareness: float = 2.6
@@ -103,62 +94,51 @@ class Loft:
 
     @classmethod
     def through(
-        cls, across: Vec3, *rows: LoftRow, tone: str = "body", squareness: float = 2.6, dome_m: float = 0.004
+        cls, across: Vec3, *stations: Station, tone: str = "body", squareness: float = 2.6, dome_m: float = 0.004
     ) -> Loft:
-        """A loft from the rows of a table, one for each station."""
-        stations = tuple(
-            Station(centre_m=(x, y, z), half_width_m=width, half_depth_m=depth) for x, y, z, width, depth in rows
-        )
-        return cls(stations=stations, across=across, tone=tone, squareness=squareness, dome_m=dome_m)
+        """A loft in one row of a table."""
+        return cls(across=across, stations=stations, tone=tone, squareness=squareness, dome_m=dome_m)
 
 
 Visual: TypeAlias = Loft | VisualShape
 
 
-def loft_mesh(loft: Loft) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def loft_mesh(loft: Loft) -> tuple[FloatArray, NDArray[np.int32]]:
     """Vertices and triangles of a loft.
 
     Returns:
         Vertices [m], shape (n, 3), and triangles with outward winding, shape (t, 3).
     """
-    centres = np.array([s.centre_m for s in loft.stations])
-    along = centres[-1] - centres[0]
+    stations = np.array(loft.stations)
+    along = stations[-1, :3] - stations[0, :3]
     along = along / np.linalg.norm(along)
     across = np.asarray(loft.across) - np.dot(loft.across, along) * along
     across = across / np.linalg.norm(across)
     third = np.cross(along, across)
 
-    rings: list[tuple[NDArray[np.float64], float, float]] = []
-    first, last = loft.stations[0], loft.stations[-1]
     # A quarter circle of shrinking rings rounds each end off.
-    for angle in np.linspace(np.pi / 2, 0.0, DOME_RINGS, endpoint=False):
-        scale = max(np.cos(angle), 0.02)
-        centre = centres[0] - along * loft.dome_m * np.sin(angle)
-        rings.append((centre, first.half_width_m * scale, first.half_depth_m * scale))
-    rings += [(c, s.half_width_m, s.half_depth_m) for c, s in zip(centres, loft.stations, strict=True)]
-    for angle in np.linspace(np.pi / 2, 0.0, DOME_RINGS, endpoint=False)[::-1]:
-        scale = max(np.cos(angle), 0.02)
-        centre = centres[-1] + along * loft.dome_m * np.sin(angle)
-        rings.append((centre, last.half_width_m * scale, last.half_depth_m * scale))
+    angle = np.linspace(np.pi / 2, 0.0, DOME_RINGS, endpoint=False)[:, None]
+    out, shrink = along * loft.dome_m * np.sin(angle), np.maximum(np.cos(angle), 0.02)
+    first, last = stations[0], stations[-1]
+    start = np.hstack([first[:3] - out, first[3:] * shrink])
+    end = np.hstack([last[:3] + out, last[3:] * shrink])
+    rings = np.concatenate([start, stations, end[::-1]])
 
     turn = np.arange(RING_POINTS) * (2 * np.pi / RING_POINTS)
-    power = 2.0 / loft.squareness
-    unit_w = np.sign(np.cos(turn)) * np.abs(np.cos(turn)) ** power
-    unit_d = np.sign(np.sin(turn)) * np.abs(np.sin(turn)) ** power
-    points = [
-        centre + np.outer(unit_w * width, across) + np.outer(unit_d * depth, third) for centre, width, depth in rings
-    ]
-    vertices = np.asarray(np.concatenate([*points, [rings[0][0]], [rings[-1][0]]]), dtype=np.float64)
+    unit_w, unit_d = (np.sign(x) * np.abs(x) ** (2.0 / loft.squareness) for x in (np.cos(turn), np.sin(turn)))
+    centre, width, depth = rings[:, None, :3], rings[:, 3, None], rings[:, 4, None]
+    points = centre + (unit_w * width)[..., None] * across + (unit_d * depth)[..., None] * third
+    vertices = np.concatenate([points.reshape(-1, 3), rings[[0, -1], :3]])
 
     here = np.arange(RING_POINTS)
     next_ = (here + 1) % RING_POINTS
-    faces = []
-    for k in range(len(rings) - 1):
-        low, high = k * RING_POINTS, (k + 1) * RING_POINTS
-        faces.append(np.stack([low + here, low + next_, high + next_], axis=1))
-        faces.append(np.stack([low + here, high + next_, high + here], axis=1))
-    bottom, top = len(vertices) - 2, len(vertices) - 1
-    last_ring = (len(rings) - 1) * RING_POINTS
-    faces.append(np.stack([np.full(RING_POINTS, bottom), next_, here], axis=1))
-    faces.append(np.stack([np.full(RING_POINTS, top), last_ring + here, last_ring + next_], axis=1))
-    return vertices, np.concatenate(faces).astype(np.int32)
+    low = RING_POINTS * np.arange(len(rings) - 1)[:, None]
+    high = low + RING_POINTS
+    sides = [
+        np.stack([low + here, low + next_, high + next_], axis=-1),
+        np.stack([low + here, high + next_, high + here], axis=-1),
+    ]
+    bottom, top = np.full((2, RING_POINTS), [[len(vertices) - 2], [len(vertices) - 1]])
+    ends = [np.stack([bottom, next_, here], axis=1), np.stack([top, high[-1] + here, high[-1] + next_], axis=1)]
+    faces = np.concatenate([np.stack(sides, axis=1).reshape(-1, 3), *ends])
+    return vertices, faces.astype(np.int32)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.shapes import Shape, Vec3, Visual
 
 Side = Literal["left", "right", "none"]
-T = TypeVar("T")
+T = TypeVar("T", "Link", "Joint", "Pad")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,25 +351,17 @@ class HandSpec:
     own_model: OwnModel | None = None
     """The user's own body for this hand, if any; links, joints and visuals above then only describe the mechanism."""
 
-    @cached_property
-    def _joint_by_name(self) -> dict[str, Joint]:
-        return {joint.name: joint for joint in self.joints}
-
-    @cached_property
-    def _link_by_name(self) -> dict[str, Link]:
-        return {link.name: link for link in self.links}
-
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
-        return _named("joint", name, self._joint_by_name)
+        return _named("joint", name, self.joints)
 
     def link(self, name: str) -> Link:
         """The link of that name."""
-        return _named("link", name, self._link_by_name)
+        return _named("link", name, self.links)
 
     def pad(self, name: str) -> Pad:
         """The pad of that name."""
-        return _named("pad", name, {pad.name: pad for pad in self.pads})
+        return _named("pad", name, self.pads)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -383,17 +374,17 @@ class HandSpec:
         return tuple(actuator.name for actuator in self.actuators)
 
     @property
-    def open_rad(self) -> NDArray[np.float64]:
+    def open_rad(self) -> FloatArray:
         """Angle of each actuator with the hand open [rad]."""
         return np.array([a.open_rad for a in self.actuators])
 
     @property
-    def closed_rad(self) -> NDArray[np.float64]:
+    def closed_rad(self) -> FloatArray:
         """Angle of each actuator with the hand closed [rad]."""
         return np.array([a.closed_rad for a in self.actuators])
 
     @property
-    def top_speed_rad_s(self) -> NDArray[np.float64]:
+    def top_speed_rad_s(self) -> FloatArray:
         """Largest speed of each actuator [rad/s]."""
         return np.array([a.top_speed_rad_s for a in self.actuators])
 
@@ -407,7 +398,7 @@ class HandSpec:
         """Number of taxels of the whole hand."""
         return sum(pad.taxels for pad in self.pads)
 
-    def pose_fractions(self, pose: str) -> NDArray[np.float64]:
+    def pose_fractions(self, pose: str) -> FloatArray:
         """Closing fraction per actuator of a named posture, or of numbers written as text (``0,0.5,1``)."""
         if pose in self.poses:
             return np.array(self.poses[pose])
@@ -424,7 +415,7 @@ class HandSpec:
             raise BadValue("pose", pose, "fractions from 0 (open) to 1 (closed)")
         return fractions
 
-    def joint_angles(self, actuator_rad: NDArray[np.float64]) -> dict[str, float]:
+    def joint_angles(self, actuator_rad: FloatArray) -> dict[str, float]:
         """Angle of every joint when each motor stands at ``actuator_rad`` and nothing pushes back [rad]."""
         tendons = {tendon.name: tendon for tendon in self.tendons}
         angles = {joint.name: min(max(0.0, joint.lower_rad), joint.upper_rad) for joint in self.joints}
@@ -443,7 +434,8 @@ class HandSpec:
         return angles
 
 
-def _named(kind: str, name: str, among: Mapping[str, T]) -> T:
-    if name not in among:
-        raise UnknownName(kind, name, among)
-    return among[name]
+def _named(kind: str, name: str, among: tuple[T, ...]) -> T:
+    for part in among:
+        if part.name == name:
+            return part
+    raise UnknownName(kind, name, [part.name for part in among])

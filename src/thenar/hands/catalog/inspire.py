@@ -14,7 +14,7 @@ from thenar.hands.catalog.inspire_couplings import coupling_laws
 from thenar.hands.catalog.inspire_motor import FTP_MOTORS
 from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Y, Z, actuator, hinge
 from thenar.hands.mirror import mirrored
-from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, LoftRow, Shape, Vec3, Visual, VisualShape
+from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, Visual, VisualShape
 from thenar.hands.spec import HandSpec, Joint, Link, Pad, Palette, PalmFrame, Tip
 from thenar.units import MM_M
 
@@ -64,7 +64,7 @@ class Bone(NamedTuple):
     normal: Vec3
     skin: Capsule
 
-    def row(self, point: Vec3, s: float, lift: float, width: float, depth: float) -> LoftRow:
+    def row(self, point: Vec3, s: float, lift: float, width: float, depth: float) -> Station:
         """Row of a loft: ``s`` further along than a point and ``lift`` below it, seen from the pads [m]."""
         x, y, z = point
         along, normal = self.along, self.normal
@@ -187,7 +187,7 @@ def _distal_visual(link: str) -> Loft:
     (ax, ay, _), normal, skin = BONES[link]
     end = skin.end_m
 
-    def row(y: float, lift: float, width: float, depth: float) -> LoftRow:
+    def row(y: float, lift: float, width: float, depth: float) -> Station:
         s = (y - end[1]) / ay
         return end[0] + s * ax - lift * normal[0], y - lift * normal[1], end[2], width, depth
 

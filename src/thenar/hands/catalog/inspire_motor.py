@@ -23,15 +23,17 @@ STALL_COUNTS = 1678.0
 REACTION_S = 0.066  # the measured latency; the sheet's "60 to 70 ms"
 TOP_SPEED_COUNTS = 1000.0
 
-# Real newtons per reported newton. Ref: linear fits N = slope * counts, single hand: index 0.007478, middle
-# 0.006452, thumb bend 0.012547; ring and little were not measured and take the mean of index and middle.
-_NEWTON_PER_COUNT = {
-    "index": 0.007478,
-    "middle": 0.006452,
-    "ring": 0.006965,
-    "little": 0.006965,
-    "thumb_bend": 0.012547,
-    "thumb_rotation": GRAM_FORCE_N,
+# Real newtons per count, and fingertip travel per radian of the motor joint at mid stroke [m] of RH56DFTP and RH56DFX.
+# Ref: linear fits N = slope * counts of a single hand's index, middle and thumb bend; ring and little were not measured
+# and take the mean of index and middle. Levers: the hands' own kinematics, but the rotation's at zero bend, which is of
+# rh56_controller.
+_MOTORS = {
+    "little": (0.006965, 0.1148, 0.1033),
+    "ring": (0.006965, 0.1352, 0.1196),
+    "middle": (0.006452, 0.1424, 0.1257),
+    "index": (0.007478, 0.1352, 0.1197),
+    "thumb_bend": (0.012547, 0.1677, 0.1778),
+    "thumb_rotation": (GRAM_FORCE_N, 0.0919, 0.0919),
 }
 
 IDLE_A = 0.2 / 6  # Ref: RH56DFTP manual, whole hand at 24 V: idle 0.2 A,
@@ -40,7 +42,7 @@ GRIP_A = 4.5 / 6  # largest grip 4.5 A.
 
 
 def _motor(
-    name: str, *, full_stroke_s: float, lever_m: float, force_max_n: float, grip_n: float, source: str
+    newton_per_count: float, *, full_stroke_s: float, lever_m: float, force_max_n: float, grip_n: float, source: str
 ) -> LeadScrew:
     # Travel per full stroke in (speed counts x seconds) turns the fit into "per stroke".
     stroke = TOP_SPEED_COUNTS * full_stroke_s
@@ -55,7 +57,7 @@ def _motor(
         stall_n=STALL_COUNTS * GRAM_FORCE_N,
         stall_over_limit=1.1,
         lever_m=lever_m,
-        newton_per_reported=_NEWTON_PER_COUNT[name] / GRAM_FORCE_N,
+        newton_per_reported=newton_per_count / GRAM_FORCE_N,
         force_max_n=force_max_n,
         default_force_n=1000 * GRAM_FORCE_N,
         damping_nms_rad=0.02,  # assumed: about critical for the lightest finger
@@ -75,44 +77,26 @@ def _motor(
     )
 
 
-# Fingertip travel per radian of the motor joint at mid stroke [m], from the hand's own kinematics.
-_FTP_LEVER_M = {
-    "little": 0.1148,
-    "ring": 0.1352,
-    "middle": 0.1424,
-    "index": 0.1352,
-    "thumb_bend": 0.1677,
-    "thumb_rotation": 0.0919,  # Ref: rh56_controller, lever arm of the rotation at zero bend
-}
-_DFX_LEVER_M = {
-    "little": 0.1033,
-    "ring": 0.1196,
-    "middle": 0.1257,
-    "index": 0.1197,
-    "thumb_bend": 0.1778,
-    "thumb_rotation": 0.0919,
-}
-
 FTP_MOTORS = {
     name: _motor(
-        name,
+        newton_per_count,
         full_stroke_s=0.6,  # Ref: RH56DFTP manual, speed 1000
         lever_m=lever,
         force_max_n=3000 * GRAM_FORCE_N,  # Ref: RH56DFTP manual, FORCE_SET 0..3000 g
         grip_n=3000 * GRAM_FORCE_N,
         source=f"RH56DFTP manual (stroke time, force, current); {MEASURED} (latency, force stop, N per count)",
     )
-    for name, lever in _FTP_LEVER_M.items()
+    for name, (newton_per_count, lever, _) in _MOTORS.items()
 }
 
 DFX_MOTORS = {
     name: _motor(
-        name,
+        newton_per_count,
         full_stroke_s=0.8,  # often quoted for the DFX generation; no public manual confirms it
         lever_m=lever,
         force_max_n=1000 * GRAM_FORCE_N,  # Ref: DFX register map, FORCE_SET 0..1000 g
         grip_n=STALL_COUNTS * GRAM_FORCE_N,
         source=f"DFX register map (force); RH56DFTP manual (current); {MEASURED} (latency, force stop)",
     )
-    for name, lever in _DFX_LEVER_M.items()
+    for name, (newton_per_count, _, lever) in _MOTORS.items()
 }
