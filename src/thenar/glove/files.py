@@ -141,7 +141,8 @@ def _read_npz(path: Path) -> RawLog:
     quat = data[:, :, 3:]
     if str(held.get("quaternion_order", "wxyz")) == "xyzw":
         quat = np.roll(quat, 1, axis=2)
-    side: GloveSide | None = {"left": "left", "right": "right"}.get(str(held.get("chirality", "")).lower())
+    sides: dict[str, GloveSide] = {"left": "left", "right": "right"}
+    side = sides.get(str(held.get("chirality", "")).lower())
     return stamp_s, data[:, :, :3], _normalised(path, quat, first_row=0), side
 
 
