@@ -19,6 +19,7 @@ import thenar
 from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
+from thenar.pace import Pace
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.twin.world import World
@@ -31,7 +32,6 @@ from thenar.wire.codecs.reflex_counts import BoardReading
 from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
 from thenar.wire.config import ReflexOptions
 from thenar.wire.links import reflex_driver
-from thenar.wire.links.pace import Pace
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.type_hash import type_hash

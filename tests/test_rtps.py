@@ -97,12 +97,12 @@ def read_one(submessage: bytes) -> messages.Submessage:
         (
             messages.data(READER, WRITER, 6, b"\x00\x01\x00\x00abcd"),
             "15051c00 00001000 00000204 00000103 00000000 06000000 00010000 61626364",
-            Data(READER, WRITER, 6, {}, b"\x00\x01\x00\x00abcd", False, True),
+            Data(READER, WRITER, 6, {}, b"\x00\x01\x00\x00abcd", False),
         ),
         (
             messages.data_frag(READER, WRITER, 6, 2, 4, b"abcdefghij"),
             "16012400 00001c00 00000204 00000103 00000000 06000000 02000000 01000400 0a000000 65666768",
-            DataFrag(READER, WRITER, 6, {}, 2, 1, 4, 10, b"efgh", False, True),
+            DataFrag(READER, WRITER, 6, {}, 2, 1, 4, 10, b"efgh", False),
         ),
         (
             messages.nack_frag(READER, WRITER, 6, [2, 3], 1),

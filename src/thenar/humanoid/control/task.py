@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from thenar.humanoid.state.robot_data import RobotData
+from thenar.pace import next_due_s
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +71,10 @@ class ScheduledTask:
     def run(self, now_s: float) -> bool:
         """Execute if it is due; False when the task raised."""
         period_s = self.task.period_s
-        # In step with the plan, unless the clock jumped, forwards or back.
-        if 1e-9 < self.due_s - now_s <= period_s + 1e-9:
+        due_s = next_due_s(self.due_s, period_s, now_s, slack_s=1e-9)
+        if due_s is None:
             return True
-        late_s = now_s - self.due_s
-        self.due_s = self.due_s + period_s if 0.0 <= late_s < period_s else now_s + period_s
+        self.due_s = due_s
         self.executions += 1
         began_s = time.perf_counter()
         try:

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from thenar.pace import Pace
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs import reflex_counts as counts
@@ -18,7 +19,6 @@ from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver
-from thenar.wire.links.pace import Pace
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import SERVICE_CALLER, RosNode

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from thenar.errors import BadValue
+from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs import reflex_udp_codec as codec
@@ -24,7 +25,6 @@ from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.links.dds_link import StatusPublisher
 from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
-from thenar.wire.links.pace import Pace
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps import Participant
 from thenar.wire.rtps.network import interface_address

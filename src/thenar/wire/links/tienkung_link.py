@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.wire.codecs import inspire_counts, tienkung_codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.codecs.tienkung_codec import JOINT_STATE, SERVICES, TYPES, encode_accepted
-from thenar.wire.links.pace import Pace
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import RosNode
 

@@ -66,8 +66,6 @@ class Data(NamedTuple):
     payload: bytes | None
     """Encapsulation and body; None where the sample has none."""
     key_only: bool
-    little: bool
-    """Byte order of the inline parameters."""
 
 
 class DataFrag(NamedTuple):
@@ -83,7 +81,6 @@ class DataFrag(NamedTuple):
     sample_bytes: int
     payload: bytes
     key_only: bool
-    little: bool
 
 
 class Heartbeat(NamedTuple):
@@ -174,16 +171,21 @@ def _both(layout: str) -> tuple[struct.Struct, struct.Struct]:
     return struct.Struct(">" + layout), struct.Struct("<" + layout)
 
 
+# What a submessage begins with: for most, reader, writer and the high and low word of a sequence number.
+_HEADS = {
+    DATA: ("DATA", _both("HH4s4siI")),
+    DATA_FRAG: ("DATA_FRAG", _both("HH4s4siIIHHI")),
+    HEARTBEAT: ("HEARTBEAT", _both("4s4siIiIi")),
+    HEARTBEAT_FRAG: ("HEARTBEAT_FRAG", _both("4s4siIIi")),
+    ACKNACK: ("ACKNACK", _both("4s4siII")),
+    NACK_FRAG: ("NACK_FRAG", _both("4s4siIII")),
+    GAP: ("GAP", _both("4s4siIiII")),
+    INFO_TS: ("INFO_TS", _both("II")),
+    INFO_DST: ("INFO_DST", _both("12s")),
+    INFO_SRC: ("INFO_SRC", _both("6x2s12s")),
+}
 _U16 = _both("H")
 _PID = _both("HH")
-_DATA = _both("HH4s4siI")
-_DATA_FRAG = _both("HH4s4siIIHHI")
-_HEARTBEAT = _both("4s4siIiIi")
-_HEARTBEAT_FRAG = _both("4s4siIIi")
-_SET_HEAD = _both("4s4siII")
-_GAP_HEAD = _both("4s4siIiII")
-_NACK_FRAG_HEAD = _both("4s4siIII")
-_TIME = _both("II")
 _WORDS = tuple(_both(f"{words}I") for words in range(SET_BITS // 32 + 1))
 _SUB = struct.Struct("<BBH")
 _PAIR = struct.Struct("<iI")
@@ -247,9 +249,13 @@ def read_parameters(data: bytes, offset: int, end: int, little: bool) -> tuple[l
     raise Refused("parameter list has no end")
 
 
-def _need(start: int, end: int, wanted: int, why: str) -> None:
-    if end - start < wanted:
-        raise Refused(why)
+def _head(kind: int, datagram: bytes, flags: int, start: int, end: int) -> tuple:
+    """The numbers a submessage begins with."""
+    name, layouts = _HEADS[kind]
+    layout = layouts[flags & 1]
+    if end - start < layout.size:
+        raise Refused(f"{name} is too short")
+    return layout.unpack_from(datagram, start)
 
 
 def _number(high: int, low: int, why: str) -> int:
@@ -259,59 +265,54 @@ def _number(high: int, low: int, why: str) -> int:
     return number
 
 
-def _members(datagram: bytes, little: bool, offset: int, end: int, base: int, bits: int) -> tuple[tuple[int, ...], int]:
-    """Read the bitmap of a number set; return its members and the offset after it."""
+def _members(datagram: bytes, flags: int, offset: int, end: int, base: int, bits: int) -> tuple[int, ...]:
+    """Members of a number set, from its bitmap; for all but GAP a count follows it, which is not kept."""
     if bits > SET_BITS:
         raise Refused("number set spans more than 256 numbers")
     words = (bits + 31) // 32
     if offset + 4 * words > end:
         raise Refused("number set is longer than its submessage")
-    if not bits:
-        return (), offset
-    marks = "".join(f"{word:032b}" for word in _WORDS[words][little].unpack_from(datagram, offset))[:bits]
-    return tuple(base + at for at, mark in enumerate(marks) if mark == "1"), offset + 4 * words
+    marks = "".join(f"{word:032b}" for word in _WORDS[words][flags & 1].unpack_from(datagram, offset))[:bits]
+    return tuple(base + at for at, mark in enumerate(marks) if mark == "1")
 
 
-def _inline(datagram: bytes, start: int, end: int, skip: int, fixed: int, wanted: bool, little: bool):
+def _inline(datagram: bytes, flags: int, start: int, end: int, skip: int, fixed: int) -> tuple[dict[int, bytes], int]:
     """Read inline parameters; return them and the offset of the payload."""
     at = start + 4 + skip
     if at < start + fixed or at > end:
         raise Refused("inline parameters lie outside their submessage")
-    if not wanted:
+    if not flags & 2:
         return {}, at
-    found, at = read_parameters(datagram, at, end, little)
+    found, at = read_parameters(datagram, at, end, bool(flags & 1))
     return dict(found), at
 
 
 def _read_data(datagram: bytes, flags: int, start: int, end: int) -> Data:
-    _need(start, end, 20, "DATA is too short")
-    little = bool(flags & 1)
-    _, skip, reader, writer, high, low = _DATA[little].unpack_from(datagram, start)
+    _, skip, reader, writer, high, low = _head(DATA, datagram, flags, start, end)
     number = _number(high, low, "DATA has a sequence number below 1")
     if flags & 0x0C == 0x0C:
         raise Refused("DATA claims to carry both data and key")
-    inline, at = _inline(datagram, start, end, skip, 20, bool(flags & 2), little)
+    inline, at = _inline(datagram, flags, start, end, skip, 20)
     payload = datagram[at:end] if flags & 0x0C else None
-    return Data(reader, writer, number, inline, payload, bool(flags & 8), little)
+    return Data(reader, writer, number, inline, payload, bool(flags & 8))
 
 
 def _read_data_frag(datagram: bytes, flags: int, start: int, end: int) -> DataFrag:
-    _need(start, end, 32, "DATA_FRAG is too short")
-    little = bool(flags & 1)
-    _, skip, reader, writer, high, low, first, fragments, size, total = _DATA_FRAG[little].unpack_from(datagram, start)
+    head = _head(DATA_FRAG, datagram, flags, start, end)
+    _, skip, reader, writer, high, low, first, fragments, size, total = head
     number = _number(high, low, "DATA_FRAG has a sequence number below 1")
     if not (first and fragments and size and total) or (first + fragments - 1) > -(-total // size):
         raise Refused("DATA_FRAG numbers lie outside their sample")
-    inline, at = _inline(datagram, start, end, skip, 32, bool(flags & 2), little)
+    inline, at = _inline(datagram, flags, start, end, skip, 32)
     wanted = min(fragments * size, total - (first - 1) * size)
-    _need(at, end, wanted, "DATA_FRAG is shorter than its fragments")
+    if end - at < wanted:
+        raise Refused("DATA_FRAG is shorter than its fragments")
     payload = datagram[at : at + wanted]
-    return DataFrag(reader, writer, number, inline, first, fragments, size, total, payload, bool(flags & 4), little)
+    return DataFrag(reader, writer, number, inline, first, fragments, size, total, payload, bool(flags & 4))
 
 
 def _read_heartbeat(datagram: bytes, flags: int, start: int, end: int) -> Heartbeat:
-    _need(start, end, 28, "HEARTBEAT is too short")
-    reader, writer, high, low, last_high, last_low, _ = _HEARTBEAT[flags & 1].unpack_from(datagram, start)
+    reader, writer, high, low, last_high, last_low, _ = _head(HEARTBEAT, datagram, flags, start, end)
     first = _number(high, low, "HEARTBEAT starts below 1")
     last = last_high << 32 | last_low
     if last < first - 1:
@@ -320,63 +321,48 @@ def _read_heartbeat(datagram: bytes, flags: int, start: int, end: int) -> Heartb
 
 
 def _read_heartbeat_frag(datagram: bytes, flags: int, start: int, end: int) -> HeartbeatFrag:
-    _need(start, end, 24, "HEARTBEAT_FRAG is too short")
-    reader, writer, high, low, last, _ = _HEARTBEAT_FRAG[flags & 1].unpack_from(datagram, start)
-    number = _number(high, low, "HEARTBEAT_FRAG has a sequence number below 1")
-    return HeartbeatFrag(reader, writer, number, last)
+    reader, writer, high, low, last, _ = _head(HEARTBEAT_FRAG, datagram, flags, start, end)
+    return HeartbeatFrag(reader, writer, _number(high, low, "HEARTBEAT_FRAG has a sequence number below 1"), last)
 
 
 def _read_acknack(datagram: bytes, flags: int, start: int, end: int) -> AckNack:
-    _need(start, end, 24, "ACKNACK is too short")
-    little = bool(flags & 1)
-    reader, writer, high, low, bits = _SET_HEAD[little].unpack_from(datagram, start)
+    reader, writer, high, low, bits = _head(ACKNACK, datagram, flags, start, end - 4)
     base = high << 32 | low
     # Fast DDS greets with an empty set at 0, which the standard does not know: harmless, so taken.
     if base < 0 or (base == 0 and bits):
         raise Refused("ACKNACK has a base below 1")
-    missing, at = _members(datagram, little, start + 20, end, base, bits)
-    _need(at, end, 4, "ACKNACK is too short")
+    missing = _members(datagram, flags, start + 20, end - 4, base, bits)
     return AckNack(reader, writer, base, missing, bool(flags & 2))
 
 
 def _read_nack_frag(datagram: bytes, flags: int, start: int, end: int) -> NackFrag:
-    _need(start, end, 28, "NACK_FRAG is too short")
-    little = bool(flags & 1)
-    reader, writer, high, low, base, bits = _NACK_FRAG_HEAD[little].unpack_from(datagram, start)
+    reader, writer, high, low, base, bits = _head(NACK_FRAG, datagram, flags, start, end - 4)
     number = _number(high, low, "NACK_FRAG has a sequence number below 1")
-    missing, at = _members(datagram, little, start + 24, end, base, bits)
-    _need(at, end, 4, "NACK_FRAG is too short")
-    return NackFrag(reader, writer, number, missing)
+    return NackFrag(reader, writer, number, _members(datagram, flags, start + 24, end - 4, base, bits))
 
 
 def _read_gap(datagram: bytes, flags: int, start: int, end: int) -> Gap:
-    _need(start, end, 28, "GAP is too short")
-    little = bool(flags & 1)
-    reader, writer, high, low, base_high, base_low, bits = _GAP_HEAD[little].unpack_from(datagram, start)
+    reader, writer, high, low, base_high, base_low, bits = _head(GAP, datagram, flags, start, end)
     first = _number(high, low, "GAP starts below 1")
     base = base_high << 32 | base_low
     if base < first:
         raise Refused("GAP ends before it starts")
-    listed, _ = _members(datagram, little, start + 28, end, base, bits)
-    return Gap(reader, writer, first, base, listed)
+    return Gap(reader, writer, first, base, _members(datagram, flags, start + 28, end, base, bits))
 
 
 def _read_info_ts(datagram: bytes, flags: int, start: int, end: int) -> InfoTs:
     if flags & 2:
         return InfoTs(None)
-    _need(start, end, 8, "INFO_TS is too short")
-    seconds, fraction = _TIME[flags & 1].unpack_from(datagram, start)
+    seconds, fraction = _head(INFO_TS, datagram, flags, start, end)
     return InfoTs(seconds + fraction / 2**32)
 
 
 def _read_info_dst(datagram: bytes, flags: int, start: int, end: int) -> InfoDst:
-    _need(start, end, 12, "INFO_DST is too short")
-    return InfoDst(datagram[start : start + 12])
+    return InfoDst(*_head(INFO_DST, datagram, flags, start, end))
 
 
 def _read_info_src(datagram: bytes, flags: int, start: int, end: int) -> InfoSrc:
-    _need(start, end, 20, "INFO_SRC is too short")
-    return InfoSrc(datagram[start + 6 : start + 8], datagram[start + 8 : start + 20])
+    return InfoSrc(*_head(INFO_SRC, datagram, flags, start, end))
 
 
 # Kinds that are not here (padding, replies by another address, security, vendors' own) are stepped over.

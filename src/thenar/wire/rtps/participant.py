@@ -240,7 +240,6 @@ class Participant:
     def health(self) -> Health:
         """Who is there, who talks to whom, what was refused and why."""
         with self.lock:
-            now_s = time.monotonic()
             hosts = {p: f"{peer.vendor_name}@{peer.source}" for p, peer in self._directory.peers.items()}
             readers = self._directory.readers.values()
             ours = [*self._directory.writers.values(), *readers]
@@ -250,7 +249,7 @@ class Participant:
                 ports=(self._network.meta[1], self._network.user[1]),
                 multicast="on" if self._network.group else self._network.no_multicast,
                 peers=self.peers(),
-                endpoints=tuple(endpoint_health(end, hosts, now_s) for end in ours if end.entity[3] < 0xC0),
+                endpoints=tuple(endpoint_health(end, hosts) for end in ours if end.entity[3] < 0xC0),
                 services=tuple(service_health(service, hosts) for service in self._services),
                 datagrams_in=self._datagrams_in,
                 datagrams_out=self._datagrams_out,

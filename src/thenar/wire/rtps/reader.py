@@ -121,8 +121,6 @@ class Reader:
         self.duplicates = 0
         self.lost = 0
         """Samples that were given up: gone from a reliable writer, or skipped by an unreliable one."""
-        self.last_s: float | None = None
-        """When the last sample came, on the clock of `time.monotonic`."""
         self._participant = participant
         self._counts = itertools.count(1)
 
@@ -315,7 +313,6 @@ class Reader:
             self.refuse(str(why))
             return
         self.received += 1
-        self.last_s = self._participant.now_s
         self._participant.deliver(self.callback, sample)
 
     def _greet(self, writer: MatchedWriter) -> None:

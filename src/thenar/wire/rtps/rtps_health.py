@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thenar.wire.rtps.qos import TRANSIENT_LOCAL
 from thenar.wire.rtps.reader import Reader
 from thenar.wire.rtps.services import Service
 from thenar.wire.rtps.writer import Writer
@@ -43,19 +42,14 @@ class EndpointHealth:
     """``reader`` or ``writer``."""
     topic: str
     type_name: str
-    reliable: bool
-    transient_local: bool
     matched: tuple[str, ...]
     """The peers it is connected to, as vendor@host."""
     mismatches: tuple[str, ...]
     """Peers of the same topic it is not connected to, and why."""
     samples: int
     """Samples written or received."""
-    sent_again: int = 0
-    lost: int = 0
-    duplicates: int = 0
-    silent_s: float | None = None
-    """How long ago the last sample came; None for writers and where none came [s]."""
+    lost: int
+    """Samples that a reader has given up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,25 +100,17 @@ def peer_health(peer: "Peer", now_s: float) -> PeerHealth:
     )
 
 
-def endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str], now_s: float) -> EndpointHealth:
+def endpoint_health(endpoint: Reader | Writer, hosts: dict[bytes, str]) -> EndpointHealth:
     """Health of an endpoint of ours; hosts names the peers by their prefix."""
-    if isinstance(endpoint, Writer):
-        kind, others = "writer", endpoint.readers
-        figures = {"samples": endpoint.written, "sent_again": endpoint.sent_again}
-    else:
-        kind, others = "reader", endpoint.writers
-        figures = {"samples": endpoint.received, "lost": endpoint.lost, "duplicates": endpoint.duplicates}
-        if endpoint.last_s is not None:
-            figures["silent_s"] = now_s - endpoint.last_s
+    writes = isinstance(endpoint, Writer)
     return EndpointHealth(
-        kind=kind,
+        kind="writer" if writes else "reader",
         topic=endpoint.info.topic,
         type_name=endpoint.info.type_name,
-        reliable=endpoint.qos.reliable,
-        transient_local=endpoint.qos.durability == TRANSIENT_LOCAL,
-        matched=tuple(_host(guid, hosts) for guid in others),
+        matched=tuple(_host(guid, hosts) for guid in (endpoint.readers if writes else endpoint.writers)),
         mismatches=tuple(f"{_host(guid, hosts)}: {why}" for guid, why in endpoint.mismatches.items()),
-        **figures,
+        samples=endpoint.written if writes else endpoint.received,
+        lost=0 if writes else endpoint.lost,
     )
 
 
