@@ -339,7 +339,7 @@ def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, a
 
 
 def test_the_demo_plays_until_somebody_commands(domain: int, port: int):
-    words = ["demo", "--domain", str(domain), "--modbus.port", str(port), "--json"]
+    words = ["demo", "--domain", str(domain), "--modbus.port", str(port), "--port", "0", "--json"]
     demo = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     reach = ["--domain", str(domain), "--json"]
     assert wait_for(lambda: domain in local_domains(), 20.0)
