@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from hard_gloves import hard_log
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
+from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
 from thenar.retarget.batch import retarget_recording, time_steps
@@ -54,6 +55,12 @@ RECORDINGS: dict[str, Callable[[], GloveLog]] = {
     "a small hand, 25 nodes": lambda: make_log(layout="manus25", size=0.9, pace=1.3, rate_hz=115.0, seed=13),
     "a slow one, 25 nodes": lambda: make_log(layout="manus25", size=1.1, pace=0.7, seed=14),
 }
+
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+REAL = {path.name: partial(read_log, path) for path in sorted(SHARED.glob("manus2[15]_right.*"))}
+"""Recordings of real gloves, where they lie beside this checkout: held to the same bars, never committed."""
+RECORDINGS |= REAL
 
 
 @cache
@@ -154,7 +161,9 @@ def test_a_motion_that_is_wrong_breaks_the_bars(control: str):
     assert not broken & {"limits", "speeds"}  # which hold whatever is shown
 
 
-@pytest.mark.parametrize(("name", "away_m"), [("manus25", 0.020), (HARD[1], 0.035)])
+@pytest.mark.parametrize(
+    ("name", "away_m"), [("manus25", 0.020), (HARD[1], 0.035), *((name, 0.020) for name in REAL if "25" in name)]
+)
 def test_where_limits_alone_do_not_touch_contact_costs_little(name: str, away_m: float):
     with_all = followed("shadow_right", name, RetargetConfig(speed_scale=LIFTED))[1]
     alone = followed("shadow_right", name, replace(LIMITS_ALONE, speed_scale=LIFTED))[1]
@@ -169,7 +178,7 @@ def test_where_limits_alone_do_not_touch_contact_costs_little(name: str, away_m:
 
 
 @pytest.mark.parametrize("hand", ["inspire_right", "inspire_dfx_right", "fourier_right"])
-@pytest.mark.parametrize("name", [*BOTH, *HARD])
+@pytest.mark.parametrize("name", [*BOTH, *HARD, *REAL])
 def test_hands_of_six_motors_close_the_pinches_they_can_reach(hand: str, name: str):
     assert model_of(hand).pinch_fingers
     assert followed(hand, name, RetargetConfig())[1].pinch_ok >= 0.90
