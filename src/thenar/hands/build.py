@@ -107,9 +107,11 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         raise BadFile(own.path, f"not a model MuJoCo can read: {error}") from error
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.sensors, *spec.keys):
         spec.delete(element)
-    for kind, names, find in (("joint", own.joints, spec.joint), ("link", own.links, spec.body)):
-        there = {x.name for x in (spec.joints if kind == "joint" else spec.bodies)}
-        known = hand.joint_names if kind == "joint" else tuple(link.name for link in hand.links)
+    for kind, names, elements, known in (
+        ("joint", own.joints, spec.joints, hand.joint_names),
+        ("link", own.links, spec.bodies, [link.name for link in hand.links]),
+    ):
+        there = {element.name: element for element in elements}
         for ours, theirs in names.items():
             if ours not in known:
                 raise BadFile(own.path, f"{hand.name} has no {kind} named {ours!r}; it has: {', '.join(known)}")
@@ -117,17 +119,15 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
                 raise BadFile(
                     own.path, f"no {kind} named {theirs!r} (for {ours!r}); it has: {', '.join(sorted(there))}"
                 )
-        found = [(find(theirs), ours) for ours, theirs in names.items()]
-        for index, (element, _) in enumerate(found):
-            element.name = f"_renaming_{index}"  # so that swapped names do not meet
-        for element, ours in found:
-            element.name = ours
+        for index, theirs in enumerate(names.values()):
+            there[theirs].name = f"_renaming_{index}"  # so that swapped names do not meet
+        for ours, theirs in names.items():
+            there[theirs].name = ours
     wanted = set(hand.joint_names)
     for joint in spec.joints:
         if joint.name not in wanted:
             raise BadFile(
-                own.path,
-                f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}",
+                own.path, f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}"
             )
         if joint.type != mujoco.mjtJoint.mjJNT_HINGE:
             raise BadFile(own.path, f"joint {joint.name!r} is not a hinge")

@@ -22,12 +22,7 @@ Axis = Literal["x", "y", "z"]
 
 
 def mirrored(
-    spec: HandSpec,
-    *,
-    name: str,
-    side: Side,
-    frames: Mapping[str, Axis],
-    shifts_m: Mapping[str, Vec3] | None = None,
+    spec: HandSpec, *, name: str, side: Side, frames: Mapping[str, Axis], shifts_m: Mapping[str, Vec3] | None = None
 ) -> HandSpec:
     """The mirror image of a hand: equal joint angles give mirror-image postures.
 

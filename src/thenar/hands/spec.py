@@ -418,13 +418,14 @@ class HandSpec:
     def joint_angles(self, actuator_rad: FloatArray) -> dict[str, float]:
         """Angle of every joint when each motor stands at ``actuator_rad`` and nothing pushes back [rad]."""
         tendons = {tendon.name: tendon for tendon in self.tendons}
-        angles = {joint.name: min(max(0.0, joint.lower_rad), joint.upper_rad) for joint in self.joints}
+        joints = {joint.name: joint for joint in self.joints}
+        angles = {name: min(max(0.0, joint.lower_rad), joint.upper_rad) for name, joint in joints.items()}
         for actuator, angle in zip(self.actuators, actuator_rad, strict=True):
             if actuator.drives in tendons:
                 remaining = float(angle)
                 for name, weight in tendons[actuator.drives].joints:
                     # The first joint of a tendon bends first: the others carry what is left over.
-                    joint = self.joint(name)
+                    joint = joints[name]
                     angles[name] = min(max(remaining / weight, joint.lower_rad), joint.upper_rad)
                     remaining -= weight * angles[name]
             else:
