@@ -463,14 +463,14 @@ def test_a_scripted_minute_that_is_cut_short_leaves_nothing_broken(twin, monkeyp
 
 def test_a_reading_that_fails_is_left_out_and_told(twin, monkeypatch):
     fails = iter([True])
-    feel = HandTouch.feel
+    feel = HandTouch.solve
 
     def failing(self: HandTouch, contacts: SolidContacts) -> TouchFrame:
         if next(fails, False):
             raise ZeroDivisionError("division by zero")
         return feel(self, contacts)
 
-    monkeypatch.setattr(HandTouch, "feel", failing)
+    monkeypatch.setattr(HandTouch, "solve", failing)
     assert wait_for(lambda: any("division by zero" in text for text in twin.health().diverged), 30.0)
     touches = twin.health().touch_hz[1] * twin.health().wall_s
     assert wait_for(lambda: twin.health().touch_hz[1] * twin.health().wall_s > touches + 5, 30.0)

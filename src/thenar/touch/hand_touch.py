@@ -117,23 +117,20 @@ class HandTouch:
         """The windows of the last frame: where they lay, how wide they were and what they carried."""
         described = []
         for group in self._groups[: self._group_count]:
-            if not group["solved"]:
-                continue
-            window = self._windows[group["window"]]
-            cells = int(group["grid"]) ** 2
-            described.append(
-                {
-                    **{name: np.array(group[name]) for name in ("origin", "normal", "e1", "e2")},
-                    "link": self._links[int(group["link"])],
-                    "u_m": float(window["u_m"]),
-                    "v_m": float(window["v_m"]),
-                    "wide_u_m": float(group["grid"] * group["cell_u"]),
-                    "wide_v_m": float(group["grid"] * group["cell_v"]),
-                    "force_n": float(np.linalg.norm(group["force"])),
-                    "passes": int(window["passes"]),
-                    "pressure_pa": window["pressure"][:cells].reshape(int(group["grid"]), -1).copy(),
-                }
-            )
+            if group["solved"]:
+                window, grid = self._windows[group["window"]], int(group["grid"])
+                described.append(
+                    {name: np.array(group[name]) for name in ("origin", "normal", "e1", "e2")}
+                    | {name: float(window[name]) for name in ("u_m", "v_m")}
+                    | {
+                        "link": self._links[int(group["link"])],
+                        "wide_u_m": float(grid * group["cell_u"]),
+                        "wide_v_m": float(grid * group["cell_v"]),
+                        "force_n": float(group["force_n"]),
+                        "passes": int(window["passes"]),
+                        "pressure_pa": window["pressure"][: grid * grid].reshape(grid, grid).copy(),
+                    }
+                )
         return described
 
     def solve(self, contacts: SolidContacts) -> TouchFrame:
@@ -154,16 +151,9 @@ class HandTouch:
         total, bare, self._group_count = solve_touch(
             Contacts(pair, contacts.position_m, contacts.normal, contacts.force_n),
             Scene(
-                *(contacts.solids, contacts.planes, contacts.field_m, contacts.body_pos_m, contacts.body_R),
-                *self._parts,
+                contacts.solids, contacts.planes, contacts.field_m, contacts.body_pos_m, contacts.body_R, *self._parts
             ),
-            self._skin,
-            self._elastic,
-            self._windows,
-            self._frame,
-            self._groups,
-            self._grid,
-            out,
+            *(self._skin, self._elastic, self._windows, self._frame, self._groups, self._grid, out),
         )
         forces = np.add.reduceat(out.load_n, self._skin.pads["first"])
         touched = forces > 0.0

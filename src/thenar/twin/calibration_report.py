@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,18 +28,14 @@ BAR = 3.0  # percent: what a calibration should reach
 
 def score_rows(results: Sequence[PadResult]) -> list[dict[str, object]]:
     """Scores as rows of a table, in percent of full scale; low and high are the 95 % interval of the error."""
-    return [
-        {
-            "pad": result.pad.name,
-            "error": round(result.score.rms, 2),
-            "low": round(result.score.low, 2),
-            "high": round(result.score.high, 2),
-            "p95": round(result.score.p95, 2),
-            "one_scale": round(result.scale_score.rms, 2),
-            "presses": result.score.presses,
-        }
-        for result in results
-    ]
+    rows = []
+    for result in results:
+        found = result.score
+        figures = {"error": found.rms, "low": found.low, "high": found.high, "p95": found.p95}
+        figures["one_scale"] = result.scale_score.rms
+        rounded = {name: round(value, 2) for name, value in figures.items()}
+        rows.append({"pad": result.pad.name, **rounded, "presses": found.presses})
+    return rows
 
 
 def known_rows(result: PadResult) -> list[dict[str, object]]:
@@ -94,97 +91,102 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
 
 def plot(result: PadResult) -> str:
     """Unseen presses over time, one taxel's reading against its load, and the error of every taxel."""
-    presses, back = result.presses, result.held_out & result.presses.usable
+    presses, pad, back = result.presses, result.pad, result.held_out & result.presses.usable
     load = presses.taxel_load_n(result.fitted.depth_m)
     scale = one_scale(presses, load, result.fitted.offset, ~result.held_out)
     taxel = int(np.argmax(np.sum(load[back], axis=0)))
-    rows = np.flatnonzero(back)
     takes_part = np.array(
         [load[presses.press == n, taxel].max() > 0.2 * load[:, taxel].max() for n in range(presses.count)]
     )
-    rows = rows[takes_part[presses.press[rows]]]
+    rows = np.flatnonzero(back & takes_part[presses.press])
     rows = rows[:: max(1, len(rows) // POINTS)]
-    unit = 1e-3 if result.pad.sensor == "barometer" else 1.0
-    names = ("kPa", "load at the die, kPa") if result.pad.sensor == "barometer" else ("counts", "load on the taxel, N")
-    row, col = divmod(taxel, result.pad.cols)
+    unit, counts, loads = (
+        (1e-3, "kPa", "load at the die, kPa") if pad.sensor == "barometer" else (1.0, "counts", "load on the taxel, N")
+    )
     lines = [
         ("one scale factor", SCALE, unit * scale[rows, taxel]),
         ("read", READ, unit * presses.counts[rows, taxel]),
         ("calibrated", OURS, unit * result.predicted[rows, taxel]),
     ]
     top = max(float(values.max()) for _, _, values in lines[1:]) * 1.12
-    low = min(0.0, *(float(values.min()) for _, _, values in lines))
+    high = (min(0.0, *(float(values.min()) for _, _, values in lines)), top)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="12" y="22" font-size="15" font-weight="bold">{result.pad.name}: unseen presses, '
+        f'<text x="12" y="22" font-size="15" font-weight="bold">{pad.name}: unseen presses, '
         f"{result.score.rms:.2f} % of full scale off ({result.score.low:.2f} to {result.score.high:.2f}); "
         f"one scale factor {result.scale_score.rms:.1f} %</text>",
     ]
-    for number, (name, colour, _) in enumerate(lines):
+    for number, (name, color, _) in enumerate(lines):
         x = 64 + 150 * number
-        parts.append(f'<line x1="{x}" x2="{x + 22}" y1="40" y2="40" stroke="{colour}" stroke-width="3"/>')
+        parts.append(f'<line x1="{x}" x2="{x + 22}" y1="40" y2="40" stroke="{color}" stroke-width="3"/>')
         parts.append(f'<text x="{x + 28}" y="44">{name}</text>')
-    box = (64, 58, WIDTH - 24, 258)
+    over_time = _Panel(64, 58, WIDTH - 24, 258, (0.0, 1.0), high)
+    row, col = divmod(taxel, pad.cols)
+    parts += over_time.frame(f"taxel {row},{col}, {counts}", "unseen presses, one after the other")
     along = np.linspace(0.0, 1.0, len(rows))
-    parts += _frame(
-        box, (0.0, 1.0), (low, top), f"taxel {row},{col}, {names[0]}", "unseen presses, one after the other"
-    )
-    parts += [_line(box, along, values, (0.0, 1.0), (low, top), colour, 1.6) for _, colour, values in lines]
-    box = (64, 310, 430, HEIGHT - 46)
+    parts += [over_time.line(along, values, color, 1.6) for _, color, values in lines]
     x = unit * load[rows, taxel]
-    wide = (0.0, float(x.max()) * 1.03)
-    parts += _frame(box, wide, (low, top), names[0], names[1], numbered=True)
-    for _, colour, values in lines:
-        for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(presses.press[rows])) + 1):
-            parts.append(_line(box, x[part], values[part], wide, (low, top), colour, 1.0))
-    parts += _bars((540, 310, WIDTH - 24, HEIGHT - 46), result)
+    over_load = _Panel(64, 310, 430, HEIGHT - 46, (0.0, float(x.max()) * 1.03), high)
+    parts += over_load.frame(counts, loads, numbered=True)
+    each_press = np.split(np.arange(len(rows)), np.flatnonzero(np.diff(presses.press[rows])) + 1)
+    parts += [over_load.line(x[part], values[part], color, 1.0) for _, color, values in lines for part in each_press]
+    errors = result.score.taxel_rms
+    most = max(1.2 * BAR, 1.1 * float(np.nanmax(errors, initial=0.0)))
+    bars = _Panel(540, 310, WIDTH - 24, HEIGHT - 46, (0.0, float(len(errors))), (0.0, most))
+    parts += bars.frame("error, % of full scale", "taxels, row by row")
+    parts += [bars.bar(k, float(error)) for k, error in enumerate(errors) if np.isfinite(error)]
+    parts.append(bars.level(BAR, f'stroke="{SCALE}" stroke-dasharray="5 4"'))
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _bars(box: tuple[float, float, float, float], result: PadResult) -> list[str]:
-    """Error of every taxel."""
-    left, top, right, bottom = box
-    errors = result.score.taxel_rms
-    most = max(1.2 * BAR, 1.1 * float(np.nanmax(errors, initial=0.0)))
-    step = (right - left) / len(errors)
-    parts = _frame(box, (0.0, float(len(errors))), (0.0, most), "error, % of full scale", "taxels, row by row")
-    for k, error in enumerate(errors):
-        if np.isfinite(error):
-            y = bottom - (bottom - top) * error / most
-            parts.append(
-                f'<rect x="{left + (k + 0.12) * step:.1f}" y="{y:.1f}" width="{0.76 * step:.1f}" '
-                f'height="{bottom - y:.1f}" fill="{OURS}"/>'
-            )
-    y = bottom - (bottom - top) * BAR / most
-    return [
-        *parts,
-        f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="{SCALE}" stroke-dasharray="5 4"/>',
-    ]
+class _Panel(NamedTuple):
+    """A rectangle of the plot with the ranges that its sides stand for."""
 
+    left: float
+    top: float
+    right: float
+    bottom: float
+    wide: tuple[float, float]
+    high: tuple[float, float]
 
-def _frame(
-    box: tuple[float, float, float, float],
-    wide: tuple[float, float],
-    high: tuple[float, float],
-    up: str,
-    along: str,
-    *,
-    numbered: bool = False,
-) -> list[str]:
-    left, top, right, bottom = box
-    parts = [f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" fill="none" stroke="#bbb"/>']
-    for value in _round_ticks(*high):
-        y = bottom - (bottom - top) * (value - high[0]) / (high[1] - high[0])
-        parts.append(f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>')
-        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value + 0.0:g}</text>')
-    for value in _round_ticks(*wide) if numbered else ():
-        x = left + (right - left) * (value - wide[0]) / (wide[1] - wide[0])
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{value:g}</text>')
-    parts.append(f'<text x="{left + 6}" y="{top + 15}" fill="#555">{up}</text>')
-    parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 32}" text-anchor="middle" fill="#555">{along}</text>')
-    return parts
+    def x(self, value: Any) -> Any:
+        return self.left + (self.right - self.left) * (value - self.wide[0]) / (self.wide[1] - self.wide[0])
+
+    def y(self, value: Any) -> Any:
+        return self.bottom - (self.bottom - self.top) * (value - self.high[0]) / (self.high[1] - self.high[0])
+
+    def frame(self, up: str, along: str, *, numbered: bool = False) -> list[str]:
+        """Border, ticks and captions."""
+        width, height = self.right - self.left, self.bottom - self.top
+        parts = [f'<rect x="{self.left}" y="{self.top}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>']
+        for value in _round_ticks(*self.high):
+            parts.append(self.level(value, 'stroke="#eee"'))
+            y = f"{self.y(value) + 4:.1f}"
+            parts.append(f'<text x="{self.left - 6}" y="{y}" text-anchor="end">{value + 0.0:g}</text>')
+        for value in _round_ticks(*self.wide) if numbered else ():
+            x = f"{self.x(value):.1f}"
+            parts.append(f'<text x="{x}" y="{self.bottom + 15}" text-anchor="middle">{value:g}</text>')
+        parts.append(f'<text x="{self.left + 6}" y="{self.top + 15}" fill="#555">{up}</text>')
+        middle = f'x="{(self.left + self.right) / 2}" y="{self.bottom + 32}" text-anchor="middle"'
+        return [*parts, f'<text {middle} fill="#555">{along}</text>']
+
+    def level(self, value: float, style: str) -> str:
+        """A line across."""
+        y = f"{self.y(value):.1f}"
+        return f'<line x1="{self.left}" x2="{self.right}" y1="{y}" y2="{y}" {style}/>'
+
+    def bar(self, number: int, value: float) -> str:
+        y, width = self.y(value), 0.76 * (self.x(1.0) - self.left)
+        place = f'x="{self.x(number + 0.12):.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.bottom - y:.1f}"'
+        return f'<rect {place} fill="{OURS}"/>'
+
+    def line(self, x: FloatArray, y: FloatArray, color: str, width: float) -> str:
+        points = zip(self.x(x), self.y(np.clip(y, *self.high)), strict=True)
+        text = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+        style = f'fill="none" stroke="{color}" stroke-width="{width}" stroke-opacity="0.85"'
+        return f'<polyline points="{text}" {style}/>'
 
 
 def _round_ticks(low: float, high: float) -> FloatArray:
@@ -195,25 +197,7 @@ def _round_ticks(low: float, high: float) -> FloatArray:
     return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
 
 
-def _line(
-    box: tuple[float, float, float, float],
-    x: FloatArray,
-    y: FloatArray,
-    wide: tuple[float, float],
-    high: tuple[float, float],
-    colour: str,
-    width: float,
-) -> str:
-    left, top, right, bottom = box
-    px = left + (right - left) * (x - wide[0]) / (wide[1] - wide[0])
-    py = bottom - (bottom - top) * (np.clip(y, *high) - high[0]) / (high[1] - high[0])
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(px, py, strict=True))
-    return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-opacity="0.85"/>'
-
-
 def _table(rows: Sequence[dict[str, object]]) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row.values()) + "</tr>" for row in rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    cells = ("".join(f"<td>{html.escape(str(value))}</td>" for value in row.values()) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

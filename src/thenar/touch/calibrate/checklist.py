@@ -77,11 +77,8 @@ def _touches(recording: Recording, pad: Pad) -> list[_Touch]:
 
 
 def _progress(step: Step, recording: Recording, pad: Pad, touches: list[_Touch]) -> Progress:
-    match step.name:
-        case "rest":
-            return _rest(step, recording)
-        case "last rest":
-            return _last_rest(step, recording)
+    if step.name in ("rest", "last rest"):
+        return _rests(step, recording)
     suits = {
         "each taxel": lambda touch: touch.force.max() >= FULL and touch.force[-1] < 0.1,
         "between": lambda touch: touch.force.max() >= HALF[0],
@@ -98,26 +95,21 @@ def _progress(step: Step, recording: Recording, pad: Pad, touches: list[_Touch])
     return Progress(step=step.name, done=sum(done.values()), of=len(step.presses), missing=missing)
 
 
-def _rest(step: Step, recording: Recording) -> Progress:
-    pressed = np.flatnonzero(recording.force_n > PRESSED * recording.force_n.max())
-    until = recording.time_s[pressed[0]] if len(pressed) else recording.time_s[-1]
-    got = float(until - recording.time_s[0])
-    late = recording.time_s[0] > 30.0
-    short = got < GIVE * REST_S
-    why = "start within 30 s of switching on" if late else step.instruction if short else ""
-    return Progress(step=step.name, done=min(round(got), round(REST_S)), of=round(REST_S), missing=why)
-
-
-def _last_rest(step: Step, recording: Recording) -> Progress:
-    pressed = np.flatnonzero(recording.force_n > PRESSED * recording.force_n.max())
-    rest = float(recording.time_s[-1] - (recording.time_s[pressed[-1]] if len(pressed) else recording.time_s[0]))
-    enough = recording.time_s[-1] >= 0.98 * step.until_s and rest >= GIVE * REST_S
-    return Progress(
-        step=step.name,
-        done=min(round(float(recording.time_s[-1])), round(step.until_s)),
-        of=round(step.until_s),
-        missing="" if enough else step.instruction,
-    )
+def _rests(step: Step, recording: Recording) -> Progress:
+    """Of the rest that comes first, or of the last one."""
+    time_s = recording.time_s
+    pressed = time_s[recording.force_n > PRESSED * recording.force_n.max()]
+    if step.name == "rest":
+        passed = float((pressed[0] if len(pressed) else time_s[-1]) - time_s[0])
+        short = step.instruction if passed < GIVE * REST_S else ""
+        missing = "start within 30 s of switching on" if time_s[0] > 30.0 else short
+    else:
+        passed = float(time_s[-1])
+        rest_s = passed - float(pressed[-1] if len(pressed) else time_s[0])
+        enough = passed >= 0.98 * step.until_s and rest_s >= GIVE * REST_S
+        missing = "" if enough else step.instruction
+    whole = round(step.until_s)
+    return Progress(step=step.name, done=min(round(passed), whole), of=whole, missing=missing)
 
 
 def _near(pad: Pad, touch: _Touch, place: tuple[float, float]) -> bool:

@@ -25,6 +25,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,10 +161,7 @@ class RecordingRows:
 
     def _header_value(self, key: str, otherwise: float, wanted: str) -> float:
         """A number from the lines above the table."""
-        try:
-            value = float(self._about.get(key, otherwise))
-        except ValueError:
-            value = math.nan
+        value = _number(self._about.get(key, otherwise))
         if not 0.0 <= value < math.inf or (value == 0.0 and otherwise > 0.0):
             raise BadFile(self._name, f"'# {key}' is {self._about[key]!r}; wanted {wanted}")
         return value
@@ -189,17 +187,12 @@ class RecordingRows:
         pad = cells[1].strip()
         if pad and pad not in self._pads:
             raise self._refuse(f"pad is {pad!r}; wanted one that is recorded ({', '.join(self._pads)}) or nothing")
-        numbers: list[float] = []
-        for column, cell in zip(self._columns, cells, strict=True):
-            if column == "pad":
-                continue
-            try:
-                value = float(cell) if cell.strip() or column not in ("u_mm", "v_mm") or pad else 0.0
-            except ValueError:
-                value = math.nan
+        place = cells[2:4] if pad else [cell if cell.strip() else "0" for cell in cells[2:4]]
+        columns, texts = [self._columns[0], *self._columns[2:]], [cells[0], *place, *cells[4:]]
+        numbers = [_number(text) for text in texts]
+        for column, text, value in zip(columns, texts, numbers, strict=True):
             if not math.isfinite(value):
-                raise self._refuse(f"{column} is {cell!r}; wanted a number")
-            numbers.append(value)
+                raise self._refuse(f"{column} is {text!r}; wanted a number")
         time_s, u_mm, v_mm, force_n, *counts = numbers
         if self._numbers and time_s <= self._numbers[-1][0]:
             raise self._refuse(f"time_s is {time_s:g} after {self._numbers[-1][0]:g}; wanted a time that grows")
@@ -209,6 +202,14 @@ class RecordingRows:
         self._numbers.append([time_s, force_n, *counts])
 
 
+def _number(text: str | float) -> float:
+    """A number; NaN for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def write_recording(path: Path, recording: Recording) -> None:
     """Write a recording as .csv or .npz."""
     _check_suffix(path)
@@ -216,8 +217,8 @@ def write_recording(path: Path, recording: Recording) -> None:
     counts = np.concatenate(list(recording.counts.values()), axis=1) / recording.count_pa
     try:
         if path.suffix == ".npz":
-            entries = {name: np.asarray(value) for name, value in vars(recording).items()}
-            np.savez_compressed(path, **(entries | {"columns": np.array(columns), "counts": counts}))
+            entries: dict[str, Any] = {**vars(recording), "columns": columns, "counts": counts}
+            np.savez_compressed(path, **entries)
             return
         with path.open("w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in _lines(recording, columns, counts))
@@ -248,9 +249,7 @@ def recorded_pads(columns: Sequence[str], hand: HandSpec) -> list[str]:
     """Pads whose taxels the columns are; columns that are missing or strange are refused."""
     pads = list(dict.fromkeys(column.partition(".")[0] for column in columns))
     if not pads:
-        raise BadValue(
-            "columns of counts", "none", f"those of a pad, such as {taxel_columns(hand, hand.pads[0].name)[0]}"
-        )
+        raise BadValue("columns of counts", "none", f"those of a pad, such as {hand.pads[0].name}.0.0")
     for pad in pads:
         if pad not in [own.name for own in hand.pads]:
             raise UnknownName(f"pad of {hand.name}", pad, [own.name for own in hand.pads])
@@ -305,15 +304,7 @@ def _read_npz(path: Path) -> Recording:
 def _checked(
     name: str, raw: Recording, columns: Sequence[str], counts: FloatArray, *, growing: bool = False
 ) -> Recording:
-    """A recording with its counts by pad; what is wrong with it in either format is refused.
-
-    Args:
-        name: What errors call it.
-        raw: The recording, still without counts.
-        columns: Names of the columns of counts.
-        counts: A row a reading. Shape (t, columns).
-        growing: True: there may be no press yet.
-    """
+    """A recording with its counts by pad; what is wrong with it in either format is refused by its name."""
     hand, pad, force_n = hands.load(raw.hand), raw.pad, raw.force_n
     try:
         pads = recorded_pads(columns, hand)

@@ -161,17 +161,10 @@ def _overlap(
     shear: tuple[float, float],
     out: TaxelForces,
 ) -> float:
-    """Share a rectangle's force over the taxels under it, by the area each of them covers.
+    """Share a rectangle's force over the taxels under it, by the area each of them covers; returns what they took [N].
 
-    Args:
-        pad: The pad.
-        number: Its number.
-        middle: Chart coordinates of the rectangle's middle [m].
-        half: Its half sides [m].
-        force_n: Its force [N].
-        stretch: Force across the skin over force.
-        shear: Force along rows and columns over force.
-        out: Forces are added to these.
+    Its middle and half sides are chart coordinates [m]. ``stretch`` and ``shear`` are force across the skin, and along
+    rows and columns, over force.
     """
     (u, v), (half_u, half_v) = middle, half
     a1, a2 = (u - half_u) / pad.row_pitch_m + pad.rows / 2, (u + half_u) / pad.row_pitch_m + pad.rows / 2

@@ -87,16 +87,10 @@ def _prepare(group: Record, window: Record, elastic: Elastic) -> float:
 def _conjugate_gradients(
     p: FloatArray, grid: int, total: float, iterations: int, tolerance: float, tilts: bool, elastic: Elastic
 ) -> None:
-    """Polonsky and Keer: pressures in place, nowhere negative, with sum ``total``.
+    """Polonsky and Keer: pressures ``p`` [Pa] in place, nowhere negative, with sum ``total``.
 
-    Args:
-        p: Pressures [Pa], start and result.
-        grid: Cells along each side.
-        total: Force over the area of a cell [Pa].
-        iterations: At most.
-        tolerance: Share of the pressure that may still change in the last iteration.
-        tilts: True: the object may lean, see `meet_moments`.
-        elastic: Gaps and influence of the window, and scratch memory.
+    Ends when a step changes less than ``tolerance`` of the total. With ``tilts`` the object may lean, see
+    `meet_moments`.
     """
     n, gap = grid * grid, elastic.gap
     residual, direction, image, displacement = elastic.residual, elastic.direction, elastic.image, elastic.displacement
