@@ -50,7 +50,7 @@ def measure_page(seconds: float) -> PageResult:
             while time.perf_counter() - began_s < seconds:
                 for hand in BOTH:
                     command = HandCommand.closing(share, speed=0.5)
-                    twin.ask(lambda world, hand=hand, command=command: world.command(hand, command))
+                    twin.run_on_loop(lambda world, hand=hand, command=command: world.command(hand, command))
                 time.sleep(min(TURN_S, seconds))
                 share = 0.8 - share
             took_s = time.perf_counter() - began_s

@@ -12,8 +12,8 @@ from thenar.errors import SimulationDiverged
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
-from thenar.sim.physics import World
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
+from thenar.twin.world import World
 
 ROUNDS = 5
 LOOK_EVERY_S = 0.05
@@ -150,7 +150,7 @@ def soak(hand: str, *, seconds: float, seed: int = 0) -> Soak:
 def _put_back(world: World, props: list[Prop]) -> None:
     """Free objects back to where they began, at rest."""
     for prop in props:
-        world.place_prop(prop.name, pos_m=prop.pos_m, quat_wxyz=tuple(quat_wxyz_from_rpy(prop.rpy_rad)))
+        world.props.move(prop.name, pos_m=prop.pos_m, quat_wxyz=tuple(quat_wxyz_from_rpy(prop.rpy_rad)))
 
 
 def _random_command(spec: HandSpec, rng: np.random.Generator) -> HandCommand:

@@ -34,9 +34,9 @@ def draw_hands() -> None:
         for command, seconds in render.pose_moves(spec, pose):
             world.command(name, command)
             world.advance(seconds)
-        with render.Artist(world, size_px=(440, 440)) as artist:
+        with render.Artist(world.physics, size_px=(440, 440)) as artist:
             views = [
-                artist.draw(render.view_of(world, spec, view, size_px=(440, 440)), world.tiles())
+                artist.draw(render.view_of(world.physics, spec, view, size_px=(440, 440)), world.tiles())
                 for view in ("palm", "back")
             ]
         render.write_png(PICTURES / f"{name}_{pose}.png", render.side_by_side([views]))
@@ -59,7 +59,7 @@ def film_grip() -> None:
     acts = [(around, 0.6), (grip, 3.4), (around, 1.2)]
     beats = [fractions if n == 0 else None for fractions, seconds in acts for n in range(round(seconds * FPS))]
     frames = []
-    with render.Artist(world, size_px=VIEW_PX) as artist:
+    with render.Artist(world.physics, size_px=VIEW_PX) as artist:
         for fractions in track(beats, description="Filming the grip"):
             if fractions is not None:
                 world.command(HAND, thenar.HandCommand.closing(fractions, speed=0.3, force_limit_n=4.0))

@@ -283,7 +283,7 @@ def test_namespaces_and_ros_names_connect_too(domain: int, options: dict):
 
 def test_a_listener_sees_every_field_of_a_robot_elsewhere(domain: int):
     with serve_body(domain=domain) as twin, AuroraListener(domain=domain) as listener:
-        twin.ask(lambda _: twin.body.controller.change(WholeBody.PdStand))
+        twin.run_on_loop(lambda _: twin.body.controller.change(WholeBody.PdStand))
         time.sleep(1.5)
         listener.messages()
         snapshot = follow(RobotData(), listener.messages())

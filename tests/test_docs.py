@@ -81,4 +81,4 @@ def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():
     assert block is not None
     names: dict = {}
     exec(compile(block[1], "docs", "exec"), names)
-    assert names["world"].prop_pose("ball")[0][2] > 0.1
+    assert names["world"].props.pose("ball")[0][2] > 0.1

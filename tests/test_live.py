@@ -75,7 +75,7 @@ def memory_mb() -> float:
 
 def angles_of(twin: LiveTwin, hand: str) -> np.ndarray:
     scale = inspire_counts.Scale.of(twin.world.hand(hand))
-    return twin.ask(lambda world: inspire_counts.readings(scale, world.state(hand)).angle.astype(int))
+    return twin.run_on_loop(lambda world: inspire_counts.readings(scale, world.state(hand)).angle.astype(int))
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_reasons_for_refusal_do_not_grow_without_end(port: int):
         assert len(refused) <= 65
         assert sum(refused.values()) >= 200
         assert angles_of(twin, "inspire_right").min() > 980
-        targets = twin.ask(lambda world: world.settings("inspire_right").target_rad)
+        targets = twin.run_on_loop(lambda world: world.settings("inspire_right").target_rad)
         np.testing.assert_allclose(targets, twin.world.hand("inspire_right").open_rad)
 
 
@@ -475,7 +475,7 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
         "profile": "ideal",
     }
     with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
-        twin.ask(lambda world: world.inject_fault("inspire_right", "index", "motor"))
+        twin.run_on_loop(lambda world: world.faults.inject("inspire_right", "index", "motor"))
         assert wait_for(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
         hand.write("CLEAR_ERROR", [1])
         assert wait_for(lambda: hand.read("ERROR").tolist() == [0] * 6)
@@ -568,9 +568,9 @@ def test_serve_refuses_what_does_not_fit():
 
 def test_a_question_to_a_running_twin_is_answered_between_two_ticks():
     with LiveTwin(thenar.World("inspire_right"), state_hz=0.0, touch_hz=0.0) as twin:
-        assert twin.ask(lambda world: world.time_s) > 0.0
+        assert twin.run_on_loop(lambda world: world.time_s) > 0.0
         with pytest.raises(UnknownName):
-            twin.ask(lambda world: world.state("left_foot"))
+            twin.run_on_loop(lambda world: world.state("left_foot"))
         assert twin.running
     with pytest.raises(BadValue):
         LiveTwin(thenar.World("inspire_right"), state_hz=-1.0)
@@ -582,7 +582,7 @@ def test_a_twin_survives_a_simulation_that_diverges():
         def blow_up(world: thenar.World) -> None:
             world.data.qvel[:] = np.nan
 
-        twin.ask(blow_up)
+        twin.run_on_loop(blow_up)
         assert wait_for(lambda: bool(twin.health().diverged))
         assert "back at" in twin.health().diverged[0]
         before = twin.health().ticks

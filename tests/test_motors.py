@@ -8,7 +8,7 @@ from thenar import hands
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
 from thenar.sim import motors as actuation
-from thenar.sim.physics import Fault
+from thenar.sim.motor_bank import Fault
 from thenar.units import GRAM_FORCE_N
 
 INSPIRE = ["inspire_right", "inspire_dfx_right"]
@@ -236,13 +236,13 @@ def test_status_tells_releasing_grasping_and_position_reached():
 def test_a_jammed_finger_stalls_and_clear_error_frees_it():
     hand = "inspire_right"
     world = thenar.World(hand, profile="ideal")
-    world.inject_fault(hand, "index", "jam")
+    world.faults.inject(hand, "index", "jam")
     world.command(hand, HandCommand.closing(only(3, 0.5)))
     world.advance(2.0)
     state = world.state(hand)
     assert state.status[3] == MotorStatus.STALLED
     assert state.error[3] == MotorError.STALL
-    world.repair(hand, "index")
+    world.faults.repair(hand, "index")
     world.advance(1.0)
     assert world.state(hand).status[3] == MotorStatus.STALLED  # the error stays until it is cleared
     world.clear_errors(hand)
@@ -288,7 +288,7 @@ def test_current_protection_stops_a_grip_that_draws_too_much(blocked_middle):
 def test_a_broken_motor_reports_a_fault_and_stands_still(fault: Fault, error: MotorError):
     hand = "inspire_right"
     world = thenar.World(hand)
-    world.inject_fault(hand, "ring", fault)
+    world.faults.inject(hand, "ring", fault)
     world.command(hand, HandCommand.closing(0.3))
     world.advance(1.0)
     state = world.state(hand)
@@ -396,12 +396,12 @@ def test_servos_keep_to_their_speed_and_effort(hand: str):
     top = np.array([actuator.top_speed_rad_s for actuator in spec.actuators])
     effort = np.array([a.motor.effort_nm for a in spec.actuators if isinstance(a.motor, Servo)])
     world.command(hand, HandCommand.closing(0.8, speed=1.0))
-    screw = world._motors[0]["screw_rad"].copy()
+    screw = world.physics.motors.records[0]["screw_rad"].copy()
     for _ in range(500):
         world.advance(DT_S)
-        moved = np.abs(world._motors[0]["screw_rad"] - screw) / DT_S
+        moved = np.abs(world.physics.motors.records[0]["screw_rad"] - screw) / DT_S
         assert np.all(moved <= top * (1 + 1e-9))
-        screw = world._motors[0]["screw_rad"].copy()
+        screw = world.physics.motors.records[0]["screw_rad"].copy()
         assert np.all(np.abs(world.state(hand).torque_nm) <= effort * (1 + 1e-9))
     assert np.all(np.isnan(world.state(hand).current_a))  # not known is NaN, not zero
 

@@ -212,9 +212,9 @@ def as_new(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "twin" in request.fixturenames:
         twin = request.getfixturevalue("twin")
-        twin.command_by("")
+        twin.set_active_link("")
         twin.set_pace(1.0)
-        if page_of(twin).scene != "in_hand" or twin.world.prop_names != ("ball", "can"):
+        if page_of(twin).scene != "in_hand" or twin.world.props.names != ("ball", "can"):
             act(twin, "load_scene", name="in_hand")
         act(twin, "reset")
 
@@ -224,7 +224,7 @@ def act(twin: LiveTwin, verb: str, **message: object) -> None:
 
 
 def target_rad(twin: LiveTwin) -> np.ndarray:
-    return twin.ask(lambda world: world.settings(HAND).target_rad)
+    return twin.run_on_loop(lambda world: world.settings(HAND).target_rad)
 
 
 def ask_index(twin: LiveTwin, angle_rad: float) -> None:
@@ -245,48 +245,48 @@ def test_a_strange_site_cannot_reach_the_twin(twin):
 
 def test_what_the_page_asks_moves_the_motor(twin):
     ask_index(twin, 0.7)
-    assert wait_for(lambda: abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.7) < 0.05)
+    assert wait_for(lambda: abs(twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) - 0.7) < 0.05)
     assert twin.health().hands[HAND].sender == "page"
 
 
 def test_only_the_wire_in_command_acts_and_the_others_are_counted(twin):
-    before = twin.health().not_in_command.get("page", 0)
-    twin.command_by("modbus")
+    before = twin.health().ignored.get("page", 0)
+    twin.set_active_link("modbus")
     ask_index(twin, 0.9)
-    assert wait_for(lambda: twin.health().not_in_command.get("page", 0) == before + 1)
+    assert wait_for(lambda: twin.health().ignored.get("page", 0) == before + 1)
     assert target_rad(twin)[3] == pytest.approx(0.0)
-    twin.command_by("page")
+    twin.set_active_link("page")
     ask_index(twin, 0.9)
     assert wait_for(lambda: target_rad(twin)[3] == pytest.approx(0.9))
 
 
 def test_an_unknown_commander_is_refused(twin):
     with pytest.raises(UnknownName, match="modbus, page"):
-        twin.command_by("telepathy")
+        twin.set_active_link("telepathy")
 
 
 def test_a_pause_stops_time_and_a_step_moves_it_a_little(twin):
     twin.set_pace(0.0)
-    at_s = twin.ask(lambda world: world.time_s)
+    at_s = twin.run_on_loop(lambda world: world.time_s)
     time.sleep(0.2)
-    assert twin.ask(lambda world: world.time_s) == at_s
+    assert twin.run_on_loop(lambda world: world.time_s) == at_s
     act(twin, "step", steps=5)
-    assert twin.ask(lambda world: world.time_s) == pytest.approx(at_s + 0.010)
+    assert twin.run_on_loop(lambda world: world.time_s) == pytest.approx(at_s + 0.010)
 
 
 def test_slow_motion_is_a_tenth_of_real_time(twin):
     twin.set_pace(0.1)
-    at_s, ticks = twin.ask(lambda world: (world.time_s, twin.health().ticks))
+    at_s, ticks = twin.run_on_loop(lambda world: (world.time_s, twin.health().ticks))
     assert wait_for(lambda: twin.health().ticks > ticks + 500)
-    later_s, later = twin.ask(lambda world: (world.time_s, twin.health().ticks))
+    later_s, later = twin.run_on_loop(lambda world: (world.time_s, twin.health().ticks))
     assert (later_s - at_s) / (0.002 * (later - ticks)) == pytest.approx(0.1, rel=0.05)
 
 
 def test_another_scene_is_shown_and_felt(twin):
     act(twin, "load_scene", name="table")
-    assert twin.world.prop_names == ("ball", "block", "can", "egg", "marker")
+    assert twin.world.props.names == ("ball", "block", "can", "egg", "marker")
     assert page_of(twin).scene == "table"
-    assert twin.world.wrist_is_driven(HAND)
+    assert twin.world.wrists.is_driven(HAND)
     touches = twin.health().touch_hz
     assert wait_for(lambda: twin.health().touch_hz != touches)
     assert twin.running
@@ -294,42 +294,42 @@ def test_another_scene_is_shown_and_felt(twin):
 
 def test_an_added_object_falls_while_everything_else_goes_on(twin):
     ask_index(twin, 0.6)
-    assert wait_for(lambda: abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05)
-    at_s = twin.ask(lambda world: world.time_s)
+    assert wait_for(lambda: abs(twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05)
+    at_s = twin.run_on_loop(lambda world: world.time_s)
     act(twin, "spawn", kind="cube", hand=HAND)
-    assert twin.world.prop_names[-1] == "box"
-    assert twin.ask(lambda world: world.time_s) >= at_s
-    assert abs(twin.ask(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05
-    height_m = twin.ask(lambda world: world.prop_pose("box")[0][2])
-    assert wait_for(lambda: twin.ask(lambda world: world.prop_pose("box")[0][2]) < height_m - 0.01)
+    assert twin.world.props.names[-1] == "box"
+    assert twin.run_on_loop(lambda world: world.time_s) >= at_s
+    assert abs(twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) - 0.6) < 0.05
+    height_m = twin.run_on_loop(lambda world: world.props.pose("box")[0][2])
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.props.pose("box")[0][2]) < height_m - 0.01)
 
 
 def test_a_dragged_object_follows_and_falls_when_let_go():
     world = World(HAND, props=[Sphere(name="ball", radius_m=0.02, mass_kg=0.05, pos_m=(0.3, 0.0, 0.1))])
-    world.pull_prop("ball", (0.3, 0.1, 0.25))
+    world.props.drag("ball", (0.3, 0.1, 0.25))
     world.advance(0.6)
-    assert world.prop_pose("ball")[0] == pytest.approx([0.3, 0.1, 0.25], abs=0.002)
-    world.pull_prop("ball", None)
+    assert world.props.pose("ball")[0] == pytest.approx([0.3, 0.1, 0.25], abs=0.002)
+    world.props.drag("ball", None)
     world.advance(0.2)
-    assert world.prop_pose("ball")[0][2] < 0.15
+    assert world.props.pose("ball")[0][2] < 0.15
 
 
 def test_a_stalled_motor_says_so_until_it_is_mended(twin):
     act(twin, "inject_fault", fault=Fault(kind="jam", hand=HAND, motor="index"))
     ask_index(twin, 1.2)
-    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).error[3]) & MotorError.STALL)
+    assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).error[3]) & MotorError.STALL)
     act(twin, "clear_faults")
-    assert not twin.ask(lambda w: w.state(HAND).error).any()
+    assert not twin.run_on_loop(lambda w: w.state(HAND).error).any()
     assert page_of(twin).faults == []
     ask_index(twin, 1.0)
-    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).angle_rad[3]) > 0.8)
+    assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) > 0.8)
 
 
 def test_a_hot_motor_switches_off_until_it_is_mended(twin):
     act(twin, "inject_fault", fault=Fault(kind="hot", hand=HAND, motor="middle"))
-    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).error[2]) & MotorError.OVER_TEMPERATURE)
+    assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).error[2]) & MotorError.OVER_TEMPERATURE)
     act(twin, "clear_faults")
-    assert wait_for(lambda: not twin.ask(lambda w: w.state(HAND).error).any())
+    assert wait_for(lambda: not twin.run_on_loop(lambda w: w.state(HAND).error).any())
 
 
 def test_a_dead_taxel_reads_nothing_under_load():
@@ -340,27 +340,27 @@ def test_a_dead_taxel_reads_nothing_under_load():
     pad = max(counts, key=lambda name: counts[name].max())
     row, col = (int(k) for k in np.unravel_index(counts[pad].argmax(), counts[pad].shape))
     assert counts[pad][row, col] > 0
-    world.kill_taxel(HAND, pad, row, col)
+    world.faults.kill_taxel(HAND, pad, row, col)
     assert world.touch(HAND).counts[pad][row, col] == 0
     assert world.touch(HAND)[pad][row, col] > 0.0  # the skin itself is still pressed
-    world.kill_taxel(HAND, pad, row, col, dead=False)
+    world.faults.kill_taxel(HAND, pad, row, col, dead=False)
     assert world.touch(HAND).counts[pad][row, col] > 0
 
 
 def test_a_cut_wire_hears_and_says_nothing(twin):
     act(twin, "inject_fault", fault=Fault(kind="link", wire="modbus"))
-    assert twin.health().cut == ("modbus",)
+    assert twin.health().disconnected == ("modbus",)
     act(twin, "clear_faults")
-    assert twin.health().cut == ()
+    assert twin.health().disconnected == ()
     page, before_rad = page_of(twin), target_rad(twin)[3]
-    twin.cut({"page"})
+    twin.disconnect({"page"})
     twin.step()  # what was being written when the cable was pulled is through
-    written, at_s = page.health().written, twin.ask(lambda world: world.time_s)
+    written, at_s = page.health().written, twin.run_on_loop(lambda world: world.time_s)
     ask_index(twin, before_rad + 0.3)
-    assert wait_for(lambda: twin.ask(lambda world: world.time_s) > at_s + 0.3)
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) > at_s + 0.3)
     assert target_rad(twin)[3] == before_rad
     assert page.health().written == written
-    twin.cut(())
+    twin.disconnect(())
     ask_index(twin, before_rad + 0.3)
     assert wait_for(lambda: abs(target_rad(twin)[3] - before_rad - 0.3) < 1e-3)
     assert wait_for(lambda: page.health().written > written)
@@ -371,7 +371,7 @@ def test_a_glove_recording_drives_both_hands_and_stops(twin):
     act(twin, "play", recording="gestures")
     page = page_of(twin)
     assert wait_for(lambda: set(page.playback.nodes_m) == set(BOTH), 60.0)
-    assert wait_for(lambda: twin.ask(lambda w: w.state(HAND).angle_rad[3]) > 0.5, 30.0)
+    assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) > 0.5, 30.0)
     act(twin, "stop_playing")
     assert page.playback.playing == ""
     assert wait_for(lambda: not page.playback.nodes_m)
@@ -396,8 +396,8 @@ def test_more_objects_than_a_page_can_show_are_refused_and_the_twin_goes_on(twin
     monkeypatch.setattr(scene_builder, "MAX_BODIES", twin.world.model.nbody)
     with pytest.raises(BadValue, match="bodies"):
         act(twin, "spawn", kind="cube", hand=HAND)
-    at_s = twin.ask(lambda world: world.time_s)
-    assert wait_for(lambda: twin.ask(lambda world: world.time_s) > at_s + 0.1)
+    at_s = twin.run_on_loop(lambda world: world.time_s)
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) > at_s + 0.1)
 
 
 def test_nonsense_from_a_visitor_is_told_and_the_next_word_is_heard(twin, monkeypatch, caplog):
@@ -558,7 +558,7 @@ def test_hands_without_skin_have_a_page_too():
         visitor = Visitor(page_of(twin).url)
         assert wait_for(lambda: visitor.messages > 20, 60.0)
         visitor.close()
-        twin.ask(lambda world: world.command("shadow_right", HandCommand.closing(0.3)))
+        twin.run_on_loop(lambda world: world.command("shadow_right", HandCommand.closing(0.3)))
 
 
 def test_the_humanoid_has_a_page_and_obeys_it():
@@ -570,10 +570,10 @@ def test_the_humanoid_has_a_page_and_obeys_it():
         page.handle({"do": "request_state", "number": int(WholeBody.JointStand)})
         assert wait_for(lambda: twin.body.controller.whole_body == WholeBody.JointStand, 30.0)
         assert not page.page_scene.scenes  # its surroundings are its own
-        at_s = twin.ask(lambda world: world.time_s)
+        at_s = twin.run_on_loop(lambda world: world.time_s)
         page.handle({"do": "reset"})
         assert twin.body.controller.whole_body == WholeBody.Default
-        assert twin.ask(lambda world: world.time_s) < at_s
+        assert twin.run_on_loop(lambda world: world.time_s) < at_s
 
 
 def test_a_humanoid_without_hands_has_a_page_too():

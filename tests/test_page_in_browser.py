@@ -59,7 +59,7 @@ def as_before(twin: LiveTwin) -> Iterator[None]:
     """One test that fails leaves the next ones a twin that runs and listens."""
     yield
     twin.set_pace(1.0)
-    twin.command_by("")
+    twin.set_active_link("")
 
 
 def page_of(twin: LiveTwin) -> PageLink:
@@ -67,11 +67,11 @@ def page_of(twin: LiveTwin) -> PageLink:
 
 
 def angle_rad(twin: LiveTwin, motor: int = INDEX) -> float:
-    return float(twin.ask(lambda world: world.state(HAND).angle_rad[motor]))
+    return float(twin.run_on_loop(lambda world: world.state(HAND).angle_rad[motor]))
 
 
 def target_rad(twin: LiveTwin) -> np.ndarray:
-    return twin.ask(lambda world: world.settings(HAND).target_rad)
+    return twin.run_on_loop(lambda world: world.settings(HAND).target_rad)
 
 
 def choose(tab: Tab, label: str, option: str) -> None:
@@ -107,7 +107,8 @@ def test_a_preset_closes_both_hands(tab, twin):
     closed = hands.load(HAND).closed_rad[:4]
     for hand in BOTH:
         assert wait_for(
-            lambda hand=hand: np.allclose(twin.ask(lambda world: world.settings(hand).target_rad[:4]), closed), SLOW_S
+            lambda hand=hand: np.allclose(twin.run_on_loop(lambda world: world.settings(hand).target_rad[:4]), closed),
+            SLOW_S,
         )
     tab.click("Open")
     assert wait_for(lambda: np.allclose(target_rad(twin)[:4], 0.0, atol=1e-6), SLOW_S)
@@ -117,16 +118,16 @@ def test_time_stops_steps_slows_and_starts_anew(tab, twin):
     tab.click("Pause")
     assert wait_for(lambda: twin.health().pace == 0.0, SLOW_S)
     tab.wait_text("paused", SLOW_S)
-    at_s = twin.ask(lambda world: world.time_s)
+    at_s = twin.run_on_loop(lambda world: world.time_s)
     tab.click("Step")
-    assert wait_for(lambda: twin.ask(lambda world: world.time_s) == pytest.approx(at_s + 0.010), SLOW_S)
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) == pytest.approx(at_s + 0.010), SLOW_S)
     tab.click("Slow")
     assert wait_for(lambda: twin.health().pace == 0.1, SLOW_S)
     tab.click("Play")
     assert wait_for(lambda: twin.health().pace == 1.0, SLOW_S)
-    before_s = twin.ask(lambda world: world.time_s)
+    before_s = twin.run_on_loop(lambda world: world.time_s)
     tab.click("Reset")
-    assert wait_for(lambda: twin.ask(lambda world: world.time_s) < before_s, SLOW_S)
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) < before_s, SLOW_S)
 
 
 LIT_PIXELS = """
@@ -160,15 +161,15 @@ def test_a_press_lights_the_right_pad(tab, twin):
         return found[0], found[1]
 
     def press(world: World) -> None:
-        centre = world.wrist(HAND)[0]
-        world.place_prop("ball", pos_m=centre + np.array([0.0, 0.0, 0.031]))
-        world.pull_prop("ball", centre - np.array([0.0, 0.0, 0.2]))
+        centre = world.wrists.pose(HAND)[0]
+        world.props.move("ball", pos_m=centre + np.array([0.0, 0.0, 0.031]))
+        world.props.drag("ball", centre - np.array([0.0, 0.0, 0.2]))
 
-    twin.ask(press)
+    twin.run_on_loop(press)
     assert wait_for(lambda: lit()[0] > 30, SLOW_S), lit()
     assert lit()[1] == 0
     tab.wait_text("right palm", SLOW_S)
-    twin.ask(lambda world: world.pull_prop("ball", None))
+    twin.run_on_loop(lambda world: world.props.drag("ball", None))
 
 
 def test_a_fault_is_injected_shown_and_mended(tab, twin):
@@ -177,23 +178,23 @@ def test_a_fault_is_injected_shown_and_mended(tab, twin):
     tab.click("Inject fault")
     tab.wait_text("index: stalled", SLOW_S)
     page_of(twin).command_hand(HAND, HandCommand.to([np.nan] * 3 + [1.2] + [np.nan] * 2))
-    assert wait_for(lambda: twin.ask(lambda world: world.state(HAND).error[INDEX]) & MotorError.STALL, SLOW_S)
+    assert wait_for(lambda: twin.run_on_loop(lambda world: world.state(HAND).error[INDEX]) & MotorError.STALL, SLOW_S)
     tab.click("Clear all faults")
     tab.wait_text("no faults", SLOW_S)
-    assert wait_for(lambda: not twin.ask(lambda world: world.state(HAND).error).any(), SLOW_S)
+    assert wait_for(lambda: not twin.run_on_loop(lambda world: world.state(HAND).error).any(), SLOW_S)
 
 
 def test_command_is_taken_and_given_on_the_page(tab, twin):
     choose(tab, "Active link", "Modbus")
-    assert wait_for(lambda: twin.health().commander == "modbus", SLOW_S)
+    assert wait_for(lambda: twin.health().active_link == "modbus", SLOW_S)
     tab.click("Hands", "[role=tab]")
     before = target_rad(twin)
-    ignored = twin.health().not_in_command.get("page", 0)
+    ignored = twin.health().ignored.get("page", 0)
     tab.click("Fist")
-    assert wait_for(lambda: twin.health().not_in_command.get("page", 0) > ignored, SLOW_S)
+    assert wait_for(lambda: twin.health().ignored.get("page", 0) > ignored, SLOW_S)
     assert np.array_equal(target_rad(twin), before)
     choose(tab, "Active link", "this page")
-    assert wait_for(lambda: twin.health().commander == "page", SLOW_S)
+    assert wait_for(lambda: twin.health().active_link == "page", SLOW_S)
     tab.click("Fist")
     assert wait_for(lambda: not np.allclose(target_rad(twin), before), SLOW_S)
 

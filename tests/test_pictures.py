@@ -63,7 +63,7 @@ def test_fist_is_closed_and_open_is_open(hand: str):
     reach = {}
     for pose in ("open", "fist"):
         world = render.posed_world(spec, pose)
-        palm, _ = world.wrist(hand)
+        palm, _ = world.wrists.pose(hand)
         tips = [world.data.site(f"{hand}/{tip.finger}_tip").xpos for tip in spec.tips]
         reach[pose] = np.mean([np.linalg.norm(tip - palm) for tip in tips])
     assert reach["fist"] < 0.8 * reach["open"]
@@ -116,14 +116,14 @@ def test_skin_glows_where_it_is_pressed_and_nowhere_else(ball_in_hand):
     dark = np.abs(tiles.colour - shade(0.0)).max(axis=1) < 1e-9
     np.testing.assert_array_equal(dark, frame.taxel_pressure_pa == 0.0)
     brightest = tiles.pos_m[tiles.colour.sum(axis=1).argmax()]
-    ball_m, _ = ball_in_hand.prop_pose("ball")
+    ball_m, _ = ball_in_hand.props.pose("ball")
     assert np.linalg.norm(brightest - ball_m) == pytest.approx(0.03, abs=2e-3)
 
 
 def test_a_pressed_pad_is_brighter_in_the_picture(ball_in_hand):
     seen = ball_in_hand.show(size_px=(320, 240)).image.astype(int)
-    camera = render.frame_world(ball_in_hand, size_px=(320, 240))
-    with render.Artist(ball_in_hand, size_px=(320, 240)) as artist:
+    camera = render.frame_world(ball_in_hand.physics, size_px=(320, 240))
+    with render.Artist(ball_in_hand.physics, size_px=(320, 240)) as artist:
         tiles = ball_in_hand.tiles()
         unlit = dataclasses.replace(tiles, colour=np.broadcast_to(shade(0.0), tiles.colour.shape))
         dark = artist.draw(camera, unlit, glass=0.7).astype(int)

@@ -323,8 +323,8 @@ def test_fingers_keep_to_their_limits_and_cubes_come_to_rest(seed: int):
     lower, upper = (np.array([getattr(joint, end) for joint in HAND.joints]) for end in ("lower_rad", "upper_rad"))
     for _ in range(10):
         cube = random_cube(rng)
-        world.resize_box("cube", size_m=(cube.edge_m,) * 3, mass_kg=cube.mass_kg)
-        world.place_prop("cube", pos_m=cube.pos_m, quat_wxyz=cube.quat_wxyz)
+        world.props.resize("cube", size_m=(cube.edge_m,) * 3, mass_kg=cube.mass_kg)
+        world.props.move("cube", pos_m=cube.pos_m, quat_wxyz=cube.quat_wxyz)
         for _ in range(20):
             world.advance(0.1)
             angle = world.state("reflex").joint_rad
@@ -339,7 +339,7 @@ def test_a_resized_box_is_the_box_a_new_world_would_have():
     world = thenar.World("reflex", props=[thenar.Box(name="cube", pos_m=(0.0, 0.0, 0.2))])
     world.advance(0.05)
     before = world.data.qpos.copy()
-    world.resize_box("cube", **asked)
+    world.props.resize("cube", **asked)
     np.testing.assert_array_equal(world.data.qpos, before)
     for name in (
         "body_mass",
@@ -352,7 +352,7 @@ def test_a_resized_box_is_the_box_a_new_world_would_have():
     ):
         np.testing.assert_allclose(getattr(world.model, name), getattr(new.model, name), rtol=1e-6, atol=1e-12)
     with pytest.raises(BadValue, match="three numbers above 0"):
-        world.resize_box("cube", size_m=(0.0, 0.1, 0.1), mass_kg=1.0)
+        world.props.resize("cube", size_m=(0.0, 0.1, 0.1), mass_kg=1.0)
 
 
 @pytest.mark.timing

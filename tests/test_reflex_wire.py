@@ -530,7 +530,9 @@ def test_a_plain_socket_reads_and_moves_the_hand(twin: tuple[LiveTwin, int, int]
     for reason in ("idle motors", "modes [2, 2, 2, 9]", "1400 bytes", "another hand"):
         assert reason in refused
     assert sum(health.refused.values()) >= 9
-    assert running.ask(lambda world: world.settings("reflex").force_limit_n).tolist() == pytest.approx([20.0] * 4)
+    assert running.run_on_loop(lambda world: world.settings("reflex").force_limit_n).tolist() == pytest.approx(
+        [20.0] * 4
+    )
 
 
 def test_cyclone_uses_every_topic_and_service(twin: tuple[LiveTwin, int, int]):
@@ -550,7 +552,7 @@ def test_cyclone_uses_every_topic_and_service(twin: tuple[LiveTwin, int, int]):
         np.testing.assert_allclose(seen[step]["joint"], joint, atol=0.04, err_msg=step)
         wound = np.array(seen[step]["joint"][:3]) - seen[step]["proximal"]
         np.testing.assert_allclose(seen[step]["distal"], np.maximum(wound, 0.0), atol=1e-5)
-    assert wait_for(lambda: running.ask(lambda world: world.settings("reflex").force_limit_n).max() == 0.0)
+    assert wait_for(lambda: running.run_on_loop(lambda world: world.settings("reflex").force_limit_n).max() == 0.0)
 
 
 def test_rust_dds_hears_the_hand_and_moves_it(twin: tuple[LiveTwin, int, int]):
@@ -603,7 +605,7 @@ def test_requests_that_are_off_move_nothing(domain: int):
         serve("reflex", wires=("reflex",), scene="empty", domain=domain, touch_hz=0.0) as running,
         Participant(domain, name="odd one") as me,
     ):
-        before = running.ask(lambda world: world.settings("reflex"))
+        before = running.run_on_loop(lambda world: world.settings("reflex"))
         for topic, kind in COMMANDS.items():
             writer = me.advertise(ros.topic_name(f"{NAMESPACE}/{topic}"), ros.message_type(kind))
             assert writer.wait_for_readers(10.0)
@@ -620,7 +622,7 @@ def test_requests_that_are_off_move_nothing(domain: int):
             time.sleep(0.2)
             writer.write(body)
         assert wait_for(lambda: sum(running.health().links[0].refused.values()) >= 6 * 3 + 5 + 3)
-        after = running.ask(lambda world: world.settings("reflex"))
+        after = running.run_on_loop(lambda world: world.settings("reflex"))
         for name in ("target_rad", "speed_rad_s", "force_limit_n"):
             np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
 

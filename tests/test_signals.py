@@ -20,7 +20,7 @@ def example(kind: type[Value]) -> Value:
         signals.HandState: lambda: WORLD.state("inspire_right"),
         signals.HandSettings: lambda: WORLD.settings("inspire_right"),
         signals.ContactSet: WORLD.contacts,
-        signals.SolidContacts: WORLD.solid_contacts,
+        signals.SolidContacts: WORLD.physics.solid_contacts,
     }
     if kind in plain:
         return plain[kind]()
@@ -82,6 +82,6 @@ def test_frame_keeps_its_counts_when_a_taxel_dies_after_it():
     pad = max(early.force_n, key=early.force_n.__getitem__)
     row, col = (int(at[0]) for at in np.nonzero(early[pad] == early[pad].max()))
     before = early.counts[pad][row, col]
-    world.kill_taxel("inspire_right", pad, row, col)
+    world.faults.kill_taxel("inspire_right", pad, row, col)
     assert late.counts[pad][row, col] == before > 0
     assert early == late

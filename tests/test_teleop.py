@@ -48,7 +48,7 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
         sender = GloveSender(port=port)
 
         def fingers_rad() -> np.ndarray:
-            return twin.ask(lambda world: world.state("inspire_right")).angle_rad[:4]
+            return twin.run_on_loop(lambda world: world.state("inspire_right")).angle_rad[:4]
 
         def closed() -> bool:
             sender.send(FIST)

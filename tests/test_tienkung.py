@@ -176,7 +176,7 @@ def answer_of(peer: subprocess.Popen[str]) -> dict:
 
 def open_hands(twin: LiveTwin) -> None:
     for hand in BOTH:
-        twin.ask(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.0, speed=1.0)))
+        twin.run_on_loop(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.0, speed=1.0)))
     time.sleep(1.2)
 
 
@@ -237,7 +237,9 @@ def test_fast_dds_2_uses_every_service_and_both_topics(everyones: tuple[LiveTwin
     )
     assert heard.frame_id == "hand_left_link"
     assert np.asarray(heard.position)[1] == pytest.approx(0.4, abs=0.03)
-    np.testing.assert_allclose(twin.ask(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N)
+    np.testing.assert_allclose(
+        twin.run_on_loop(lambda world: world.settings("inspire_left").force_limit_n), 500 * GRAM_FORCE_N
+    )
     into.close()
     peer.wait(timeout=10)
 
@@ -257,7 +259,7 @@ def test_programs_of_every_middleware_use_the_same_twin(everyones: tuple[LiveTwi
         assert heard["get_error"] == [0] * 6
         assert heard["get_status"] == [2] * 6
         check_state(heard["state"], side)
-    settings = twin.ask(lambda world: world.settings("inspire_right"))
+    settings = twin.run_on_loop(lambda world: world.settings("inspire_right"))
     np.testing.assert_allclose(settings.force_limit_n, 500 * GRAM_FORCE_N)
     np.testing.assert_allclose(settings.speed_rad_s, np.abs(RIGHT.closed_rad - RIGHT.open_rad) / 0.8)
     heard = answer_of(start("rosless", domain, "left"))
@@ -268,7 +270,7 @@ def test_programs_of_every_middleware_use_the_same_twin(everyones: tuple[LiveTwi
     assert sum("left_handRequest" in service for service in heard["services"]) == 9
     heard = answer_of(start("fast", domain, "right"))
     assert heard["frame_id"] == "hand_right_link"
-    assert twin.ask(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
+    assert twin.run_on_loop(lambda world: world.settings("inspire_right").force_limit_n)[0] == pytest.approx(
         250 * GRAM_FORCE_N, rel=1e-3
     )
     assert twin.health().real_time_factor == pytest.approx(1.0, abs=0.01)
@@ -294,7 +296,7 @@ def caller(domain: int) -> Iterator[tuple[LiveTwin, Callable[[str, bytes], None]
 
 def test_requests_that_are_off_change_no_motor_parameter(caller):
     twin, send = caller
-    before = twin.ask(lambda world: world.settings("inspire_right"))
+    before = twin.run_on_loop(lambda world: world.settings("inspire_right"))
     cyclone = random.randbytes(8) + struct.pack("<q", 1)
     fine = struct.pack("<6f", *[0.3] * 6)
     for service in ("set_force", "set_speed", "set_angle"):
@@ -311,14 +313,14 @@ def test_requests_that_are_off_change_no_motor_parameter(caller):
     for body in (b"", cyclone + tienkung_codec.encode_flexible_request(("1",), [0.0]), random.randbytes(40)):
         send("set_angle_flexible", body)
     time.sleep(0.5)
-    after = twin.ask(lambda world: world.settings("inspire_right"))
+    after = twin.run_on_loop(lambda world: world.settings("inspire_right"))
     for name in ("target_rad", "speed_rad_s", "force_limit_n"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
     assert sum(twin.health().links[0].refused.values()) >= 24
     send("set_force", fine)
     time.sleep(0.3)
     np.testing.assert_allclose(
-        twin.ask(lambda world: world.settings("inspire_right").force_limit_n), 300 * GRAM_FORCE_N, rtol=1e-6
+        twin.run_on_loop(lambda world: world.settings("inspire_right").force_limit_n), 300 * GRAM_FORCE_N, rtol=1e-6
     )
 
 

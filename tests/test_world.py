@@ -203,17 +203,17 @@ def test_an_object_slides_off_a_slope_steeper_than_its_own_friction(friction: fl
     mount = thenar.Mount(rpy_rad=lying)
     world = thenar.World("inspire_right", props=[block], mounts={"inspire_right": mount})
     world.advance(0.5)
-    moved = np.linalg.norm(world.prop_pose("box")[0] - np.array(block.pos_m))
+    moved = np.linalg.norm(world.props.pose("box")[0] - np.array(block.pos_m))
     assert (moved > 0.02) == (friction < math.tan(slope))
 
 
 def test_turning_a_driven_wrist_many_times_does_not_move_it():
     world = thenar.World("inspire_right", mounts={"inspire_right": thenar.Mount(driven=True)})
-    before, _ = world.wrist("inspire_right")
+    before, _ = world.wrists.pose("inspire_right")
     for _ in range(100):
-        world.move_wrist("inspire_right", quat_wxyz=(1.0, 0.0, 0.0, 0.0))
+        world.wrists.move("inspire_right", quat_wxyz=(1.0, 0.0, 0.0, 0.0))
         world.advance(0.02)
-    np.testing.assert_allclose(world.wrist("inspire_right")[0], before, atol=2e-3)
+    np.testing.assert_allclose(world.wrists.pose("inspire_right")[0], before, atol=2e-3)
 
 
 def test_two_hands_of_one_side_in_a_scene_need_mounts():
@@ -223,10 +223,10 @@ def test_two_hands_of_one_side_in_a_scene_need_mounts():
 
 def test_an_object_can_be_placed_and_is_read_where_it_was_put():
     world = thenar.World("reflex", scene="palm_drop")
-    world.place_prop("cube_1", pos_m=(0.3, 0.2, 0.5))
-    np.testing.assert_array_equal(world.prop_pose("cube_1")[0], (0.3, 0.2, 0.5))
+    world.props.move("cube_1", pos_m=(0.3, 0.2, 0.5))
+    np.testing.assert_array_equal(world.props.pose("cube_1")[0], (0.3, 0.2, 0.5))
     with pytest.raises(BadValue, match="not fixed"):
-        thenar.World("reflex", props=[thenar.Sphere(fixed=True)]).place_prop("sphere", pos_m=(0, 0, 0))
+        thenar.World("reflex", props=[thenar.Sphere(fixed=True)]).props.move("sphere", pos_m=(0, 0, 0))
 
 
 @pytest.mark.parametrize("hand", hands.names())
@@ -287,12 +287,12 @@ def test_two_hands_are_commanded_apart():
 def test_a_driven_wrist_goes_where_it_is_sent_and_carries_the_hand():
     world = thenar.World("inspire_right", mounts={"inspire_right": thenar.Mount(pos_m=(0, 0, 0.2), driven=True)})
     turn = (math.cos(math.pi / 4), math.sin(math.pi / 4), 0.0, 0.0)
-    world.move_wrist("inspire_right", pos_m=(0.1, 0.05, 0.3), quat_wxyz=turn)
+    world.wrists.move("inspire_right", pos_m=(0.1, 0.05, 0.3), quat_wxyz=turn)
     world.advance(0.1)
-    part_way, _ = world.wrist("inspire_right")
+    part_way, _ = world.wrists.pose("inspire_right")
     assert 0.0 < part_way[0] < 0.09  # at a limited speed
     world.advance(2.0)
-    pos, quat = world.wrist("inspire_right")
+    pos, quat = world.wrists.pose("inspire_right")
     np.testing.assert_allclose(pos, (0.1, 0.05, 0.3), atol=1e-3)
     np.testing.assert_allclose(np.abs(quat), np.abs(turn), atol=5e-3)
 
@@ -300,18 +300,18 @@ def test_a_driven_wrist_goes_where_it_is_sent_and_carries_the_hand():
 def test_a_driven_wrist_presses_on_a_table_with_limited_force():
     world = thenar.World("inspire_right", scene="table")
     world.command("inspire_right", HandCommand.closing(0.7))
-    for prop in world.prop_names:
-        world.place_prop(prop, pos_m=(0.0, 0.0, -0.5))
-    world.move_wrist("inspire_right", pos_m=(0.16, 0.02, -0.3))
+    for prop in world.props.names:
+        world.props.move(prop, pos_m=(0.0, 0.0, -0.5))
+    world.wrists.move("inspire_right", pos_m=(0.16, 0.02, -0.3))
     world.advance(3.0)
     pressing = world.contacts("inspire_right").force_n.sum(axis=0)
     assert 60.0 < pressing[2] < 100.0
-    assert world.wrist("inspire_right")[0][2] > 0.0
+    assert world.wrists.pose("inspire_right")[0][2] > 0.0
     kept = np.array([0.16, 0.02, 0.2])
-    world.move_wrist("inspire_right", pos_m=kept)
+    world.wrists.move("inspire_right", pos_m=kept)
     kept[:] = 9.0  # the caller's array is the caller's
     world.advance(3.0)
-    np.testing.assert_allclose(world.wrist("inspire_right")[0], (0.16, 0.02, 0.2), atol=2e-3)
+    np.testing.assert_allclose(world.wrists.pose("inspire_right")[0], (0.16, 0.02, 0.2), atol=2e-3)
 
 
 def test_the_solver_converges_in_a_crowded_world():
@@ -338,7 +338,7 @@ def test_the_solver_converges_in_a_crowded_world():
 
 def test_a_fixed_wrist_says_how_to_make_it_movable():
     with pytest.raises(BadCommand, match="driven=True"):
-        thenar.World("inspire_right").move_wrist("inspire_right", pos_m=(0, 0, 1))
+        thenar.World("inspire_right").wrists.move("inspire_right", pos_m=(0, 0, 1))
 
 
 @pytest.mark.parametrize("scene", scenes.names())
@@ -354,15 +354,15 @@ def test_every_scene_starts_calm_with_every_kind_of_hand(scene: str, hand: str):
 def test_objects_on_the_table_stay_on_it():
     world = thenar.World(["inspire_left", "inspire_right"], scene="table")
     world.advance(2.0)
-    for prop in world.prop_names:
-        assert 0.0 < world.prop_pose(prop)[0][2] < 0.08, prop
+    for prop in world.props.names:
+        assert 0.0 < world.props.pose(prop)[0][2] < 0.08, prop
 
 
 def test_palm_up_hand_catches_falling_cubes():
     world = thenar.World("inspire_right", scene="palm_drop")
     world.command("inspire_right", HandCommand.closing(0.35, speed=1.0))
     world.advance(2.0)
-    heights = [world.prop_pose(prop)[0][2] for prop in world.prop_names]
+    heights = [world.props.pose(prop)[0][2] for prop in world.props.names]
     assert max(heights) > 0.0, "no cube stayed in the hand"
 
 
@@ -448,7 +448,7 @@ def test_unknown_scene_hand_and_prop_list_what_there_is():
     with pytest.raises(UnknownName, match="inspire_right"):
         world.state("inspire_left")
     with pytest.raises(UnknownName, match="cube_1"):
-        world.prop_pose("cube")
+        world.props.pose("cube")
 
 
 def test_the_same_hand_twice_is_refused():
@@ -460,7 +460,7 @@ def test_two_props_of_one_name_are_refused_but_unnamed_ones_are_numbered():
     with pytest.raises(BadValue, match="a name not used yet"):
         thenar.World("reflex", props=[thenar.Sphere(name="a"), thenar.Sphere(name="a")])
     world = thenar.World("reflex", props=[thenar.Sphere(pos_m=(k * 0.1, 0, 0.5)) for k in range(3)])
-    assert world.prop_names == ("sphere", "sphere_2", "sphere_3")
+    assert world.props.names == ("sphere", "sphere_2", "sphere_3")
 
 
 def test_time_that_runs_backwards_is_refused():

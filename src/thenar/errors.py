@@ -1,7 +1,10 @@
 """Every error thenar raises on purpose: what was got, what was wanted, what to type."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
 
 MAX_REASONS = 64
 
@@ -23,6 +26,13 @@ class UnknownName(ThenarError, KeyError):
     def __str__(self) -> str:
         """Plain text: KeyError would put the message in quotes."""
         return self.args[0]
+
+
+def look_up(table: Mapping[str, T], name: str, kind: str) -> T:
+    """The entry of that name; a wrong one is refused with the names there are."""
+    if name not in table:
+        raise UnknownName(kind, name, table)
+    return table[name]
 
 
 class BadValue(ThenarError, ValueError):

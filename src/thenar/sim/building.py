@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -15,44 +15,13 @@ from thenar.hands import build_spec
 from thenar.hands.build import CONTACT_SOLIMP, CONTACT_SOLREF
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix, quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
+from thenar.sim.config import Flange, WorldConfig
 from thenar.sim.decompose import convex_pieces, load_mesh
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 
 GROUND, TABLE = "ground", "table"
 MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flange:
-    """Where a hand's root link sits on a carrier."""
-
-    body: str
-    pos_m: tuple[float, float, float]
-    quat_wxyz: tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Carrier:
-    """A machine that holds hands, such as a humanoid; its motors are commanded through the engine's own fields."""
-
-    spec: mujoco.MjSpec
-    flanges: Mapping[str, Flange]
-    """Where each hand of the world sits, by hand name."""
-    rest_rad: Mapping[str, float]
-    """Angles of its joints at time 0, by joint name [rad]; the others start at 0."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a world is made of."""
-
-    hands: tuple[HandSpec, ...]
-    mounts: Mapping[str, Mount]
-    props: tuple[Prop, ...]
-    scene: Scene
-    timestep_s: float
-    carrier: Carrier | None = None
 
 
 def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -63,7 +32,7 @@ def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArra
     return np.asarray(mount.pos_m) - R_wr @ np.asarray(hand.palm.pos_m), R_wr
 
 
-def name_props(props: Sequence[Prop]) -> tuple[Prop, ...]:
+def name_props(props: Iterable[Prop]) -> tuple[Prop, ...]:
     """Give every prop a name of its own."""
     named: list[Prop] = []
     taken: set[str] = {GROUND, TABLE}
@@ -81,12 +50,12 @@ def name_props(props: Sequence[Prop]) -> tuple[Prop, ...]:
     return tuple(named)
 
 
-def compile_model(plan: Plan) -> mujoco.MjModel:
+def compile_model(config: WorldConfig) -> mujoco.MjModel:
     """The whole world as one model. Bodies of a hand are called ``hand/link``."""
-    spec = mujoco.MjSpec() if plan.carrier is None else plan.carrier.spec.copy()
+    spec = mujoco.MjSpec() if config.robot is None else config.robot.spec.copy()
     spec.compiler.degree = False
     spec.modelname = "thenar"
-    spec.option.timestep = plan.timestep_s
+    spec.option.timestep = config.timestep_s
     # The one integrator that solves constraints and stiff dampers together: with implicitfast a finger that slips
     # off an object opened its coupling by up to 8 degrees, here by 0.03.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
@@ -96,14 +65,14 @@ def compile_model(plan: Plan) -> mujoco.MjModel:
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     # A simulation that breaks must be seen, not silently started again.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    _add_surroundings(spec, plan.scene)
-    for prop in plan.props:
+    _add_surroundings(spec, config.scene)
+    for prop in name_props((*config.scene.props, *config.props)):
         _add_prop(spec, prop)
-    for hand in plan.hands:
-        if plan.carrier is not None:
-            _seat_hand(spec, hand, plan.carrier.flanges[hand.name])
+    for name, hand in config.specs.items():
+        if config.robot is not None:
+            _attach_hand(spec, hand, config.robot.flanges[name])
         else:
-            _add_hand(spec, hand, plan.mounts[hand.name])
+            _add_hand(spec, hand, config.hand_mounts[name])
     return spec.compile()
 
 
@@ -242,7 +211,7 @@ def _add_hand(spec: mujoco.MjSpec, hand: HandSpec, mount: Mount) -> None:
     spec.attach(child, prefix=f"{hand.name}/", frame=body.add_frame())
 
 
-def _seat_hand(spec: mujoco.MjSpec, hand: HandSpec, flange: Flange) -> None:
+def _attach_hand(spec: mujoco.MjSpec, hand: HandSpec, flange: Flange) -> None:
     frame = spec.body(flange.body).add_frame(pos=list(flange.pos_m), quat=list(flange.quat_wxyz))
     spec.attach(build_spec(hand), prefix=f"{hand.name}/", frame=frame)
     # The arm's end reaches into the hand's root, and that into the wrist.

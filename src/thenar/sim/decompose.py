@@ -10,12 +10,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.sim.solids import hull_planes
+from thenar.sim.contacts import hull_planes
 
 FloatArray = NDArray[np.float64]
 
 TOLERANCE = 0.02  # how deep the surface may lie inside the hull, as a share of the mesh's size
-MOST_PIECES = 64
+MAX_PIECES = 64
 
 
 def load_mesh(path: str, scale: tuple[float, float, float]) -> FloatArray:
@@ -38,7 +38,7 @@ def convex_pieces(triangles: FloatArray) -> list[FloatArray]:
     while waiting:
         piece = waiting.pop()
         points = np.unique(np.round(piece.reshape(-1, 3), 9), axis=0)
-        if len(waiting) + len(done) + 1 >= MOST_PIECES or _depth_m(piece, points) <= allowed:
+        if len(waiting) + len(done) + 1 >= MAX_PIECES or _depth_m(piece, points) <= allowed:
             done.append(points)
             continue
         low, high = points.min(axis=0), points.max(axis=0)

@@ -21,10 +21,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.spec import Actuator, LeadScrew
 from thenar.signals import MotorError, MotorStatus
 
-FloatArray = NDArray[np.float64]
 RecordArray = NDArray[Any]  # of one of the dtypes below
 Record: TypeAlias = Any  # one element of such an array: numba gives it attributes, type checkers do not
 
@@ -67,6 +67,9 @@ MOTOR_PARAMS = np.dtype(
     ]
 )
 """What a motor is."""
+
+# Of a lead screw, the parameters that have the same name in its spec.
+_SCREW_FIELDS = [name for name in MOTOR_PARAMS.names or () if name in LeadScrew.__dataclass_fields__]
 
 MOTOR_STATE = np.dtype(
     [
@@ -141,20 +144,7 @@ def motor_params(actuators: Sequence[Actuator]) -> RecordArray:
             record["acceleration_rad_s2"] = actuator.top_speed_rad_s / motor.stop_s
             record["spring_n"], record["spring_cubic_n"] = motor.stiffness_n, motor.stiffening_n
             record["torque_per_n"] = motor.lever_m * motor.newton_per_reported
-            for name in (
-                "force_max_n",
-                "stall_n",
-                "stall_over_limit",
-                "reaction_s",
-                "idle_a",
-                "drive_a",
-                "amps_per_n",
-                "heating_c_per_a2",
-                "cooling_s",
-                "trip_c",
-                "recover_c",
-                "zeroing_s",
-            ):
+            for name in _SCREW_FIELDS:
                 record[name] = getattr(motor, name)
         else:
             record["acceleration_rad_s2"] = math.inf
@@ -248,12 +238,12 @@ def step_motors(
     """
     after = state.copy()
     torque_nm, damping_nms_rad = np.empty(state.shape), np.empty(state.shape)
-    advance_in_place(params, after, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
+    step_in_place(params, after, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
     return after, torque_nm, damping_nms_rad
 
 
 @nb.njit(cache=True)
-def advance_in_place(
+def step_in_place(
     params: RecordArray,
     state: RecordArray,
     pending: RecordArray,
@@ -465,7 +455,7 @@ def zero_force(params: RecordArray, state: RecordArray) -> RecordArray:
     return after
 
 
-def asked(state: RecordArray, pending: RecordArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def newest_commands(state: RecordArray, pending: RecordArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Targets [rad], speeds [rad/s] and force limits [N] of the motors, those under way included. Shapes (b, n)."""
     fields = ("target_rad", "speed_rad_s", "limit_n")
     newest = {field: state[field].copy() for field in fields}
@@ -480,7 +470,7 @@ def asked(state: RecordArray, pending: RecordArray) -> tuple[FloatArray, FloatAr
 
 
 @nb.njit(cache=True)
-def drive(
+def drive_motors(
     params: RecordArray,
     motors: RecordArray,
     pending: RecordArray,
@@ -488,23 +478,23 @@ def drive(
     qpos: FloatArray,
     now_s: float,
     dt_s: float,
-    angle_rad: FloatArray,
-    torque_nm: FloatArray,
-    damping_nms_rad: FloatArray,
+    work: FloatArray,
     ctrl: FloatArray,
     dof_damping: FloatArray,
     tendon_damping: FloatArray,
 ) -> None:
     """One step of all motors of a world: joint angles in, controls and dampings of the engine out.
 
-    It stands in this file because numba renews a cached function only when the function's own file changes.
+    ``work`` is scratch: angles, torques and dampings of the motors, shape (3, 1, n). It stands in this file because
+    numba renews a cached function only when the function's own file changes.
     """
+    angle_rad, torque_nm, damping_nms_rad = work[0], work[1], work[2]
     for n in range(drives.shape[0]):
         d = drives[n]
         angle_rad[0, n] = 0.0
         for k in range(TENDON_JOINTS):
             angle_rad[0, n] += d.weight[k] * qpos[d.qpos[k]]
-    advance_in_place(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
+    step_in_place(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
     for n in range(drives.shape[0]):
         d = drives[n]
         ctrl[d.ctrl] = torque_nm[0, n]

@@ -17,8 +17,8 @@ from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts
 from thenar.sim.building import add_prop_geom
+from thenar.sim.contacts import SolidReader
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
-from thenar.sim.solids import SolidReader
 
 FloatArray = NDArray[np.float64]
 

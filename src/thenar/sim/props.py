@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
 
+from thenar.arrays import finite_vector
 from thenar.errors import BadFile, BadValue
 from thenar.hands.shapes import Vec3
 
@@ -41,10 +41,10 @@ class _Prop:
             if field.name == "mass_kg" or field.name.endswith(("radius_m", "length_m")):
                 _check_positive(label, value)
             elif field.name in ("size_m", "radii_m", "scale"):
-                for part in _check_vector(label, value):
+                for part in finite_vector(label, value).tolist():
                     _check_positive(label, part)
             elif field.name in ("pos_m", "rpy_rad", "colour"):
-                _check_vector(label, value)
+                finite_vector(label, value)
             elif field.name == "friction" and not (math.isfinite(value) and value >= 0.0):
                 raise BadValue(label, value, "a number not below 0")
 
@@ -113,9 +113,3 @@ Prop: TypeAlias = Sphere | Box | Cylinder | Capsule | Ellipsoid | Mesh
 def _check_positive(label: str, value: float) -> None:
     if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
         raise BadValue(label, value, "a number above 0")
-
-
-def _check_vector(label: str, value: Vec3) -> Vec3:
-    if not isinstance(value, Sequence) or len(value) != 3 or not all(math.isfinite(part) for part in value):
-        raise BadValue(label, value, "three finite numbers")
-    return value

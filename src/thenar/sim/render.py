@@ -19,7 +19,8 @@ from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, HandCommand
 from thenar.sim.building import TABLE
-from thenar.sim.physics import World
+from thenar.sim.config import WorldConfig
+from thenar.sim.physics import Physics
 from thenar.sim.scenes import Mount, Scene
 
 Image = NDArray[np.uint8]
@@ -72,7 +73,7 @@ class Tiles:
 class Artist:
     """Draws one world, any number of times."""
 
-    def __init__(self, world: World, *, size_px: tuple[int, int] = (640, 640)):
+    def __init__(self, world: Physics, *, size_px: tuple[int, int] = (640, 640)):
         """Get ready to draw; what cannot be drawn here raises `NoRenderer`."""
         width, height = size_px
         if not (0 < width <= MAX_PIXELS[0] and 0 < height <= MAX_PIXELS[1]):
@@ -87,7 +88,7 @@ class Artist:
         self._shadows = TABLE in (world.model.geom(geom).name for geom in range(world.model.ngeom))
         self._objects = {
             geom
-            for name in world.prop_names
+            for name in world.props.names
             for geom in range(world.model.ngeom)
             if world.model.geom_bodyid[geom] == world.model.body(name).id
         }
@@ -140,7 +141,7 @@ def _lay_tiles(scene: mujoco.MjvScene, tiles: Tiles) -> None:
 
 
 def frame_world(
-    world: World,
+    world: Physics,
     *,
     azimuth_deg: float = 75.0,
     elevation_deg: float = -40.0,
@@ -167,7 +168,7 @@ def frame_world(
     )
 
 
-def _balls_around(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Balls that hold what is worth seeing: centres and radii [m].
 
     Of a forearm only the part near the hand counts, and of objects those near a hand.
@@ -177,8 +178,8 @@ def _balls_around(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64
     mine = [n for n, owner in enumerate(owners) if owner.partition("/")[0] in world.hand_names]
     near = {
         prop
-        for prop in world.prop_names
-        if np.linalg.norm(data.geom_xpos[mine] - world.prop_pose(prop)[0], axis=1).min() < NEAR_M
+        for prop in world.props.names
+        if np.linalg.norm(data.geom_xpos[mine] - world.props.pose(prop)[0], axis=1).min() < NEAR_M
     }
     seen = [n for n in mine if not owners[n].endswith("/forearm")]
     seen += [n for n, owner in enumerate(owners) if owner in near]
@@ -197,13 +198,13 @@ def draw_hand(
     return draw_posed(posed_world(hand, pose), hand, view=view, size_px=size_px)
 
 
-def draw_posed(world: World, hand: HandSpec, *, view: View, size_px: tuple[int, int] = (640, 640)) -> Image:
+def draw_posed(world: Physics, hand: HandSpec, *, view: View, size_px: tuple[int, int] = (640, 640)) -> Image:
     """The hand of a world made by `posed_world`, filling the picture."""
     with Artist(world, size_px=size_px) as artist:
         return artist.draw(view_of(world, hand, view, size_px=size_px))
 
 
-def view_of(world: World, hand: HandSpec, view: View, *, size_px: tuple[int, int]) -> Camera:
+def view_of(world: Physics, hand: HandSpec, view: View, *, size_px: tuple[int, int]) -> Camera:
     """A camera that sees one upright hand from a side of it."""
     if view not in VIEWS:
         raise UnknownName("view", view, VIEWS)
@@ -225,7 +226,7 @@ def draw_posture(hand: HandSpec, joint_rad: NDArray[np.float64], *, size_px: tup
     return draw_posed(world, hand, view="palm", size_px=size_px)
 
 
-def posed_world(hand: HandSpec, pose: str) -> World:
+def posed_world(hand: HandSpec, pose: str) -> Physics:
     """A world with one upright hand that has closed to a posture."""
     world = _studio(hand)
     for command, seconds in pose_moves(hand, pose):
@@ -258,8 +259,8 @@ def grip_moves(hand: HandSpec, pose: str, *, seconds: float) -> list[tuple[Closi
     ]
 
 
-def _studio(hand: HandSpec) -> World:
-    return World(hand, scene=STUDIO, mounts={hand.name: UPRIGHT}, profile="ideal")
+def _studio(hand: HandSpec) -> Physics:
+    return Physics(WorldConfig(hands=(hand,), scene=STUDIO, mounts={hand.name: UPRIGHT}, profile="ideal"))
 
 
 def side_by_side(images: list[list[Image]]) -> Image:

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from thenar.sim.physics import World
-
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray
+from thenar.sim.physics import Physics
 
 
 class Motion(NamedTuple):
@@ -26,20 +25,20 @@ class Motion(NamedTuple):
     qdd: FloatArray
 
 
-class Machine:
-    """The carrier of a world, as its own computer sees it."""
+class RobotInterface:
+    """The robot of a world, as its own computer sees it."""
 
-    def __init__(self, world: World, *, base_joint: str, joints: Sequence[str], weld: str):
+    def __init__(self, physics: Physics, *, base_joint: str, joints: Sequence[str], weld: str):
         """Look everything up by name.
 
         Args:
-            world: Where it is.
+            physics: Where it is.
             base_joint: Its free joint.
             joints: Its hinges, in the order of every array; each has an actuator of the same name.
             weld: The equality that can hold the base.
         """
-        model = world.model
-        self._world = world
+        model = physics.model
+        self._physics = physics
         found = [model.joint(name) for name in joints]
         self._qpos = np.array([joint.qposadr[0] for joint in found])
         self._dof = np.array([joint.dofadr[0] for joint in found])
@@ -50,7 +49,7 @@ class Machine:
 
     def motion(self) -> Motion:
         """Where it is and how it moves."""
-        data = self._world.data
+        data = self._physics.data
         pose = data.qpos[self._base_qpos : self._base_qpos + 7]
         twist, rate = (array[self._base_dof : self._base_dof + 6] for array in (data.qvel, data.qacc))
         R = np.empty(9)
@@ -68,7 +67,7 @@ class Machine:
 
     def torques(self) -> FloatArray:
         """What the motors give [N m]."""
-        return self._world.data.actuator_force[self._motor]
+        return self._physics.data.actuator_force[self._motor]
 
     def drive(
         self,
@@ -80,16 +79,16 @@ class Machine:
         kd_nms_rad: FloatArray,
     ) -> None:
         """Tell the servos; they act on it at every step from now on, within the motors' strength."""
-        model = self._world.model
+        model = self._physics.model
         model.actuator_gainprm[self._motor, 0] = kp_nm_rad
         model.actuator_biasprm[self._motor, 0] = kd_nms_rad * velocity_rad_s + effort_nm
         model.actuator_biasprm[self._motor, 1] = -kp_nm_rad
         model.actuator_biasprm[self._motor, 2] = -kd_nms_rad
-        self._world.data.ctrl[self._motor] = position_rad
+        self._physics.data.ctrl[self._motor] = position_rad
 
     def hold(self, held: bool) -> None:
         """Hold the base where it is, or let go of it."""
-        model, data = self._world.model, self._world.data
+        model, data = self._physics.model, self._physics.data
         if held and not data.eq_active[self._weld]:
             pose = data.qpos[self._base_qpos : self._base_qpos + 7]
             inverse, place = np.empty(4), np.empty(3)
@@ -102,18 +101,18 @@ class Machine:
     @property
     def held(self) -> bool:
         """Whether the base is held."""
-        return bool(self._world.data.eq_active[self._weld])
+        return bool(self._physics.data.eq_active[self._weld])
 
     def push(self, body: str, force_n: ArrayLike) -> None:
         """Push a body at its centre with a force in world axes [N], until pushed anew."""
-        self._world.data.xfrc_applied[self._world.model.body(body).id, :3] = force_n
+        self._physics.data.xfrc_applied[self._physics.model.body(body).id, :3] = force_n
 
     def forces_on(self, bodies: Sequence[str]) -> FloatArray:
         """Force [N] and torque about each body's origin [N m] of everything that touches it, in world axes.
 
         Shape (n, 6).
         """
-        model, data = self._world.model, self._world.data
+        model, data = self._physics.model, self._physics.data
         wanted = np.array([model.body(name).id for name in bodies])
         forces = np.zeros((len(wanted), 6))
         contacts = data.contact

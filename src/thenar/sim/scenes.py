@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from thenar.errors import BadValue, UnknownName
+from thenar.arrays import finite_vector
+from thenar.errors import BadValue, look_up
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Side
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
@@ -23,14 +24,12 @@ class Mount:
     rpy_rad: Vec3 = (0.0, 0.0, 0.0)
     """Orientation of the palm frame in the world [rad]; zero is palm up, fingers along y."""
     driven: bool = False
-    """True: the wrist follows `World.move_wrist`; False: it is fixed."""
+    """True: the wrist follows `World.wrists`; False: it is fixed."""
 
     def __post_init__(self) -> None:
         """Refuse a pose that is none."""
         for name in ("pos_m", "rpy_rad"):
-            value = getattr(self, name)
-            if len(value) != 3 or not all(math.isfinite(part) for part in value):
-                raise BadValue(f"Mount.{name}", value, "three finite numbers")
+            finite_vector(f"Mount.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +157,8 @@ def names() -> tuple[str, ...]:
     return tuple(SCENES)
 
 
-def load(name: str) -> Scene:
-    """The scene of that name."""
-    if name not in SCENES:
-        raise UnknownName("scene", name, SCENES)
-    return SCENES[name]
+def load(scene: str | Scene) -> Scene:
+    """The scene of that name; a scene itself is passed on."""
+    if not isinstance(scene, (str, Scene)):
+        raise BadValue("scene", scene, f"a Scene or one of {', '.join(names())}")
+    return look_up(SCENES, scene, "scene") if isinstance(scene, str) else scene

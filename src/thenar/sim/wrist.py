@@ -10,11 +10,19 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
+import mujoco
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray, finite_vector, unit_quaternion
+from thenar.errors import BadCommand, look_up
+from thenar.hands.rotations import quat_wxyz_from_matrix
+from thenar.hands.spec import HandSpec
+from thenar.sim.building import root_pose
+from thenar.sim.config import WorldConfig
+from thenar.sim.scenes import Mount
+
 Record: TypeAlias = Any
 
 SPEED_M_S, TURN_RAD_S = 0.5, 3.0
@@ -37,13 +45,84 @@ WRIST = np.dtype(
 """One driven wrist; quaternions are wxyz."""
 
 
-def wrist_damping(mass_kg: float, dt_s: float) -> tuple[float, float]:
-    """Damping of a wrist's three translations [N s/m] and three rotations [N m s/rad], for the engine to integrate.
+class Wrists:
+    """Wrists of a world: where each hand's palm is, and where the driven ones are sent."""
 
-    Critical for the translations, and with what makes the springs implicit: stiffness times the length of a step.
-    """
-    stiffness = STIFFNESS_PER_KG * mass_kg
-    return 2.0 * math.sqrt(stiffness * mass_kg) + stiffness * dt_s, DAMPING_NMS_RAD + STIFFNESS_NM_RAD * dt_s
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, config: WorldConfig):
+        """Find the hands; driven wrists get the damping that their servos need."""
+        self._data, self._gravity, self._dt_s = data, model.opt.gravity, config.timestep_s
+        self._hands = config.specs
+        self._roots = {name: model.body(f"{name}/{spec.root}").id for name, spec in self._hands.items()}
+        driven = [name for name in self._hands if config.hand_mounts[name].driven]
+        self._number = {name: number for number, name in enumerate(driven)}
+        self._rest = np.zeros(len(driven), dtype=WRIST)
+        for record, name in zip(self._rest, driven, strict=True):
+            joint, body = model.joint(f"{name}/mount"), model.body(f"{name}/mount").id
+            record["qpos"], record["dof"], record["body"] = joint.qposadr[0], joint.dofadr[0], body
+            mass_kg = record["mass_kg"] = model.body_subtreemass[body]
+            record["target_m"] = record["goal_m"] = model.body_pos[body]
+            record["target_quat"] = record["goal_quat"] = model.body_quat[body]
+            # Critical for the translations, and with what makes the springs implicit: stiffness times a step's length.
+            stiffness, dof = STIFFNESS_PER_KG * mass_kg, record["dof"]
+            model.dof_damping[dof : dof + 3] = 2.0 * math.sqrt(stiffness * mass_kg) + stiffness * self._dt_s
+            model.dof_damping[dof + 3 : dof + 6] = DAMPING_NMS_RAD + STIFFNESS_NM_RAD * self._dt_s
+        self.records = self._rest.copy()
+
+    def is_driven(self, hand: str) -> bool:
+        """Whether `move` moves this hand."""
+        look_up(self._hands, hand, "hand in this world")
+        return hand in self._number
+
+    def pose(self, hand: str) -> tuple[FloatArray, FloatArray]:
+        """Where a hand's palm frame is: position [m] and quat_wxyz in the world."""
+        spec, root = look_up(self._hands, hand, "hand in this world"), self._roots[hand]
+        if hand not in self._number:
+            return _palm_pose(spec, self._data.xpos[root], self._data.xquat[root])
+        pose = self._data.qpos[self.records["qpos"][self._number[hand]] :][:7]
+        return _palm_pose(spec, pose[:3], pose[3:])
+
+    def move(self, hand: str, *, pos_m: ArrayLike | None = None, quat_wxyz: ArrayLike | None = None) -> None:
+        """Send a driven wrist to a pose of the palm frame; it goes there at a limited speed.
+
+        Args:
+            hand: Name of a hand with a driven mount.
+            pos_m: Centre of the palm in the world [m]; None keeps it.
+            quat_wxyz: Orientation of the palm frame in the world, w first; None keeps it.
+        """
+        if not self.is_driven(hand):
+            raise BadCommand(f"the wrist of {hand} is fixed; give it a Mount(driven=True) to move it")
+        spec, record = self._hands[hand], self.records[self._number[hand]]
+        palm_m, palm_quat = _palm_pose(spec, record["goal_m"], record["goal_quat"])
+        pos = finite_vector("pos_m", palm_m if pos_m is None else pos_m)
+        R_wp = _matrix_of(unit_quaternion("quat_wxyz", palm_quat if quat_wxyz is None else quat_wxyz))
+        offset, R_pr = root_pose(spec, Mount())
+        record["goal_m"], record["goal_quat"] = pos + R_wp @ offset, quat_wxyz_from_matrix(R_wp @ R_pr)
+
+    def reset(self) -> None:
+        """At rest where the mounts are."""
+        self.records[:] = self._rest
+
+    def copy_goals_from(self, other: Wrists) -> None:
+        """Go where the wrists of another world with the same hands go."""
+        for name in ("target_m", "target_quat", "goal_m", "goal_quat"):
+            self.records[name] = other.records[name]
+
+    def step(self) -> None:
+        """Write the forces on the wrists for the engine's next step."""
+        data = self._data
+        hold_wrists(self.records, data.qpos, data.subtree_com, self._gravity, self._dt_s, data.qfrc_applied)
+
+
+def _palm_pose(spec: HandSpec, root_pos: FloatArray, root_quat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    offset, R_pr = root_pose(spec, Mount())  # the root in a palm frame at the origin
+    R_wp = _matrix_of(root_quat) @ R_pr.T
+    return root_pos - R_wp @ offset, quat_wxyz_from_matrix(R_wp)
+
+
+def _matrix_of(quat_wxyz: FloatArray) -> FloatArray:
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, quat_wxyz)
+    return R.reshape(3, 3)
 
 
 @nb.njit(cache=True)

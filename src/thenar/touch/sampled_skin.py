@@ -13,39 +13,29 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import Calibration
 
 
-class Skin:
+class SampledSkin:
     """Readings of one hand's skin, those that are on their way included. Any thread may use it."""
 
     def __init__(self, touch: HandTouch, calibration: Calibration):
         """Nothing has been read yet."""
-        self.period_s = 1.0 / calibration.rate_hz  # 0 for a skin that is read whenever asked
-        self.next_s = 0.0
+        self.period_s = 1.0 / calibration.rate_hz
+        """Time between two readings [s]; 0 for a skin that is read whenever asked."""
+        self.next_s = math.inf
+        """When the next reading is due [s]; infinite before the first."""
         self._touch = touch
         self._latency_s = calibration.latency_s
         on_the_way = 2 + math.ceil(self._latency_s / self.period_s) if self.period_s else 1
         self._frames: deque[TouchFrame] = deque(maxlen=on_the_way)
         self._lock = threading.RLock()
 
-    @property
-    def read_before(self) -> bool:
-        """False until the first reading."""
-        return bool(self._frames)
-
-    def feel(self, contacts: SolidContacts) -> TouchFrame:
-        """Take a reading."""
+    def sample(self, contacts: SolidContacts, now_s: float) -> TouchFrame:
+        """Take a reading, and return the newest one that has been delivered by now."""
         with self._lock:
-            frame = self._touch.solve(contacts)
-            self._frames.append(frame)
-            self.next_s = contacts.stamp_s + self.period_s
-            return frame
+            self._frames.append(self._touch.solve(contacts))
+            self.next_s = now_s + self.period_s if self.period_s else math.inf
+            return self.delivered(now_s)
 
-    def feel_and_deliver(self, contacts: SolidContacts) -> TouchFrame:
-        """Take a reading, and return the newest one that has been delivered by then."""
-        with self._lock:
-            self.feel(contacts)
-            return self.arrived(contacts.stamp_s)
-
-    def arrived(self, now_s: float) -> TouchFrame:
+    def delivered(self, now_s: float) -> TouchFrame:
         """The newest reading that has been delivered by now; the first one before there is any."""
         with self._lock:
             due = [frame for frame in self._frames if frame.stamp_s <= now_s - self._latency_s + 1e-9]
@@ -71,3 +61,4 @@ class Skin:
         with self._lock:
             self._touch.forget()
             self._frames.clear()
+            self.next_s = math.inf

@@ -104,8 +104,8 @@ def drop_cubes(
     yield Reading(drop=0, cube=None, frame=_checked(world.touch(hand)))
     for drop in range(1, count + 1):
         cube = random_cube(rng)
-        world.resize_box(CUBE, size_m=(cube.edge_m,) * 3, mass_kg=cube.mass_kg)
-        world.place_prop(CUBE, pos_m=cube.pos_m, quat_wxyz=cube.quat_wxyz)
+        world.props.resize(CUBE, size_m=(cube.edge_m,) * 3, mass_kg=cube.mass_kg)
+        world.props.move(CUBE, pos_m=cube.pos_m, quat_wxyz=cube.quat_wxyz)
         end_s = world.time_s + seconds
         while world.time_s < end_s - step_s / 2:
             world.advance(min(1.0 / skin.rate_hz, end_s - world.time_s))

@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -26,8 +27,8 @@ LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
 NICE = -10  # of the whole process, where the system allows it
 SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
-TELL_EVERY_S = 0.5
-MOST_SENDERS = 64
+STATUS_EVERY_S = 0.5
+MAX_SENDERS = 64
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -101,12 +102,12 @@ class Health:
     """From a command's arrival to the motors seeing it: median and 99 %."""
     hands: dict[str, HandHealth]
     links: tuple[LinkHealth, ...]
-    commander: str
+    active_link: str
     """The wire whose requests act; empty: everybody's do, and the last one wins."""
-    not_in_command: dict[str, int]
-    """Requests that were heard and did nothing, by the wire they came from."""
-    cut: tuple[str, ...]
-    """Wires that are cut off, as a fault."""
+    ignored: dict[str, int]
+    """Requests that were received and did nothing, by the wire they came from."""
+    disconnected: tuple[str, ...]
+    """Wires that are disconnected, as a fault."""
     refused: dict[str, int]
     """Requests the world did not accept, by reason."""
     diverged: tuple[str, ...]
@@ -133,20 +134,20 @@ class LiveTwin:
         *,
         state_hz: float = 100.0,
         touch_hz: float = 50.0,
-        tell: Callable[[Health], None] | None = None,
-        each_tick: Callable[[World], None] | None = None,
-        commander: str = "",
+        publish_status: Callable[[Health], None] | None = None,
+        pre_step: Callable[[World], None] | None = None,
+        active_link: str = "",
     ):
         """Prepare; nothing runs yet.
 
         Args:
-            world: What runs. While it does, reach it through `ask` only.
+            world: What runs. While it does, reach it through `run_on_loop` only.
             links: Where requests come from and readings go to.
             state_hz: How often states are published.
             touch_hz: How often the skin is read and published; 0 for never.
-            tell: Is told how the twin is doing, twice a second, on a thread of its own.
-            each_tick: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
-            commander: The one wire whose requests act, see `command_by`; empty: all of them.
+            publish_status: Gets the twin's health twice a second, on a thread of its own.
+            pre_step: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
+            active_link: The one wire whose requests act, see `set_active_link`; empty: all of them.
         """
         top_hz = 1.0 / world.timestep_s
         for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
@@ -154,16 +155,14 @@ class LiveTwin:
                 raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
         self.world, self.links = world, tuple(links)
         self.state_hz, self.touch_hz = state_hz, touch_hz
-        self._commander = ""
-        self._not_in_command: Counter[str] = Counter()
-        self._cut: frozenset[str] = frozenset()
-        self._pace, self._owed_ticks = 1.0, 0.0
-        self.command_by(commander)
+        self._active_link = ""
+        self._ignored: Counter[str] = Counter()
+        self._disconnected: frozenset[str] = frozenset()
+        self._pace, self._residual_steps = 1.0, 0.0
+        self.set_active_link(active_link)
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
-        world.reads_skins = False  # this loop does
-        self._to_feel: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
-        self._toucher = threading.Thread(target=self._keep_feeling, name="touch", daemon=True)
-        self._questions: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
+        self._touch_queue: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
+        self._calls: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._commanded = {name: _Commanded() for name in world.hand_names}
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
         self._refused: Counter[str] = Counter()
@@ -174,10 +173,11 @@ class LiveTwin:
         self._stopping = threading.Event()
         self._nice: int | None = None
         self._failure: BaseException | None = None
+        self._pre_step, self._status_sink = pre_step, publish_status
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
-        self._each_tick = each_tick
-        self._tell = tell
-        self._teller = threading.Thread(target=self._keep_telling, name="health", daemon=True)
+        self._helpers = [threading.Thread(target=self._touch_loop, name="touch", daemon=True)]
+        if publish_status is not None:
+            self._helpers.append(threading.Thread(target=self._status_loop, name="health", daemon=True))
 
     def __enter__(self) -> Self:
         """Start."""
@@ -197,29 +197,25 @@ class LiveTwin:
         warm_up(self.world)
         self._take_requests(switching_on=True)
         self._latencies_s.clear()
-        if self._each_tick is not None:
-            self._each_tick(self.world)
+        if self._pre_step is not None:
+            self._pre_step(self.world)
         self._publish_state()
         if self._skins:
-            self._publish_touch(self.world, self.world.solid_contacts())
+            self._publish_touch(self.world, self.world.physics.solid_contacts())
         self._nice = _set_nice(NICE)
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
         gc.freeze()
         self._began_s = self._measured_s = time.perf_counter()
-        self._thread.start()
-        self._toucher.start()
-        if self._tell is not None:
-            self._teller.start()
+        for thread in (self._thread, *self._helpers):
+            thread.start()
 
     def stop(self) -> None:
         """Stop the loop, then close the links. What went wrong in the loop is raised here."""
         self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-            self._toucher.join()
-        if self._teller.ident is not None:
-            self._teller.join()
+        for thread in (self._thread, *self._helpers):
+            if thread.ident is not None:
+                thread.join()
         gc.unfreeze()
         if self._nice is not None:
             _set_nice(self._nice)
@@ -234,31 +230,31 @@ class LiveTwin:
         """True until it is stopped or fails."""
         return self._thread.is_alive()
 
-    def ask(self, question: Callable[[World], T]) -> T:
-        """Call a function with the world between two ticks, and return its answer."""
+    def run_on_loop(self, call: Callable[[World], T]) -> T:
+        """Call a function with the world between two steps, and return its result."""
         if threading.current_thread() is self._thread or not self.running:
-            return question(self.world)
-        answer: Future[T] = Future()
-        self._questions.append((question, answer))
+            return call(self.world)
+        result: Future[T] = Future()
+        self._calls.append((call, result))
         while True:
             try:
-                return answer.result(timeout=0.5)
+                return result.result(timeout=0.5)
             except TimeoutError:
-                if answer.done():
+                if result.done():
                     raise
                 if not self.running:
                     raise ThenarError("the twin has stopped") from None
 
-    def command_by(self, wire: str) -> None:
-        """Put one wire in command: what the others ask is heard and counted and does nothing. Empty: all of them."""
+    def set_active_link(self, wire: str) -> None:
+        """Let one wire command: requests of the others are counted and ignored. Empty: all of them command."""
         names = sorted({link.wire for link in self.links})
         if wire and wire not in names:
             raise UnknownName("wire", wire, names)
-        self._commander = wire
+        self._active_link = wire
 
-    def cut(self, wires: Iterable[str]) -> None:
-        """Cut these wires, as if their cables were pulled, and mend all others."""
-        self._cut = frozenset(wires)
+    def disconnect(self, wires: Iterable[str]) -> None:
+        """Disconnect these wires, as if their cables were pulled, and connect all others."""
+        self._disconnected = frozenset(wires)
 
     def set_pace(self, pace: float) -> None:
         """Let simulated time pass slower than ours: 1 is real time, 0 is a pause."""
@@ -268,24 +264,23 @@ class LiveTwin:
 
     def step(self) -> None:
         """One step of the physics, for a twin that is paused."""
-        self.ask(lambda _: self._tick_world())
+        self.run_on_loop(lambda _: self._step_world())
 
     def reset(self) -> None:
         """Back to time 0, see `World.reset`."""
-        self.ask(lambda world: world.reset())
+        self.run_on_loop(lambda world: world.reset())
 
-    def go_on_with(self, world: World) -> None:
+    def swap_world(self, world: World) -> None:
         """Go on with another world that has the same hands; clients notice nothing but that things have moved."""
         if world.hand_names != self.world.hand_names or world.timestep_s != self.world.timestep_s:
             raise BadValue("world", world.hand_names, f"a world with {', '.join(self.world.hand_names)} and its step")
-        world.reads_skins = False
         for hand in self._skins:
             world.skin(hand)  # made here, not on the loop's time
 
         def swap(_: World) -> None:
             self.world = world
 
-        self.ask(swap)
+        self.run_on_loop(swap)
 
     def health(self) -> Health:
         """How it is doing, from any thread."""
@@ -315,17 +310,17 @@ class LiveTwin:
                 for name, hand in self._commanded.items()
             },
             links=tuple(link.health() for link in self.links),
-            commander=self._commander,
-            not_in_command=dict(self._not_in_command),
-            cut=tuple(sorted(self._cut)),
+            active_link=self._active_link,
+            ignored=dict(self._ignored),
+            disconnected=tuple(sorted(self._disconnected)),
             refused=dict(self._refused),
             diverged=tuple(self._diverged),
         )
 
-    def _keep_telling(self) -> None:
-        while not self._stopping.wait(TELL_EVERY_S):
-            assert self._tell is not None
-            self._tell(self.health())
+    def _status_loop(self) -> None:
+        assert self._status_sink is not None
+        while not self._stopping.wait(STATUS_EVERY_S):
+            self._status_sink(self.health())
 
     def _run(self) -> None:
         switch_s = sys.getswitchinterval()
@@ -336,8 +331,8 @@ class LiveTwin:
             self._failure = error
         finally:
             sys.setswitchinterval(switch_s)
-            while self._questions:
-                self._questions.popleft()[1].set_exception(ThenarError("the twin has stopped"))
+            while self._calls:
+                self._calls.popleft()[1].set_exception(ThenarError("the twin has stopped"))
 
     def _loop(self) -> None:
         tick_s = self.world.timestep_s
@@ -355,11 +350,11 @@ class LiveTwin:
                 self._skipped_s += late_s
                 due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
             self._take_requests()
-            self._answer_questions()
-            self._owed_ticks += self._pace
-            if self._owed_ticks > 1.0 - 1e-9:
-                self._owed_ticks -= 1.0
-                self._tick_world()
+            self._run_calls()
+            self._residual_steps += self._pace
+            if self._residual_steps > 1.0 - 1e-9:
+                self._residual_steps -= 1.0
+                self._step_world()
             due_s += tick_s
             self._ticks += 1
             self._ran_s += tick_s
@@ -371,25 +366,27 @@ class LiveTwin:
             if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
                 next_touch_s += 1.0 / self.touch_hz
                 with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
-                    self._to_feel.put_nowait((self.world, self.world.solid_contacts()))
+                    self._touch_queue.put_nowait((self.world, self.world.physics.solid_contacts()))
             self._measured_s = max(time.perf_counter(), due_s)
 
-    def _tick_world(self) -> None:
-        if self._each_tick is not None:
-            self._each_tick(self.world)
+    def _step_world(self) -> None:
+        """One step of the physics alone: skins are sampled by the touch thread."""
+        if self._pre_step is not None:
+            self._pre_step(self.world)
         try:
-            self.world.advance(self.world.timestep_s)
+            self.world.physics.advance(self.world.timestep_s)
         except SimulationDiverged as error:
+            self.world.reset_skins()
             self._diverged.append(str(error))
 
     def _take_requests(self, *, switching_on: bool = False) -> None:
         """Do what was asked; what hands do by themselves when they are switched on needs no command."""
         for link in self.links:
             for request in link.receive():
-                if link.wire in self._cut:
+                if link.wire in self._disconnected:
                     continue
-                if self._commander not in ("", link.wire) and not switching_on:
-                    self._not_in_command[link.wire] += 1
+                if self._active_link not in ("", link.wire) and not switching_on:
+                    self._ignored[link.wire] += 1
                     continue
                 try:
                     self._apply(request)
@@ -412,29 +409,29 @@ class LiveTwin:
         who.requests += 1
         who.sender, who.at_s = request.sender, now_s
         who.senders[request.sender] = now_s
-        if len(who.senders) > MOST_SENDERS:
+        if len(who.senders) > MAX_SENDERS:
             who.senders = {name: at_s for name, at_s in who.senders.items() if now_s - at_s < 1.0}
 
-    def _answer_questions(self) -> None:
-        while self._questions:
-            question, answer = self._questions.popleft()
+    def _run_calls(self) -> None:
+        while self._calls:
+            call, result = self._calls.popleft()
             try:
-                answer.set_result(question(self.world))
+                result.set_result(call(self.world))
             except Exception as error:
-                answer.set_exception(error)
+                result.set_exception(error)
 
     def _publish_state(self) -> None:
         hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
         for link in self.links:
-            if link.wire not in self._cut:
+            if link.wire not in self._disconnected:
                 link.publish_state(hands)
 
-    def _keep_feeling(self) -> None:
-        """Work out what skins feel beside the physics, which goes on meanwhile."""
+    def _touch_loop(self) -> None:
+        """Sample skins beside the physics, which goes on meanwhile."""
         try:
             while not self._stopping.is_set():
                 with contextlib.suppress(queue.Empty):
-                    self._publish_touch(*self._to_feel.get(timeout=0.2))
+                    self._publish_touch(*self._touch_queue.get(timeout=0.2))
                     self._touches += 1
         except BaseException as error:
             self._failure = error
@@ -442,14 +439,13 @@ class LiveTwin:
 
     def _publish_touch(self, world: World, contacts: SolidContacts) -> None:
         try:
-            frames = {name: world.skin(name).feel_and_deliver(contacts) for name in self._skins}
+            frames = {name: world.skin(name).sample(contacts, contacts.stamp_s) for name in self._skins}
         except ArithmeticError as error:  # one reading is lost, not the twin
             self._diverged.append(f"a reading of the skin at {contacts.stamp_s:.3f} s was left out: {error}")
-            for name in self._skins:
-                world.skin(name).forget()
+            world.reset_skins()
             return
         for link in self.links:
-            if link.wire not in self._cut:
+            if link.wire not in self._disconnected:
                 link.publish_touch(frames)
 
 
@@ -468,13 +464,16 @@ def warm_up(world: World) -> None:
 def _set_nice(nice: int) -> int | None:
     """Ask the system to run this process before others, or as before; what it was, None without the right to.
 
-    All its threads: one that holds the interpreter while others keep it waiting would hold up the physics.
+    All its threads: one that holds the interpreter while others keep it waiting would hold up the physics. On Linux
+    every thread has a priority of its own; elsewhere the process has one.
     """
     before = os.getpriority(os.PRIO_PROCESS, 0)
+    tasks = Path("/proc/self/task")
+    threads = [int(task.name) for task in tasks.iterdir()] if tasks.is_dir() else [0]
     try:
-        for thread in os.listdir("/proc/self/task"):
-            with contextlib.suppress(ProcessLookupError):
-                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+        for thread in threads:
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.setpriority(os.PRIO_PROCESS, thread, nice)
     except PermissionError:  # then the twin is late a little more often
         return None
     return before

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,14 @@ from thenar.display import encode_png, shade
 from thenar.hands.charts import taxel_frames
 from thenar.hands.spec import HandSpec
 from thenar.record.film import encode_film, write_film
+from thenar.sim.physics import Physics
 from thenar.sim.render import Image, Tiles, write_png
 from thenar.touch.hand_touch import HandTouch
-
-if TYPE_CHECKING:
-    from thenar.twin.world import World
 
 FULL_PA = 100e3
 """Pressure that has the brightest colour [Pa]; colours go with its square root."""
 GAP = 0.12  # share of a taxel's pitch that stays free around its tile
-LARGEST_HALF_M = 0.002  # a sensor that stands far from the next is drawn as a spot
+MAX_HALF_M = 0.002  # a sensor that stands far from the next is drawn as a spot
 LIFT_M = 0.0002  # tiles stand this much above the skin
 
 
@@ -71,10 +68,10 @@ class SkinTiles:
         laid = [_lay(hand, pad.name) for pad in hand.pads]
         self._pos_m, self._R, self._half_m = (np.concatenate(part) for part in zip(*laid, strict=True))
 
-    def now(self, world: World, *, full_pa: float = FULL_PA) -> Tiles:
+    def now(self, physics: Physics, *, full_pa: float = FULL_PA) -> Tiles:
         """Where the tiles are in the world, coloured by pressure."""
-        frame = self._touch.solve(world.solid_contacts())
-        poses = {link: world.data.body(f"{self._hand.name}/{link}") for link in set(self._links)}
+        frame = self._touch.solve(physics.solid_contacts())
+        poses = {link: physics.data.body(f"{self._hand.name}/{link}") for link in set(self._links)}
         origin_m = np.array([poses[link].xpos for link in self._links])
         R = np.array([poses[link].xmat for link in self._links]).reshape(-1, 3, 3)
         return Tiles(
@@ -89,7 +86,7 @@ def _lay(hand: HandSpec, name: str) -> tuple[NDArray[np.float64], NDArray[np.flo
     """Centres, orientations and half sizes of a pad's tiles in the frame of its link."""
     pad = hand.pad(name)
     points, R = taxel_frames(hand, pad)
-    half_m = np.minimum(0.5 * (1.0 - GAP) * np.array([pad.row_pitch_m, pad.col_pitch_m]), LARGEST_HALF_M)
+    half_m = np.minimum(0.5 * (1.0 - GAP) * np.array([pad.row_pitch_m, pad.col_pitch_m]), MAX_HALF_M)
     half_m = np.tile(half_m, (pad.taxels, 1))
     return points + LIFT_M * R[:, :, 2], R, half_m
 

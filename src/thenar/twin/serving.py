@@ -60,7 +60,7 @@ def serve(
             page = _open_page(world, config.page, scene=scene if isinstance(scene, str) else "own", wires=wires)
             opened.callback(page.close)
             links.append(page)
-        twin = LiveTwin(world, links, state_hz=config.state_hz, touch_hz=config.touch_hz, tell=publish_status)
+        twin = LiveTwin(world, links, state_hz=config.state_hz, touch_hz=config.touch_hz, publish_status=publish_status)
         if page is not None:
             page.attach(twin)
         opened.pop_all()

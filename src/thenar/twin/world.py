@@ -1,36 +1,42 @@
-"""A world whose hands feel: the physics of `sim` and the skin of `touch` together."""
+"""The world: hands and objects in one simulation, commanded, advanced and read like real hands, with touch."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from thenar.errors import BadValue
+from thenar.errors import BadValue, SimulationDiverged
 from thenar.hands.spec import HandSpec
-from thenar.signals import SolidContacts, TouchFrame
-from thenar.sim import physics as physics
-from thenar.sim.building import Carrier
+from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, TouchFrame
+from thenar.sim import scenes
+from thenar.sim.config import Profile, Robot, WorldConfig, resolve_hands
+from thenar.sim.physics import Physics, Snapshot, check_duration
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
-from thenar.sim.solids import SolidReader
 from thenar.touch.hand_touch import HandTouch
-from thenar.touch.sampled_skin import Skin
+from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
+from thenar.twin.faults import Faults
 
 if TYPE_CHECKING:
     from thenar.sim.render import Camera, Tiles
     from thenar.twin.pictures import Film, Picture, SkinTiles
 
 
-class World(physics.World):
+class World:
     """Hands and objects in one simulation, with touch.
 
     >>> world = World("inspire_right")
+    >>> world.command("inspire_right", HandCommand.closing(0.5))
+    >>> world.advance(1.0)
+    >>> world.state("inspire_right").angle_rad.shape
+    (6,)
     >>> world.touch("inspire_right")["index_top"].shape
     (12, 8)
     """
@@ -44,9 +50,9 @@ class World(physics.World):
         mounts: Mapping[str, Mount] | None = None,
         timestep_s: float = 0.002,
         seed: int = 0,
-        profile: physics.Profile = "measured",
+        profile: Profile = "measured",
         skin: Mapping[str, Calibration | Path | str] | None = None,
-        carrier: Carrier | None = None,
+        robot: Robot | None = None,
     ):
         """Build and settle nothing: time is 0 and every hand is open.
 
@@ -60,27 +66,100 @@ class World(physics.World):
             profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
             skin: Calibration of a hand's skin by hand name, as a value or a TOML file; the others have that of the
                 profile.
-            carrier: A machine that holds the hands; without one they are on mounts of their own.
+            robot: A machine that holds the hands; without one they are on mounts of their own.
         """
-        self._skins: dict[str, Skin] = {}
-        self._tiles: dict[str, SkinTiles] = {}
-        self.reads_skins = True
-        """False leaves it to others to read skins that have a rate of their own."""
-        super().__init__(
-            hands,
-            props=props,
-            scene=scene,
-            mounts=mounts,
+        if isinstance(props, Prop):
+            raise BadValue("props", props, "a list of objects")
+        config = WorldConfig(
+            hands=resolve_hands(hands),
+            props=tuple(props),
+            scene=scenes.load(scene),
+            mounts=mounts or {},
             timestep_s=timestep_s,
             seed=seed,
             profile=profile,
-            carrier=carrier,
+            robot=robot,
         )
-        self._recipe["skin"] = skin
-        self._reader = SolidReader(self.model)
+        self.physics = Physics(config)
+        """Bodies, motors and contacts."""
+        self.props = self.physics.props
+        """The objects: names, poses, moving and dragging them."""
+        self.wrists = self.physics.wrists
+        """Poses of the palms, and moving the driven ones."""
+        self.faults = Faults(self)
+        """Broken motors and dead taxels."""
         self._calibrations = dict(skin or {})
         for hand in self._calibrations:
-            self._seat(hand)
+            self.hand(hand)
+        self._skins: dict[str, SampledSkin] = {}
+        self._tiles: dict[str, SkinTiles] = {}
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled MuJoCo model."""
+        return self.physics.model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The state of the MuJoCo model."""
+        return self.physics.data
+
+    @property
+    def hand_names(self) -> tuple[str, ...]:
+        """Names of the hands."""
+        return self.physics.hand_names
+
+    @property
+    def timestep_s(self) -> float:
+        """Step of the physics [s]."""
+        return self.physics.timestep_s
+
+    @property
+    def time_s(self) -> float:
+        """Time of the twin's clock [s]."""
+        return self.physics.time_s
+
+    @property
+    def has_robot(self) -> bool:
+        """Whether a machine holds the hands."""
+        return self.physics.config.robot is not None
+
+    def hand(self, name: str) -> HandSpec:
+        """The spec of a hand of this world."""
+        return self.physics.hand(name)
+
+    def command(self, hand: str, command: HandCommand | Closing) -> None:
+        """Send a command to a hand. It acts after the hand's latency; a refused one changes nothing.
+
+        Args:
+            hand: Name of the hand.
+            command: Targets, speeds and force limits; values beyond what the motor can do are clamped to it.
+        """
+        self.physics.command(hand, command)
+
+    def state(self, hand: str) -> HandState:
+        """What a hand reports now. Reading twice at one time gives the same values."""
+        return self.physics.state(hand)
+
+    def settings(self, hand: str) -> HandSettings:
+        """The newest targets, speeds and limits of a hand, those still under way included."""
+        return self.physics.motors.settings(hand)
+
+    def contacts(self, hand: str | None = None) -> ContactSet:
+        """Contacts of the last step: of one hand, seen from its links, or of the whole world, each once."""
+        return self.physics.contacts(hand)
+
+    def clear_errors(self, hand: str) -> None:
+        """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
+        self.physics.motors.clear_errors(hand)
+
+    def zero_force(self, hand: str) -> None:
+        """Let the force sensors of a hand find their zero: what they feel at the end of that counts as no force."""
+        self.physics.motors.zero_force(hand)
+
+    def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
+        """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
+        self.physics.motors.set_current_limit(hand, current_limit_a)
 
     def touch(self, hand: str) -> TouchFrame:
         """What the skin of a hand feels: pressure, shear and counts of every pad.
@@ -89,37 +168,76 @@ class World(physics.World):
         newest reading that has arrived by now is returned.
         """
         skin = self.skin(hand)
-        if skin.period_s == 0.0:
-            return skin.feel(self.solid_contacts())
-        if not skin.read_before:
-            self._sample(skin)
-        return skin.arrived(self.time_s)
+        if skin.next_s == math.inf:  # an ideal skin, or one that has not been read yet
+            return skin.sample(self.physics.solid_contacts(), self.time_s)
+        return skin.delivered(self.time_s)
 
-    def skin(self, hand: str) -> Skin:
+    def skin(self, hand: str) -> SampledSkin:
         """The skin of a hand; a hand without one is refused."""
         if hand not in self._skins:
-            self._skins[hand] = self._make_skin(hand)
+            self._skins[hand] = SampledSkin(*self._make_touch(hand))
         return self._skins[hand]
-
-    def kill_taxel(self, hand: str, pad: str, row: int, col: int, *, dead: bool = True) -> None:
-        """Break one taxel of a hand, so that it reads its offset whatever presses, or mend it."""
-        spec = self.hand(hand).pad(pad)
-        if not (0 <= row < spec.rows and 0 <= col < spec.cols):
-            raise BadValue("taxel", (row, col), f"row and column within {spec.rows} x {spec.cols}")
-        self.skin(hand).kill(pad, row, col, dead=dead)
-
-    def dead_taxels(self, hand: str) -> NDArray[np.bool_]:
-        """Which taxels of a hand are broken, pad after pad. Shape (taxels,)."""
-        return self.skin(hand).dead
-
-    def solid_contacts(self) -> SolidContacts:
-        """Contacts of the last step, as skins need them; a copy that stays when the world goes on."""
-        return self._reader.read(self.data, stamp_s=self._contacts_s)
 
     def windows(self, hand: str) -> list[dict[str, Any]]:
         """How the skin's last frame was solved, see `HandTouch.windows`; empty before the first `touch`."""
-        self._seat(hand)
+        self.hand(hand)
         return self._skins[hand].windows() if hand in self._skins else []
+
+    def advance(self, seconds: float) -> None:
+        """Let simulated time pass; skins that are read at a rate of their own are read on the way.
+
+        A simulation that diverges is put back to the last good state, and `SimulationDiverged` is raised.
+        """
+        check_duration(seconds)
+        physics, skins = self.physics, self._skins.values()
+        end_s = physics.requested_s + seconds
+        try:
+            while (due_s := min((skin.next_s for skin in skins), default=math.inf)) <= end_s + 1e-9:
+                physics.advance(max(0.0, due_s - physics.requested_s))
+                contacts = physics.solid_contacts()
+                for skin in skins:
+                    if skin.next_s <= due_s + 1e-9:
+                        skin.sample(contacts, physics.time_s)
+            physics.advance(max(0.0, end_s - physics.requested_s))
+        except SimulationDiverged:
+            self.reset_skins()
+            raise
+
+    def reset(self) -> None:
+        """Back to time 0: hands open, objects where they began, motors cool, skins without a past."""
+        self.physics.reset()
+        self.reset_skins()
+
+    def reset_skins(self) -> None:
+        """Let skins start without a past."""
+        for skin in self._skins.values():
+            skin.forget()
+
+    def snapshot(self) -> Snapshot:
+        """Everything needed to come back to this instant, but the past of the skins."""
+        return self.physics.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Come back to an instant; what follows is the same as it was, bit for bit. Skins start without a past."""
+        self.physics.restore(snapshot)
+        self.reset_skins()
+
+    def rebuild(self, *, scene: str | Scene | None = None, more_props: Iterable[Prop] = ()) -> World:
+        """Another world with the same hands, at time 0.
+
+        Args:
+            scene: Other surroundings, without the objects that were added to this one; None for the same.
+            more_props: Objects to add.
+        """
+        config = self.physics.config
+        if scene is not None:
+            config = replace(config, scene=scenes.load(scene), props=(), mounts={})
+        config = replace(config, props=(*config.props, *more_props))
+        return World(**{field.name: getattr(config, field.name) for field in fields(config)}, skin=self._calibrations)
+
+    def copy_state_from(self, other: World) -> None:
+        """Go on from where another world with the same hands is; what only this one has stays where it begins."""
+        self.physics.copy_state_from(other.physics)
 
     def show(
         self, *, camera: Camera | None = None, size_px: tuple[int, int] = (640, 480), glass: float = 0.7
@@ -134,8 +252,8 @@ class World(physics.World):
         from thenar.sim.render import Artist, frame_world
         from thenar.twin.pictures import Picture
 
-        with Artist(self, size_px=size_px) as artist:
-            camera = camera or frame_world(self, size_px=size_px)
+        with Artist(self.physics, size_px=size_px) as artist:
+            camera = camera or frame_world(self.physics, size_px=size_px)
             return Picture(artist.draw(camera, self.tiles(), glass=glass))
 
     def film(
@@ -151,8 +269,8 @@ class World(physics.World):
         from thenar.sim.render import Artist, frame_world
         from thenar.twin.pictures import Film
 
-        with Artist(self, size_px=size_px) as artist:
-            camera = camera or frame_world(self, size_px=size_px)
+        with Artist(self.physics, size_px=size_px) as artist:
+            camera = camera or frame_world(self.physics, size_px=size_px)
             frames = []
             for _ in range(max(1, round(seconds * fps))):
                 self.advance(1.0 / fps)
@@ -166,56 +284,13 @@ class World(physics.World):
         for hand in self.hand_names:
             if hand not in self._tiles and self.hand(hand).pads:
                 self._tiles[hand] = SkinTiles(self.hand(hand), self._make_touch(hand)[0])
-        return join_tiles([tiles.now(self) for tiles in self._tiles.values()])
-
-    def resize_box(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
-        """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
-        super().resize_box(prop, size_m=size_m, mass_kg=mass_kg)
-        self._reader = SolidReader(self.model)
-
-    def advance(self, seconds: float) -> None:
-        """Let simulated time pass; skins that are read at a rate of their own are read on the way."""
-        ticking = [skin for skin in self._skins.values() if skin.period_s > 0.0 and skin.read_before]
-        if not self.reads_skins or not ticking or not (isinstance(seconds, (int, float)) and math.isfinite(seconds)):
-            super().advance(seconds)
-            return
-        end_s = self.time_s + self._owed_s + seconds
-        while True:
-            due_s = min(skin.next_s for skin in ticking)
-            if due_s > end_s + 1e-9:
-                break
-            super().advance(max(0.0, due_s - self.time_s - self._owed_s))
-            for skin in ticking:
-                if skin.next_s <= due_s + 1e-9:
-                    self._sample(skin)
-        super().advance(max(0.0, end_s - self.time_s - self._owed_s))
-
-    def reset(self) -> None:
-        """Back to time 0: hands open, objects where they began, motors cool, skins without a past."""
-        super().reset()
-        self._forget()
-
-    def restore(self, snapshot: physics.Snapshot) -> None:
-        """Come back to an instant; skins start without a past."""
-        super().restore(snapshot)
-        self._forget()
-
-    def _forget(self) -> None:
-        for skin in self._skins.values():
-            skin.forget()
-
-    def _sample(self, skin: Skin) -> None:
-        skin.feel(self.solid_contacts())
-        skin.next_s = self.time_s + skin.period_s
-
-    def _make_skin(self, hand: str) -> Skin:
-        return Skin(*self._make_touch(hand))
+        return join_tiles([tiles.now(self.physics) for tiles in self._tiles.values()])
 
     def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
         spec = self.hand(hand)
         if not spec.pads:
             raise BadValue("hand", hand, "a hand with pads; this one has none")
-        usual = profile_of(spec, self.profile)
+        usual = profile_of(spec, self.physics.config.profile)
         calibration = self._calibrations.get(hand, usual)
         if isinstance(calibration, (str, Path)):
             calibration = load_calibration(Path(calibration), spec, base=usual)
@@ -225,7 +300,9 @@ class World(physics.World):
             if link.skins
         }
         bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
-        return HandTouch(spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.seed), calibration
+        return HandTouch(
+            spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.physics.config.seed
+        ), calibration
 
 
 def warm_up_touch() -> None:

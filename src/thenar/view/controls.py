@@ -159,7 +159,7 @@ class Controls:
         set_html(self._faults, status_html.faults(status["faults"]))
         if self._end_tour.visible != bool(status["caption"]):
             self._end_tour.visible = bool(status["caption"])
-        active = self._labels.get(health["commander"], status_html.ANY_LINK)
+        active = self._labels.get(health["active_link"], status_html.ANY_LINK)
         if self._active.value != active:
             self._active.value = active
 

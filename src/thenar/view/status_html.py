@@ -106,8 +106,8 @@ def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     blocks = []
     for link in health["links"]:
         wire = link["wire"]
-        state, tone = ("disconnected", BAD) if wire in health["cut"] else ("up", GOOD)
-        if wire == health["commander"]:
+        state, tone = ("disconnected", BAD) if wire in health["disconnected"] else ("up", GOOD)
+        if wire == health["active_link"]:
             state += ", active"
         rows = "".join(
             f"<tr><td>{escape(peer['who'])}</td><td style='text-align:right'>{peer['rate_hz']:.0f} / s</td>"
@@ -116,7 +116,7 @@ def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:
         )
         rows = rows or f"<tr><td>{_dim('no command received yet')}</td></tr>"
         notes = [f"clients reading: {link['listeners']}"]
-        if ignored := health["not_in_command"].get(wire, 0):
+        if ignored := health["ignored"].get(wire, 0):
             notes.append(f"{ignored} commands ignored, not the active link")
         if refused := sum(link["refused"].values()):
             notes.append(f"{refused} refused: {next(iter(link['refused']))}")

@@ -157,7 +157,7 @@ def _play(twin: LiveTwin, stop: threading.Event) -> None:
         closed = 0.75 if beat % 2 else 0.05
         for hand in hands:
             grip = HandCommand.closing(np.maximum(closed, around[hand]), speed=0.3, force_limit_n=3.0)
-            twin.ask(lambda world, hand=hand, grip=grip: world.command(hand, grip))
+            twin.run_on_loop(lambda world, hand=hand, grip=grip: world.command(hand, grip))
         if stop.wait(PLAY_BEAT_S):
             return
 

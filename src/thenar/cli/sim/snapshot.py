@@ -79,7 +79,7 @@ class Snapshot:
         world = self._world(specs)
         moves = self._moves(specs, filmed)
         beats = [move if n == 0 else {} for move, seconds in moves for n in range(round(seconds * self.fps))]
-        with Artist(world, size_px=self.size) as artist:
+        with Artist(world.physics, size_px=self.size) as artist:
             camera, frames = self._camera(world), []
             for commands in track(beats, description="Filming", console=console, disable=not filmed, transient=True):
                 for hand, command in commands.items():
@@ -120,5 +120,5 @@ class Snapshot:
         from thenar.sim.render import frame_world, view_of
 
         if self.scene:
-            return frame_world(world, azimuth_deg=self.azimuth, elevation_deg=self.elevation, size_px=self.size)
-        return view_of(world, world.hand(world.hand_names[0]), self.view, size_px=self.size)
+            return frame_world(world.physics, azimuth_deg=self.azimuth, elevation_deg=self.elevation, size_px=self.size)
+        return view_of(world.physics, world.hand(world.hand_names[0]), self.view, size_px=self.size)

@@ -18,9 +18,9 @@ from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import HandCommand
-from thenar.sim.building import Carrier, Flange
+from thenar.sim.config import Flange, Robot
 from thenar.sim.props import Cylinder, Prop
-from thenar.sim.robot import Machine
+from thenar.sim.robot import RobotInterface
 from thenar.sim.scenes import ORANGE, Scene
 from thenar.twin.world import World
 
@@ -85,13 +85,15 @@ class BodyWorld:
             scene=SCENES[scene],
             timestep_s=timestep_s,
             seed=seed,
-            carrier=Carrier(
+            robot=Robot(
                 spec=build_spec(body, base_height_m=float(self.robot.base_data.pos_W[2]), armature=armature),
                 flanges=flanges,
                 rest_rad=dict(zip(body.joint_names, body.default_q_rad, strict=True)),
             ),
         )
-        self.machine = Machine(self.world, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY)
+        self.machine = RobotInterface(
+            self.world.physics, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY
+        )
         self._hands_read_s = -np.inf
         self._carried_out: dict[str, int] = {}
 

@@ -25,7 +25,7 @@ class LiveBody(LiveTwin):
 
     def __init__(self, twin: BodyTwin, node: AuroraNode | None, page: PageLink | None = None):
         """Prepare; nothing runs yet."""
-        super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, each_tick=twin.tick)
+        super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, pre_step=twin.tick)
         self.body = twin
         self.node = node
         if page is not None:
@@ -33,7 +33,7 @@ class LiveBody(LiveTwin):
 
     def reset(self) -> None:
         """Back to time 0, the robot's computer too."""
-        self.ask(lambda _: self.body.reset())
+        self.run_on_loop(lambda _: self.body.reset())
 
     def stop(self) -> None:
         """Stop the loop and the robot's tasks, then leave the network."""

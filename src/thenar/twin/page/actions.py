@@ -28,7 +28,7 @@ def command(page: PageLink, twin: LiveTwin, *, hand: str, command: HandCommand) 
 
 def set_active_link(page: PageLink, twin: LiveTwin, *, wire: str) -> None:
     """Let only one link command; an empty name means all of them."""
-    twin.command_by(wire)
+    twin.set_active_link(wire)
 
 
 def set_pace(page: PageLink, twin: LiveTwin, *, pace: float) -> None:
@@ -53,8 +53,8 @@ def load_scene(page: PageLink, twin: LiveTwin, *, name: str) -> None:
     """Other surroundings, without faults."""
     clear_faults(page, twin)
     page.playback.stop()
-    world = twin.world.remade(scene=name)
-    twin.go_on_with(world)
+    world = twin.world.rebuild(scene=name)
+    twin.swap_world(world)
     page.show_world(world, name)
 
 
@@ -62,32 +62,32 @@ def spawn(page: PageLink, twin: LiveTwin, *, kind: str, hand: str) -> None:
     """One more object, above a hand."""
     if kind not in SPAWNS:
         raise UnknownName("object", kind, SPAWNS)
-    x, y, z = twin.world.wrist(hand)[0] + np.array(SPAWN_OFFSET_M)
-    world = twin.world.remade(more_props=[replace(SPAWNS[kind], pos_m=(float(x), float(y), float(z)))])
+    x, y, z = twin.world.wrists.pose(hand)[0] + np.array(SPAWN_OFFSET_M)
+    world = twin.world.rebuild(more_props=[replace(SPAWNS[kind], pos_m=(float(x), float(y), float(z)))])
     check_bodies(world)
     for name in world.hand_names:
         if world.hand(name).pads:
             world.skin(name)  # made here, not on the loop's time
 
     def swap(_: object) -> None:  # on the loop: nothing may happen between the copy and the change
-        world.take_over(twin.world)
-        twin.go_on_with(world)
+        world.copy_state_from(twin.world)
+        twin.swap_world(world)
 
-    twin.ask(swap)
+    twin.run_on_loop(swap)
     for fault in page.faults:
         if fault.kind == "taxel":
-            world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col)
+            world.faults.kill_taxel(fault.hand, fault.pad, fault.row, fault.col)
     page.show_world(world, page.scene)
 
 
 def drag(page: PageLink, twin: LiveTwin, *, prop: str, to_m: FloatArray | None) -> None:
     """Pull an object somewhere, or drop it."""
-    twin.ask(lambda world: world.pull_prop(prop, to_m))
+    twin.run_on_loop(lambda world: world.props.drag(prop, to_m))
 
 
 def move_wrist(page: PageLink, twin: LiveTwin, *, hand: str, pos_m: FloatArray, quat_wxyz: FloatArray) -> None:
     """Move a driven wrist."""
-    twin.ask(lambda world: world.move_wrist(hand, pos_m=pos_m, quat_wxyz=quat_wxyz))
+    twin.run_on_loop(lambda world: world.wrists.move(hand, pos_m=pos_m, quat_wxyz=quat_wxyz))
 
 
 def play(page: PageLink, twin: LiveTwin, *, recording: str) -> None:
@@ -110,11 +110,11 @@ def inject_fault(page: PageLink, twin: LiveTwin, *, fault: Fault) -> None:
             others = {link.wire for link in twin.links} - {page.wire}
             if fault.wire not in others:
                 raise UnknownName("wire", fault.wire, others)
-            twin.cut({fault.wire, *(one.wire for one in page.faults if one.kind == "link")})
+            twin.disconnect({fault.wire, *(one.wire for one in page.faults if one.kind == "link")})
         case "taxel":
-            twin.ask(lambda world: world.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
+            twin.run_on_loop(lambda world: world.faults.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
         case kind:
-            twin.ask(lambda world: world.inject_fault(fault.hand, fault.motor, kind))
+            twin.run_on_loop(lambda world: world.faults.inject(fault.hand, fault.motor, kind))
     if fault not in page.faults:
         page.faults.append(fault)
 
@@ -123,19 +123,19 @@ def clear_faults(page: PageLink, twin: LiveTwin) -> None:
     """Take back every fault, and clear what the motors report of them."""
     for fault in page.faults:
         if fault.kind == "taxel":
-            twin.ask(lambda world, f=fault: world.kill_taxel(f.hand, f.pad, f.row, f.col, dead=False))
+            twin.run_on_loop(lambda world, f=fault: world.faults.kill_taxel(f.hand, f.pad, f.row, f.col, dead=False))
         elif fault.kind != "link":
-            twin.ask(lambda world, f=fault: world.repair(f.hand, f.motor))
-    twin.cut(())
+            twin.run_on_loop(lambda world, f=fault: world.faults.repair(f.hand, f.motor))
+    twin.disconnect(())
     page.faults.clear()
-    twin.ask(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
+    twin.run_on_loop(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
 
 
 def request_state(page: PageLink, twin: LiveTwin, *, number: int) -> None:
     """Ask a humanoid for a state."""
     if page.change_state is not None:
         change = page.change_state
-        twin.ask(lambda _: change(number))
+        twin.run_on_loop(lambda _: change(number))
 
 
 def end_tour(page: PageLink, twin: LiveTwin) -> None:

@@ -69,7 +69,7 @@ class GuidedTour:
         self.say("Harder. Every tile that lights up is a taxel; the map on the left shows all of them.", 8.0)
         self._close(0.0, speed=0.35, force_n=5.0)
         self.say("And open again. The plots show angle, force, current and temperature of every motor.", 5.0)
-        if page.scene != "empty" and not twin.world.has_carrier:
+        if page.scene != "empty" and not twin.world.has_robot:
             actions.load_scene(page, twin, name="empty")
         if page.recordings:
             actions.play(page, twin, recording=next(iter(page.recordings)))

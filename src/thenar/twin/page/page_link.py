@@ -177,7 +177,7 @@ class PageLink:
             for field in STATE_FIELDS:
                 own[field] = getattr(state, field)
             own["target_rad"] = settings.target_rad
-            own["palm_m"], own["palm_quat_wxyz"] = world.wrist(name)
+            own["palm_m"], own["palm_quat_wxyz"] = world.wrists.pose(name)
             nodes = self.playback.nodes_m.get(name)
             own["glove_on"] = nodes is not None
             if nodes is not None:
@@ -222,7 +222,7 @@ class PageLink:
     def _report_status(self) -> None:
         assert self.twin is not None
         world = self._world
-        dead = {name: world.dead_taxels(name) for name in world.hand_names if world.hand(name).pads}
+        dead = {name: world.faults.dead_taxels(name) for name in world.hand_names if world.hand(name).pads}
         self.process.send(
             {
                 "do": "status",

@@ -61,19 +61,19 @@ def build_page_scene(
         PageHand(
             spec=spec,
             link_body={link.name: index[f"{name}/{link.name}"] for link in spec.links},
-            driven=world.wrist_is_driven(name),
+            driven=world.wrists.is_driven(name),
         )
         for name, spec in specs.items()
         if spec.own_model is None or f"{name}/{spec.root}" in index
     )
     ground_m = float(model.geom("ground").pos[2])
-    choices = () if world.has_carrier else _scene_choices([spec.side for spec in specs.values()])
+    choices = () if world.has_robot else _scene_choices([spec.side for spec in specs.values()])
     return PageScene(
         number=number,
         bodies=bodies,
         parts=_parts(visible_shapes(model)),
         hands=hands,
-        props={name: index[name] for name in world.prop_names if world.is_free(name)},
+        props={name: index[name] for name in world.props.names if world.props.is_free(name)},
         ground_m=ground_m,
         camera=_camera(world, ground_m),
         scene=scene,
@@ -123,11 +123,11 @@ def _mesh(look: Look) -> meshes.Mesh:
 
 def _camera(world: World, ground_m: float) -> PageCamera:
     """In front of the hands and above them, so near that they fill the page; before a humanoid's face."""
-    if world.has_carrier:
+    if world.has_robot:
         look_at_m, direction = np.array([0.0, 0.0, ground_m + 0.92]), np.array([2.1, 1.1, 0.35])
         half_width_m, half_height_m = 0.55, 0.98
     else:
-        palms_m = np.array([world.wrist(name)[0] for name in world.hand_names])
+        palms_m = np.array([world.wrists.pose(name)[0] for name in world.hand_names])
         low_m, high_m = palms_m.min(axis=0), palms_m.max(axis=0)
         look_at_m, direction = (low_m + high_m) / 2 + np.array([0.0, 0.03, 0.0]), np.array([0.06, -0.86, 0.95])
         half_width_m, half_height_m = float(high_m[0] - low_m[0]) / 2 + 0.105, 0.17

@@ -1,0 +1,250 @@
+"""All motors of a world: commands in, controls of the engine and hand states out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.arrays import FloatArray, IntArray
+from thenar.errors import BadCommand, BadValue, UnknownName, look_up
+from thenar.hands.spec import HandSpec, LeadScrew
+from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError
+from thenar.sim import motors
+
+Fault = Literal["jam", "hot", "motor", "communication"]
+
+HOT_C = 8.0  # a motor that is made hot is this far above where it switches off
+LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
+_ERROR_FAULTS = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNICATION}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _HandIndex:
+    """Where one hand stands in the arrays of the world."""
+
+    number: int
+    spec: HandSpec
+    motors: slice
+    joint_qpos: IntArray
+    joint_dof: IntArray
+    angle_noise_rad: FloatArray
+    force_noise_n: FloatArray
+    latency_s: float
+    latency_spread_s: float
+
+
+class MotorBank:
+    """Motors of all hands of a world, hand after hand."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, hands: Mapping[str, HandSpec], *, seed: int):
+        """Find every motor's joints and control in a compiled world."""
+        self._data, self._seed, self._dt_s = data, seed, float(model.opt.timestep)
+        self._hands = _index_hands(model, hands)
+        actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
+        self._params = motors.motor_params(actuators)
+        self._drives = _drives(model, hands.values())
+        self._rest = motors.motor_state(actuators)
+        # Shapes (1, n) and (1, n, PENDING_COMMANDS).
+        self.records, self.pending = (array.copy() for array in self._rest)
+        self._work = np.zeros((3, 1, len(actuators)))
+        self._outputs = data.ctrl, model.dof_damping, model.tendon_damping
+        self.command_counts = dict.fromkeys(hands, 0)
+
+    def reset(self) -> None:
+        """At rest, cool, nothing under way; joints of open hands where they belong."""
+        self.records[:], self.pending[:] = self._rest
+        self.command_counts = dict.fromkeys(self._hands, 0)
+        for hand in self._hands.values():
+            self._data.qpos[hand.joint_qpos] = list(hand.spec.joint_angles(hand.spec.open_rad).values())
+
+    def step(self, now_s: float) -> None:
+        """Write the controls and dampings of the engine's next step."""
+        motors.drive_motors(
+            self._params, self.records, self.pending, self._drives, self._data.qpos, now_s, self._dt_s, self._work,
+            *self._outputs,
+        )  # fmt: skip
+
+    def number(self, hand: str) -> int:
+        """Number of a hand in the world."""
+        return self._hand(hand).number
+
+    def command(self, hand: str, command: HandCommand | Closing, now_s: float) -> None:
+        """Send a command on its way; it acts after the hand's latency. One that does not fit changes nothing."""
+        index = self._hand(hand)
+        target, speed, limit = checked_command(index.spec, command)
+        latency_s = index.latency_s
+        if index.latency_spread_s > 0.0:
+            draw = self._random(LATENCY_STREAM, index, self.command_counts[hand]).standard_normal()
+            latency_s += index.latency_spread_s * float(np.clip(draw, -2.0, 2.0))
+        own = self.records[:, index.motors], self.pending[:, index.motors]
+        motors.push_command(*own, target[None], speed[None], limit[None], now_s + latency_s)
+        self.command_counts[hand] += 1
+
+    def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
+        """What a hand reports after a step of the world. Reading twice gives the same values."""
+        index = self._hand(hand)
+        qpos, qvel = self._data.qpos, self._data.qvel
+        own, drives = self.records[0, index.motors], self._drives[index.motors]
+        angle = (drives["weight"] * qpos[drives["qpos"]]).sum(axis=1)
+        velocity = (drives["weight"] * qvel[drives["dof"]]).sum(axis=1)
+        # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
+        slack = self._params["pulls_only"][index.motors] & (own["screw_rad"] < angle)
+        angle = np.where(slack, own["screw_rad"], angle)
+        velocity = np.where(slack, own["screw_rad_s"], velocity)
+        noise = self._random(READING_STREAM, index, step).standard_normal((2, len(angle)))
+        return HandState(
+            stamp_s=stamp_s,
+            actuator_names=index.spec.actuator_names,
+            angle_rad=angle + index.angle_noise_rad * noise[0],
+            velocity_rad_s=velocity,
+            force_n=own["force_n"] - own["zero_n"] + index.force_noise_n * noise[1],
+            joint_names=index.spec.joint_names,
+            joint_rad=qpos[index.joint_qpos],
+            joint_velocity_rad_s=qvel[index.joint_dof],
+            **{name: own[name].copy() for name in ("torque_nm", "current_a", "temperature_c", "status", "error")},
+        )
+
+    def settings(self, hand: str) -> HandSettings:
+        """The newest targets, speeds and limits of a hand, those still under way included."""
+        own = self._own(hand)
+        target, speed, limit = motors.newest_commands(own, self.pending[:, self._hand(hand).motors])
+        return HandSettings(
+            target_rad=target[0],
+            speed_rad_s=speed[0],
+            force_limit_n=limit[0],
+            current_limit_a=own["current_limit_a"][0].copy(),
+            zeroing=bool((own["zeroing_s"] > 0.0).any()),
+        )
+
+    def clear_errors(self, hand: str) -> None:
+        """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
+        own = self._own(hand)
+        own[:] = motors.clear_errors(own)
+
+    def zero_force(self, hand: str) -> None:
+        """Let the force sensors of a hand find their zero."""
+        own = self._own(hand)
+        own[:] = motors.zero_force(self._params[self._hand(hand).motors], own)
+
+    def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
+        """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
+        actuators = self._hand(hand).spec.actuators
+        limits = np.asarray(current_limit_a, dtype=np.float64)
+        if limits.shape not in ((), (len(actuators),)) or not np.all(np.isfinite(limits) & (limits > 0.0)):
+            raise BadValue("current_limit_a", current_limit_a, f"one number above 0, or {len(actuators)} of them")
+        if not all(isinstance(actuator.motor, LeadScrew) for actuator in actuators):
+            raise BadValue("hand", hand, "a hand that measures its current; this one does not")
+        self._own(hand)["current_limit_a"] = limits
+
+    def inject_fault(self, hand: str, actuator: str, fault: Fault) -> None:
+        """Break a motor, see `Faults.inject`."""
+        number = self._motor(hand, actuator)
+        record = self.records[0, number]
+        if fault == "jam":
+            record["jammed"] = True
+        elif fault == "hot":
+            motor = self._hand(hand).spec.actuators[number - self._hand(hand).motors.start].motor
+            if not isinstance(motor, LeadScrew):
+                raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
+            record["temperature_c"] = motor.trip_c + HOT_C
+        elif fault in _ERROR_FAULTS:
+            record["error"] |= _ERROR_FAULTS[fault]
+        else:
+            raise UnknownName("fault", fault, ("jam", "hot", *_ERROR_FAULTS))
+
+    def repair(self, hand: str, actuator: str) -> None:
+        """Free a jammed motor, and let it be as cool as when it was switched on."""
+        number = self._motor(hand, actuator)
+        self.records[0, number]["jammed"] = False
+        self.records[0, number]["temperature_c"] = self._rest[0][0, number]["temperature_c"]
+
+    def _hand(self, hand: str) -> _HandIndex:
+        return look_up(self._hands, hand, "hand in this world")
+
+    def _own(self, hand: str) -> NDArray[np.void]:
+        return self.records[:, self._hand(hand).motors]
+
+    def _motor(self, hand: str, actuator: str) -> int:
+        """Number of a motor in the world."""
+        index = self._hand(hand)
+        names = index.spec.actuator_names
+        if actuator not in names:
+            raise UnknownName(f"actuator of {hand}", actuator, names)
+        return index.motors.start + names.index(actuator)
+
+    def _random(self, stream: int, hand: _HandIndex, count: int) -> np.random.Generator:
+        """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
+        key = (self._seed & 0xFFFFFFFFFFFFFFFF, hand.number << 8 | stream)
+        return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=[0, count, 0, 0]))
+
+
+def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Targets [rad], speeds [rad/s] and force limits [N] of a command that fits a hand; any other is refused."""
+    if isinstance(command, Closing):
+        command = command.in_radians(
+            open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
+        )
+    if not isinstance(command, HandCommand):
+        raise BadCommand(f"a command is a HandCommand, not {command!r}; use HandCommand.to(...) or .closing(...)")
+    values = []
+    for field in ("target_rad", "speed_rad_s", "force_limit_n"):
+        array = np.asarray(getattr(command, field), dtype=np.float64)
+        if array.shape != (len(spec.actuators),):
+            raise BadCommand(
+                f"{field} has {array.size} values; {spec.name} has {len(spec.actuators)} actuators "
+                f"({', '.join(spec.actuator_names)})"
+            )
+        if np.any(np.isinf(array)):
+            raise BadCommand(f"{field} of {spec.name} has an infinite value: {array.tolist()}; use NaN to hold")
+        if field != "target_rad" and np.any(array < 0.0):
+            raise BadCommand(f"{field} of {spec.name} has a negative value: {array.tolist()}; use NaN to keep")
+        values.append(array)
+    target, speed, limit = values
+    return target, speed, limit
+
+
+def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[str, _HandIndex]:
+    index = {}
+    first = 0
+    for number, (name, spec) in enumerate(hands.items()):
+        joints = [model.joint(f"{name}/{joint}") for joint in spec.joint_names]
+        screws = [a.motor if isinstance(a.motor, LeadScrew) else None for a in spec.actuators]
+        strokes = np.array([a.stroke_rad for a in spec.actuators])
+        index[name] = _HandIndex(
+            number=number,
+            spec=spec,
+            motors=slice(first, first + len(spec.actuators)),
+            joint_qpos=np.array([joint.qposadr[0] for joint in joints]),
+            joint_dof=np.array([joint.dofadr[0] for joint in joints]),
+            angle_noise_rad=np.array([screw.angle_noise if screw else 0.0 for screw in screws]) * strokes,
+            force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
+            latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
+            latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
+        )
+        first += len(spec.actuators)
+    return index
+
+
+def _drives(model: mujoco.MjModel, specs: Iterable[HandSpec]) -> NDArray[np.void]:
+    """Which joints every motor moves and which control it writes."""
+    owned = [(spec, actuator) for spec in specs for actuator in spec.actuators]
+    drives = np.zeros(len(owned), dtype=motors.DRIVE)
+    for drive, (spec, actuator) in zip(drives, owned, strict=True):
+        tendon = next((t for t in spec.tendons if t.name == actuator.drives), None)
+        parts = list(tendon.joints) if tendon else [(actuator.drives, 1.0)]
+        if len(parts) > motors.TENDON_JOINTS:
+            raise BadValue(f"tendon {actuator.drives!r}", len(parts), f"at most {motors.TENDON_JOINTS} joints")
+        parts += [(parts[0][0], 0.0)] * (motors.TENDON_JOINTS - len(parts))
+        joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
+        drive["qpos"] = [joint.qposadr[0] for joint in joints]
+        drive["dof"] = [joint.dofadr[0] for joint in joints]
+        drive["weight"] = [weight for _, weight in parts]
+        drive["ctrl"] = model.actuator(f"{spec.name}/{actuator.name}").id
+        drive["tendon"] = model.tendon(f"{spec.name}/{tendon.name}").id if tendon else -1
+        drive["own_damping_nms_rad"] = 0.0 if tendon else model.dof_damping[drive["dof"][0]]
+    return drives

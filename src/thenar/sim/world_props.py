@@ -1,0 +1,127 @@
+"""Objects of a running world: where they are, moving, resizing and dragging them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thenar.arrays import FloatArray, finite_vector, unit_quaternion
+from thenar.errors import BadValue, UnknownName
+
+# A dragged object hangs on a spring of limited strength.
+STIFFNESS_PER_KG = 30.0**2  # natural frequency 30 rad/s, critically damped
+DAMPING_PER_KG = 60.0
+SPIN_DAMPING = 8.0  # per second: a dragged object does not swing for long
+FORCE_N, FORCE_PER_KG = 4.0, 40.0  # what a finger and thumb can do
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class WorldProps:
+    """Objects of a world, by name."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, names: Sequence[str]):
+        """Nothing is dragged."""
+        self._model, self._data = model, data
+        self.names = tuple(names)
+        """Names of all objects, those of the scene first."""
+        self._drag_to_m: dict[int, FloatArray] = {}
+
+    def pose(self, prop: str) -> tuple[FloatArray, FloatArray]:
+        """Position [m] and quat_wxyz of an object in the world."""
+        at = self._qpos(prop)
+        if at is not None:
+            pose = self._data.qpos[at : at + 7].copy()
+            return pose[:3], pose[3:]
+        body = self._model.body(prop).id
+        return self._data.xpos[body].copy(), self._data.xquat[body].copy()
+
+    def is_free(self, prop: str) -> bool:
+        """Whether an object can move."""
+        return self._qpos(prop) is not None
+
+    def move(self, prop: str, *, pos_m: ArrayLike, quat_wxyz: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> None:
+        """Put a free object somewhere, at rest."""
+        at, dof = self._free_qpos(prop), self._model.joint(prop).dofadr[0]
+        pose = [*finite_vector("pos_m", pos_m), *unit_quaternion("quat_wxyz", quat_wxyz)]
+        self._data.qpos[at : at + 7], self._data.qvel[dof : dof + 6] = pose, 0.0
+
+    def resize(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
+        """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
+        self._check(prop)
+        model, data = self._model, self._data
+        body = model.body(prop)
+        geom = int(body.geomadr[0])
+        if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_BOX:
+            raise BadValue("prop", prop, "a box")
+        size = finite_vector("size_m", size_m, positive=True)
+        if not (math.isfinite(mass_kg) and mass_kg > 0.0):
+            raise BadValue("mass_kg", mass_kg, "a number above 0")
+        model.geom_size[geom] = size / 2
+        model.geom_rbound[geom] = np.linalg.norm(size / 2)
+        model.geom_aabb[geom, 3:] = size / 2
+        model.body_mass[body.id] = mass_kg
+        model.body_inertia[body.id] = mass_kg / 12.0 * ((size**2).sum() - size**2)
+        # What the engine derives from masses is found in the model's first posture; then back to where we are.
+        state = np.empty(mujoco.mj_stateSize(model, STATE))
+        mujoco.mj_getState(model, data, state, STATE)
+        mujoco.mj_setConst(model, data)
+        mujoco.mj_setState(model, data, state, STATE)
+        mujoco.mj_forward(model, data)
+
+    def drag(self, prop: str, to_m: ArrayLike | None) -> None:
+        """Drag a free object towards a place, as a hand that holds it would, until told otherwise.
+
+        Args:
+            prop: Name of the object.
+            to_m: Where its centre is wanted [m]; None releases it.
+        """
+        self._free_qpos(prop)
+        body = self._model.body(prop).id
+        self._drag_to_m.pop(body, None)
+        self._data.xfrc_applied[body] = 0.0
+        if to_m is not None:
+            self._drag_to_m[body] = finite_vector("pos_m", to_m)
+
+    @property
+    def dragging(self) -> bool:
+        """Whether anything is dragged."""
+        return bool(self._drag_to_m)
+
+    def release(self) -> None:
+        """Release whatever is dragged."""
+        self._data.xfrc_applied[list(self._drag_to_m)] = 0.0
+        self._drag_to_m.clear()
+
+    def step(self) -> None:
+        """Write the forces on dragged objects for the engine's next step; their weight is carried besides."""
+        model, data = self._model, self._data
+        for body, wanted_m in self._drag_to_m.items():
+            mass = float(model.body_mass[body])
+            dof = model.body_dofadr[body]
+            velocity, spin = data.qvel[dof : dof + 3], data.qvel[dof + 3 : dof + 6]
+            force = mass * (STIFFNESS_PER_KG * (wanted_m - data.xipos[body]) - DAMPING_PER_KG * velocity)
+            force *= min(1.0, (FORCE_N + FORCE_PER_KG * mass) / max(float(np.linalg.norm(force)), 1e-12))
+            data.xfrc_applied[body, :3] = force - mass * model.opt.gravity
+            turn = data.ximat[body].reshape(3, 3) @ (model.body_inertia[body] * spin)
+            data.xfrc_applied[body, 3:] = -SPIN_DAMPING * turn
+
+    def _check(self, prop: str) -> None:
+        if prop not in self.names:
+            raise UnknownName("prop", prop, self.names)
+
+    def _qpos(self, prop: str) -> int | None:
+        """Where the pose of a free object stands in qpos; None for a fixed one."""
+        self._check(prop)
+        first = self._model.body(prop).jntadr[0]
+        return None if first < 0 else int(self._model.jnt_qposadr[first])
+
+    def _free_qpos(self, prop: str) -> int:
+        at = self._qpos(prop)
+        if at is None:
+            raise BadValue("prop", prop, "an object that is not fixed")
+        return at
