@@ -200,6 +200,32 @@ def test_listing_the_hands_takes_less_than_a_second():
     assert best_of_five_s(str(Path(sysconfig.get_path("scripts"), "thenar")), "hands") < 1.0
 
 
+def import_beside(site: Path, *packages: str) -> subprocess.CompletedProcess[str]:
+    """Import thenar where a folder with these packages, all owners of ``mujoco``, comes first."""
+    (site / "mujoco").mkdir()
+    (site / "mujoco" / "__init__.py").write_text("raise AssertionError('the engine was imported')")
+    for package in packages:
+        (site / f"{package}.dist-info").mkdir()
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(SRC.parent)])}
+    command = [sys.executable, "-c", "import thenar"]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "packages", [("mujoco_core-4.0.1", "mujoco-3.11.0"), ("mujoco-3.17.0",), ("mujoco_core-5.0.0",)]
+)
+def test_another_mujoco_in_place_of_ours_is_refused_with_what_to_type(tmp_path: Path, packages: tuple[str, ...]):
+    done = import_beside(tmp_path, *packages)
+    wrong = packages[-1].replace("_", "-").replace("-core-", "-core ").replace("mujoco-3", "mujoco 3")
+    assert f"but {wrong} is installed in the same folder" in done.stderr
+    assert "pip install 'mujoco-core>=4,<5'" in done.stderr
+
+
+@pytest.mark.parametrize("packages", [("mujoco_core-4.0.1",), ("mujoco_core-4.1.0", "mujoco-4.1.0"), ()])
+def test_the_engine_of_ours_is_not_even_imported(tmp_path: Path, packages: tuple[str, ...]):
+    assert import_beside(tmp_path, *packages).stderr == ""
+
+
 def test_wheel_carries_the_licence_the_types_and_every_module(tmp_path: Path):
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 from typing import TYPE_CHECKING, Any
+
+from thenar.errors import WrongEngine
 
 __version__ = "0.1.0"
 
@@ -67,3 +71,20 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted((*_EXPORTS, "__version__"))
+
+
+def _check_engine() -> None:
+    """Refuse another MuJoCo: the packages mujoco and mujoco-core own one folder, and pip lets the last one win.
+
+    Folder names tell; importing the engine or the packages' metadata would take longer than all of `import thenar`.
+    """
+    found = importlib.util.find_spec("mujoco")
+    for package in (found and found.submodule_search_locations) or ():
+        site = os.path.dirname(package)
+        for name in os.listdir(site):
+            project, _, version = name.removesuffix(".dist-info").partition("-")
+            if name.endswith(".dist-info") and project in ("mujoco", "mujoco_core") and not version.startswith("4."):
+                raise WrongEngine(project.replace("_", "-"), version, package)
+
+
+_check_engine()

@@ -101,3 +101,15 @@ def count_reason(tally: Counter[str], reason: str, count: int = 1) -> None:
     """Count a refusal. Reasons quote what came in, so there may be no end of them: beyond some they count as others."""
     known = reason in tally or len(tally) < MAX_REASONS
     tally[reason if known else "other reasons"] += count
+
+
+class WrongEngine(ThenarError, ImportError):
+    """A MuJoCo that thenar does not run on has taken the place of its own."""
+
+    def __init__(self, package: str, version: str, folder: str):
+        """Name what is installed and how to get the right one."""
+        super().__init__(
+            f"thenar runs on mujoco-core 4, but {package} {version} is installed in the same folder ({folder}) and "
+            "replaces its files: give thenar an environment of its own, or run: pip uninstall -y mujoco mujoco-core && "
+            "pip install 'mujoco-core>=4,<5'"
+        )
