@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged
@@ -82,6 +81,10 @@ class World:
         )
         self.physics = Physics(config)
         """Bodies, motors and contacts."""
+        self.model, self.data = self.physics.model, self.physics.data
+        """MuJoCo's own."""
+        self.hand_names, self.timestep_s = self.physics.hand_names, self.physics.timestep_s
+        """Names of the hands, and the step of the physics [s]."""
         self.props = self.physics.props
         """The objects: names, poses, moving and dragging them."""
         self.wrists = self.physics.wrists
@@ -93,26 +96,6 @@ class World:
             self.hand(hand)
         self._skins: dict[str, SampledSkin] = {}
         self._tiles: dict[str, SkinTiles] = {}
-
-    @property
-    def model(self) -> mujoco.MjModel:
-        """The compiled MuJoCo model."""
-        return self.physics.model
-
-    @property
-    def data(self) -> mujoco.MjData:
-        """The state of the MuJoCo model."""
-        return self.physics.data
-
-    @property
-    def hand_names(self) -> tuple[str, ...]:
-        """Names of the hands."""
-        return self.physics.hand_names
-
-    @property
-    def timestep_s(self) -> float:
-        """Step of the physics [s]."""
-        return self.physics.timestep_s
 
     @property
     def time_s(self) -> float:
