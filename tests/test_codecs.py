@@ -175,6 +175,38 @@ def test_only_flagged_groups_act():
     assert wrong == 0
 
 
+# Ref: inspire_hand_sdk: bit 0 angle, bit 1 position, bit 2 force, bit 3 speed; the driver writes flagged groups only.
+MODE_BITS = ((1, Mode.ANGLE), (2, Mode.STROKE), (4, Mode.FORCE), (8, Mode.SPEED))
+
+
+def ctrl_bytes(mode: int) -> bytes:
+    """Position 1500, angle 600, force 700 and speed 800 for the little finger, and a mode, without our encoder."""
+    return b"\0\1\0\0" + struct.pack("<Ih2xIh2xIh2xIhb", 1, 1500, 1, 600, 1, 700, 1, 800, mode)
+
+
+def test_each_bit_of_the_mode_is_the_vendors_byte():
+    for byte, bit in MODE_BITS:
+        ctrl = Ctrl(stroke=[1500], angle=[600], force=[700], speed=[800], mode=bit)
+        assert inspire_codec.encode_ctrl(ctrl) == ctrl_bytes(byte)
+    for mode in range(16):
+        chosen = sum(bit for byte, bit in MODE_BITS if mode & byte)
+        ctrl = Ctrl(stroke=[1500], angle=[600], force=[700], speed=[800], mode=chosen)
+        assert inspire_codec.encode_ctrl(ctrl) == ctrl_bytes(mode)
+
+
+@pytest.mark.parametrize("mode", range(1, 16))
+def test_a_mode_byte_makes_exactly_its_groups_act(mode: int):
+    command, wrong = inspire_codec.command_of(SCALE, inspire_codec.decode_ctrl(ctrl_bytes(mode)))
+    assert command is not None
+    assert wrong == 0
+    closed = 0.75 if mode & 2 else 0.4 if mode & 1 else np.nan  # the driver writes the position behind the angle
+    little = RIGHT.actuator_names.index("little")
+    stroke_rad = RIGHT.closed_rad[little] - RIGHT.open_rad[little]
+    np.testing.assert_allclose(command.target_rad[little], RIGHT.open_rad[little] + closed * stroke_rad)
+    np.testing.assert_allclose(command.force_limit_n[little], 700 * GRAM_FORCE_N if mode & 4 else np.nan)
+    np.testing.assert_allclose(command.speed_rad_s[little], 0.8 * RIGHT.top_speed_rad_s[little] if mode & 8 else np.nan)
+
+
 @pytest.mark.parametrize(
     "ctrl",
     [Ctrl(angle=[0] * 6, mode=0), Ctrl(mode=15), Ctrl(angle=[0] * 6, mode=Mode.SPEED), Ctrl(speed=[5] * 6, mode=16)],

@@ -297,7 +297,11 @@ def test_loads_are_filtered_and_an_overloaded_motor_is_loosened():
 
 
 def test_a_negative_load_loosens_too_and_never_below_zero():
-    driver, _ = heard(Driver(load=four(-1000.0, 0, 0, 0), target_rad=np.zeros(4)))
+    angles = counts.motor_counts([1.0, 0.0, 0.0, 0.0])
+    driver, _ = heard(Driver(load=four(-1000.0, 0, 0, 0), target_rad=four(2.0, 2.0, 2.0, 1.0)), angles=angles)
+    assert driver.target_rad[0] == pytest.approx(1.0 - 0.05, abs=0.003)
+    assert driver.target_rad[1:].tolist() == [2.0, 2.0, 1.0]  # these are not loaded
+    driver, _ = heard(Driver(load=four(-1000.0, 0, 0, 0), target_rad=four(2.0, 2.0, 2.0, 1.0)))
     assert driver.target_rad[0] == 0.0
     driver, _ = heard(Driver(load=four(0, 0, 0, 600.0)))
     assert np.isnan(driver.target_rad).tolist() == [True, True, True, False]  # others were not asked for anything
@@ -669,9 +673,18 @@ def test_packets_stay_on_loopback(twin: tuple[LiveTwin, int, int]):
 
 def test_a_twin_that_is_reset_goes_on_telling_its_state():
     pace = Pace(40.0)
-    once = [k * 0.005 for k in range(200)]
-    assert sum(pace.is_due(now_s) for now_s in once) == 40
-    assert sum(pace.is_due(now_s) for now_s in once) == 40  # from time 0 again
+    every_s = [k * 0.005 for k in range(200)]
+    due_s = [k * 0.005 for k in range(0, 200, 5)]
+    assert [now_s for now_s in every_s if pace.is_due(now_s)] == due_s
+    assert [now_s for now_s in every_s if pace.is_due(now_s)] == due_s  # from time 0 again
+
+
+def test_a_twin_that_was_away_sends_once_and_goes_on_at_its_rate():
+    pace = Pace(40.0)
+    assert pace.is_due(0.0)
+    assert not pace.is_due(0.020)
+    assert [now_s for now_s in (1.0, 1.005, 1.020, 1.025, 1.045, 1.050) if pace.is_due(now_s)] == [1.0, 1.025, 1.050]
+    assert [now_s for now_s in (1.074, 1.083, 1.099, 1.1) if pace.is_due(now_s)] == [1.083, 1.1]  # late once, in step
 
 
 def test_only_a_reflex_hand_speaks_these():

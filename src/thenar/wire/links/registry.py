@@ -57,10 +57,14 @@ class Protocol:
     commands: Mapping[str, str] = field(default_factory=dict)
     """DDS topics that clients publish, and their types."""
 
+    def link_class(self) -> Callable[[LinkContext], Any]:
+        """The class of its link."""
+        module, _, name = self.link.partition(":")
+        return getattr(importlib.import_module(module), name)
+
     def open(self, context: LinkContext) -> Any:
         """Open its link."""
-        module, _, name = self.link.partition(":")
-        link = getattr(importlib.import_module(module), name)(context)
+        link = self.link_class()(context)
         context.opened.callback(link.close)
         return link
 
