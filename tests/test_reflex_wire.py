@@ -5,7 +5,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
 from thenar.wire.config import ReflexOptions
 from thenar.wire.links import reflex_driver
 from thenar.wire.links.reflex_driver import Driver
-from thenar.wire.rtps import Participant, ros
+from thenar.wire.rtps import Participant, Writer, ros
 from thenar.wire.rtps.type_hash import type_hash
 
 types: Any = idl_types
@@ -604,6 +603,16 @@ def test_fast_dds_2_commands_and_calls(twin: tuple[LiveTwin, int, int]):
     assert "Fast" in running.health().hands["reflex"].sender or "driver" in running.health().hands["reflex"].sender
 
 
+def refused(twin: LiveTwin) -> int:
+    return sum(twin.health().links[0].refused.values())
+
+
+def wait_until_refused(twin: LiveTwin, writer: Writer) -> None:
+    """Wait until the twin knows a writer too: an empty message is refused and counted."""
+    before = refused(twin)
+    assert wait_for(lambda: refused(twin) > before or writer.write(b""))
+
+
 def test_requests_that_are_off_move_nothing(domain: int):
     with (
         serve("reflex", wires=("reflex",), scene="empty", domain=domain, touch_hz=0.0) as running,
@@ -613,7 +622,7 @@ def test_requests_that_are_off_move_nothing(domain: int):
         for topic, kind in COMMANDS.items():
             writer = me.advertise(ros.topic_name(f"{NAMESPACE}/{topic}"), ros.message_type(kind))
             assert writer.wait_for_readers(10.0)
-            time.sleep(0.2)
+            wait_until_refused(running, writer)
             for body in (b"", b"\x01", bytes(200)):
                 writer.write(body)
             if topic not in ("raw_hand_command",):
@@ -623,9 +632,9 @@ def test_requests_that_are_off_move_nothing(domain: int):
             names = ros.service_names(f"{NAMESPACE}/{name}", kind)
             writer = me.advertise(names.request_topic, names.request_type)
             assert writer.wait_for_readers(10.0)
-            time.sleep(0.2)
+            wait_until_refused(running, writer)
             writer.write(body)
-        assert wait_for(lambda: sum(running.health().links[0].refused.values()) >= 6 * 3 + 5 + 3)
+        assert wait_for(lambda: refused(running) >= 6 * 3 + 5 + 3 + 9)  # and an empty one of each writer at least
         after = running.run_on_loop(lambda world: world.settings("reflex"))
         for name in ("target_rad", "speed_rad_s", "force_limit_n"):
             np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
