@@ -6,8 +6,7 @@ are in the vendor's own range.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from thenar.wire.rtps.services import ServiceNames
 Fields = tuple[tuple[str, str], ...]
 Values = Mapping[str, Any]
 
-MOST = 256
+MAX_ELEMENTS = 256
 """Elements a sequence may have; the largest real one has 29."""
 
 GROUPS = ("left_leg", "right_leg", "waist", "head", "left_manipulator", "right_manipulator", "left_hand", "right_hand")
@@ -42,6 +41,10 @@ def _doubles(*names: str) -> Fields:
 
 
 _GAINS = ("pos_kp", "pos_ki", "pos_kd", "pd_kp", "pd_kd")
+_MOTION = ("position", "velocity", "effort")
+_CARTESIAN = ("pose", "twist", "wrench")
+_STAND_POSE = ("delta_z", "delta_pitch", "delta_yaw")
+_STAND_FIELDS = tuple((name, "f64") for name in _STAND_POSE)
 TYPES: dict[str, Fields] = {
     "Header": (("sec", "i32"), ("nanosec", "u32"), ("frame_id", "str")),
     "BaseDataType": (("arg_int", "[i32]"), ("arg_double", "[f64]"), ("arg_string", "[str]")),
@@ -52,17 +55,10 @@ TYPES: dict[str, Fields] = {
         ("upper_body_fsm_state", "u8"),
         ("allow_upper_body_override", "bool"),
     ),
-    "RobotStandPoseState": (
-        _HEADER,
-        ("delta_z", "f64"),
-        ("delta_pitch", "f64"),
-        ("delta_yaw", "f64"),
-        ("stable_level", "u8"),
-    ),
+    "RobotStandPoseState": (_HEADER, *_STAND_FIELDS, ("stable_level", "u8")),
     "ControlGroupState": (
         ("group_name", "str"),
-        *_doubles("joint_position", "joint_velocity", "joint_effort"),
-        *_doubles("motor_position", "motor_velocity", "motor_effort"),
+        *_doubles(*(f"{part}_{field}" for part in ("joint", "motor") for field in _MOTION)),
     ),
     "RobotControlGroupState": (
         _HEADER,
@@ -71,7 +67,7 @@ TYPES: dict[str, Fields] = {
         ("stable_level", "u8"),
         _EXTRA,
     ),
-    "CartesianState": (("group_name", "str"), *_doubles("pose", "twist", "wrench")),
+    "CartesianState": (("group_name", "str"), *_doubles(*_CARTESIAN)),
     "RobotCartesianState": (
         _HEADER,
         ("coordinate_system", "u8"),
@@ -91,19 +87,19 @@ TYPES: dict[str, Fields] = {
     "WholeBodyFsmStateChangeCmd": (_HEADER, ("desired_state", "u8")),
     "UpperBodyFsmStateChangeCmd": (_HEADER, ("desired_state", "u8")),
     "VelocityCmd": (_HEADER, ("vx", "f64"), ("vy", "f64"), ("yaw", "f64"), ("duration", "f64")),
-    "RobotStandPoseCmd": (_HEADER, ("delta_z", "f64"), ("delta_pitch", "f64"), ("delta_yaw", "f64")),
+    "RobotStandPoseCmd": (_HEADER, *_STAND_FIELDS),
     "VelocitySourceCmd": (_HEADER, ("desired_source", "u8")),
     "ControlGroupCmd": (
         ("group_name", "str"),
         ("group_motion_state", "u8"),
         ("control_type", "u8"),
         ("motor_mode", "u8"),
-        *_doubles("position", "velocity", "effort"),
+        *_doubles(*_MOTION),
     ),
     "RobotControlGroupCmd": (_HEADER, ("group_cmd", "[ControlGroupCmd]"), _EXTRA),
     "MotorCfgGroupCmd": (("group_name", "str"), ("mode", "u32"), *_doubles(*_GAINS)),
     "RobotMotorCfgGroupCmd": (_HEADER, ("group_cmd", "[MotorCfgGroupCmd]"), _EXTRA),
-    "CartesianCmd": (("group_name", "str"), ("group_motion_state", "u8"), *_doubles("pose", "twist", "wrench")),
+    "CartesianCmd": (("group_name", "str"), ("group_motion_state", "u8"), *_doubles(*_CARTESIAN)),
     "RobotCartesianCmd": (_HEADER, ("coordinate_system", "u8"), ("cartesian_cmd", "[CartesianCmd]"), _EXTRA),
     "MoveCommand": (
         _HEADER,
@@ -190,38 +186,36 @@ def decode(kind: str, body: bytes) -> dict[str, Any]:
 
 def _put(out: bytearray, kind: str, value: Any) -> None:
     if kind in _SCALARS:
-        code = "<" + _SCALARS[kind]
-        out += bytes(-len(out) % struct.calcsize(code)) + struct.pack(code, value or 0)
+        cdr.put(out, _SCALARS[kind], value or 0)
     elif kind == "str":
-        text = (value or "").encode() + b"\x00"
-        out += bytes(-len(out) % 4) + struct.pack("<I", len(text)) + text
-    elif kind.startswith("["):
-        _put_sequence(out, kind[1:-1], () if value is None else value)
-    else:
+        cdr.put_string(out, value or "")
+    elif not kind.startswith("["):
         for name, inner in TYPES[kind]:
             _put(out, inner, value.get(name) if value else None)
+    else:
+        inner, values = kind[1:-1], () if value is None else value
+        cdr.put(out, "I", len(values))
+        if inner in _SCALARS:
+            cdr.put_array(out, _dtype(inner), values)
+        else:
+            for one in values:
+                _put(out, inner, one)
 
 
-def _put_sequence(out: bytearray, kind: str, values: Sequence[Any]) -> None:
-    out += bytes(-len(out) % 4) + struct.pack("<I", len(values))
-    if kind not in _SCALARS:
-        for value in values:
-            _put(out, kind, value)
-    elif len(values):  # an empty sequence has no padding behind its length
-        array = np.asarray(values, dtype="<" + np.dtype(_SCALARS[kind]).str[1:])
-        out += bytes(-len(out) % array.itemsize) + array.tobytes()
+def _dtype(scalar: str) -> str:
+    return np.dtype(_SCALARS[scalar]).str[1:]
 
 
 def _get(reader: cdr.Reader, kind: str, what: str) -> Any:
     if kind in _SCALARS:
-        return reader.numbers(np.dtype(_SCALARS[kind]).str[1:] if kind != "bool" else "u1", 1, what)[0].item()
+        return reader.numbers("u1" if kind == "bool" else _dtype(kind), 1, what)[0].item()
     if kind == "str":
         return reader.string(what)
     if not kind.startswith("["):
         return {name: _get(reader, inner, name) for name, inner in TYPES[kind]}
-    inner, count = kind[1:-1], reader.length(MOST, what)
+    inner, count = kind[1:-1], reader.length(MAX_ELEMENTS, what)
     if inner in _SCALARS:
-        return reader.numbers(np.dtype(_SCALARS[inner]).str[1:], count, what)
+        return reader.numbers(_dtype(inner), count, what)
     return [_get(reader, inner, what) for _ in range(count)]
 
 
@@ -237,19 +231,12 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
     """
     seconds = int(wall_s)
     header = {"sec": seconds, "nanosec": int((wall_s - seconds) * 1e9), "frame_id": "base"}
-    moving = [MOVING if g in report.groups and report.groups[g].moving else IDLE for g in GROUPS]
-    stable = report.stable_level
-    z, pitch, yaw = report.stand_pose
+    motion = {"group_motion_state": [g in report.groups and report.groups[g].moving for g in GROUPS]}
+    stable = {"stable_level": report.stable_level}
     groups = [
-        {
-            "group_name": name,
-            "joint_position": group.position,
-            "joint_velocity": group.velocity,
-            "joint_effort": group.effort,
-            "motor_position": group.position,
-            "motor_velocity": group.velocity,
-            "motor_effort": group.effort,
-        }
+        # Joints and motors are the same here.
+        {f"{part}_{field}": getattr(group, field) for part in ("joint", "motor") for field in _MOTION}
+        | {"group_name": name}
         for name, group in report.groups.items()
     ]
     gains = [
@@ -257,17 +244,11 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
             "group_name": name,
             "mode": MODE_PD if group.powered else MODE_DISABLE,
             "motor_error": np.zeros(group.position.size),
-            **dict(zip(("pos_kp", "pos_ki", "pos_kd"), group.position_mode, strict=True)),
-            "pd_kp": group.kp_nm_rad,
-            "pd_kd": group.kd_nms_rad,
+            **dict(zip(_GAINS, (*group.position_mode, group.kp_nm_rad, group.kd_nms_rad), strict=True)),
         }
         for name, group in report.groups.items()
     ]
-    arms = [
-        {"group_name": name, "pose": pose, "twist": twist, "wrench": wrench}
-        for name, (pose, twist, wrench) in report.hands.items()
-    ]
-    base = report.base
+    arms = [{"group_name": name, **dict(zip(_CARTESIAN, three, strict=True))} for name, three in report.hands.items()]
     bodies: dict[str, Values] = {
         "aurora_state": {
             "velocity_command_source": report.velocity_source,
@@ -275,94 +256,77 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
             "upper_body_fsm_state": report.upper_body_state,
             "allow_upper_body_override": report.allow_upper_body_override,
         },
-        "robot_stand_pose_state": {"delta_z": z, "delta_pitch": pitch, "delta_yaw": yaw, "stable_level": stable},
-        "robot_control_group_state": {
-            "group_motion_state": moving,
-            "group_state": groups,
-            "stable_level": stable,
-        },
-        "robot_cartesian_state": {
-            "group_motion_state": moving,
-            "cartesian_state": arms,
-            "stable_level": stable,
-        },
+        "robot_stand_pose_state": dict(zip(_STAND_POSE, report.stand_pose, strict=True)) | stable,
+        "robot_control_group_state": {"group_state": groups} | motion | stable,
+        "robot_cartesian_state": {"cartesian_state": arms} | motion | stable,
         "robot_motor_cfg_group_state": {"group_state": gains},
-        "base_data_pub": base,
+        "base_data_pub": report.base,
         "true_data_pub": {
-            **{name: base[name] for name in ("vel_B", "vel_W", "pos_W")},
+            **{name: report.base[name] for name in ("vel_B", "vel_W", "pos_W")},
             "contact_fz": report.true_contact_n,
             "contact_prob": (report.true_contact_n > 0.0).astype(float),
         },
-        "contact_data_pub": {
-            "contact_force": report.contact_force.ravel(),
-            "contact_prob": report.contact_prob,
-        },
+        "contact_data_pub": {"contact_force": report.contact_force.ravel(), "contact_prob": report.contact_prob},
     }
     return {topic: encode(REPORTS[topic], {"header": header, **body}) for topic, body in bodies.items()}
 
 
 def request_of(topic: str, body: bytes, *, sender: str, arrived_s: float) -> BodyRequest:
     """What a message on a command topic asks for; one that makes no sense raises `BadMessage`."""
-    message = decode(COMMANDS[topic], body)
-    asked: dict[str, Any] = {}
-    if topic == "whole_body_fsm_state_change_cmd":
-        asked["whole_body_state"] = message["desired_state"]
-    elif topic == "upper_body_fsm_state_change_cmd":
-        asked["upper_body_state"] = message["desired_state"]
-    elif topic == "velocity_source_cmd":
-        asked["velocity_source"] = message["desired_source"]
-    elif topic == "velocity_cmd":
-        asked["velocity"] = tuple(message[name] for name in ("vx", "vy", "yaw", "duration"))
-    elif topic == "robot_stand_pose_cmd":
-        asked["stand_pose"] = tuple(message[name] for name in ("delta_z", "delta_pitch", "delta_yaw"))
-    elif topic == "robot_control_group_cmd":
-        asked["groups"] = tuple(_group(command) for command in message["group_cmd"])
-    elif topic == "robot_motor_cfg_group_cmd":
-        asked["gains"] = tuple(_gains(command) for command in message["group_cmd"])
-    else:
-        asked["move"] = _move(message)
+    field, value = _ASKED[topic]
+    asked = {field: value(decode(COMMANDS[topic], body))}
     return BodyRequest(sender=sender, arrived_s=arrived_s, **asked)
 
 
 def _group(command: Values) -> GroupCommand:
-    return GroupCommand(
-        group=command["group_name"],
-        position=command["position"],
-        velocity=command["velocity"],
-        effort=command["effort"],
-    )
+    return GroupCommand(group=command["group_name"], **{field: command[field] for field in _MOTION})
 
 
 def _gains(command: Values) -> GroupGains:
     # The client leaves the mode at 0 (disable) when it only means to set gains, so a mode never switches off here.
-    kp, ki, kd = (command[name] for name in ("pos_kp", "pos_ki", "pos_kd"))
+    *position_mode, kp, kd = (command[name] for name in _GAINS)
     return GroupGains(
         group=command["group_name"],
-        kp_nm_rad=command["pd_kp"],
-        kd_nms_rad=command["pd_kd"],
-        position_mode=(kp, ki, kd) if kp.size or ki.size or kd.size else None,
+        kp_nm_rad=kp,
+        kd_nms_rad=kd,
+        position_mode=tuple(position_mode) if any(values.size for values in position_mode) else None,
     )
 
 
 def _move(message: Values) -> MoveRequest:
-    kinds = {0: "joints", 1: "pose", 2: "line"}
-    if message["move_type"] not in kinds:
+    if message["move_type"] not in (0, 1, 2):
         raise BadMessage(f"move type {message['move_type']}; wanted 0, 1 or 2")
-    kind = kinds[message["move_type"]]
-    inner = message["joint_commands"] if kind == "joints" else message["cartesian_commands"]
-    entries = inner["group_cmd"] if kind == "joints" else inner["cartesian_cmd"]
+    kind = ("joints", "pose", "line")[message["move_type"]]
+    outer, entry_list, goal = (
+        ("joint_commands", "group_cmd", "position")
+        if kind == "joints"
+        else ("cartesian_commands", "cartesian_cmd", "pose")
+    )
+    inner = message[outer]
     # Every entry is there; those that shall move say so, and their speed stands at the same place of the extra data.
     speeds = [extra["arg_double"] for extra in (message["ex_data"] or inner["ex_data"])]
     goals, speed = {}, {}
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(inner[entry_list]):
         if entry["group_motion_state"] != MOVING:
             continue
-        goals[entry["group_name"]] = entry["position"] if kind == "joints" else entry["pose"]
+        goals[entry["group_name"]] = entry[goal]
         if index < len(speeds) and speeds[index].size:
             speed[entry["group_name"]] = float(speeds[index][0]) / FULL_SPEED
-    return MoveRequest(
-        kind=kind, joints_rad=goals if kind == "joints" else {}, pose={} if kind == "joints" else goals, speed=speed
-    )
+    joints = kind == "joints"
+    return MoveRequest(kind=kind, joints_rad=goals if joints else {}, pose={} if joints else goals, speed=speed)
+
+
+_ASKED: dict[str, tuple[str, Callable[[Values], Any]]] = {
+    "whole_body_fsm_state_change_cmd": ("whole_body_state", lambda message: message["desired_state"]),
+    "upper_body_fsm_state_change_cmd": ("upper_body_state", lambda message: message["desired_state"]),
+    "velocity_source_cmd": ("velocity_source", lambda message: message["desired_source"]),
+    "velocity_cmd": ("velocity", lambda message: tuple(message[name] for name in ("vx", "vy", "yaw", "duration"))),
+    "robot_stand_pose_cmd": ("stand_pose", lambda message: tuple(message[name] for name in _STAND_POSE)),
+    "robot_control_group_cmd": ("groups", lambda message: tuple(map(_group, message["group_cmd"]))),
+    "robot_motor_cfg_group_cmd": ("gains", lambda message: tuple(map(_gains, message["group_cmd"]))),
+    "move_command_data": ("move", _move),
+}
+"""The field of a `BodyRequest` that each command topic fills, and from what."""
 
 
 def policy_request(body: bytes) -> tuple[int, int]:

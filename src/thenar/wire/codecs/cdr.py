@@ -6,14 +6,14 @@ import struct
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thenar.errors import ThenarError
 
 HEADER = b"\x00\x01\x00\x00"
 """Plain CDR, little endian."""
 
-LONGEST_STRING = 4096
+MAX_STRING = 4096
 _BIG = {0x0000: True, 0x0001: False, 0x0006: True, 0x0007: False}  # plain CDR of XTypes 1 and 2
 
 
@@ -52,7 +52,7 @@ class Reader:
 
     def string(self, what: str) -> str:
         """A string, which ends with a zero byte."""
-        text = self.numbers("u1", self.length(LONGEST_STRING, what), what).tobytes()
+        text = self.numbers("u1", self.length(MAX_STRING, what), what).tobytes()
         if not text.endswith(b"\x00"):
             raise BadMessage(f"{what} does not end")
         try:
@@ -81,6 +81,13 @@ def put(out: bytearray, kinds: str, *values: float) -> None:
     """Append numbers of one size, aligned to it; ``kinds`` are those of `struct`."""
     size = struct.calcsize("<" + kinds[-1])
     out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
+
+
+def put_array(out: bytearray, dtype: str, values: ArrayLike) -> None:
+    """Append the numbers of a sequence, aligned to their size; an empty one has no padding behind its length."""
+    array = np.asarray(values, dtype=f"<{dtype}")
+    if array.size:
+        out += bytes(-len(out) % array.itemsize) + array.tobytes()
 
 
 def put_string(out: bytearray, text: str) -> None:
