@@ -194,12 +194,12 @@ def _put(out: bytearray, kind: str, value: Any) -> None:
             _put(out, inner, value.get(name) if value else None)
     else:
         inner, values = kind[1:-1], () if value is None else value
-        cdr.put(out, "I", len(values))
         if inner in _SCALARS:
-            cdr.put_array(out, _dtype(inner), values)
-        else:
-            for one in values:
-                _put(out, inner, one)
+            cdr.put_sequence(out, _dtype(inner), values)
+            return
+        cdr.put(out, "I", len(values))
+        for one in values:
+            _put(out, inner, one)
 
 
 def _dtype(scalar: str) -> str:

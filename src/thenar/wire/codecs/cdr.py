@@ -83,10 +83,11 @@ def put(out: bytearray, kinds: str, *values: float) -> None:
     out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
 
 
-def put_array(out: bytearray, dtype: str, values: ArrayLike) -> None:
-    """Append the numbers of a sequence, aligned to their size; an empty one has no padding behind its length."""
+def put_sequence(out: bytearray, dtype: str, values: ArrayLike) -> None:
+    """Append a sequence of numbers: their count, then the numbers aligned to their size."""
     array = np.asarray(values, dtype=f"<{dtype}")
-    if array.size:
+    put(out, "I", array.size)
+    if array.size:  # an empty one has no padding behind its length
         out += bytes(-len(out) % array.itemsize) + array.tobytes()
 
 

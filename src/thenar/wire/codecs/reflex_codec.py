@@ -15,12 +15,12 @@ from thenar.signals import FloatArray
 from thenar.wire.codecs import cdr
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_counts import FINGER_CELLS, MOTORS
+from thenar.wire.codecs.ros_service import NOTHING, RosService
 
 NAMESPACE = "/reflex_takktile"
 STATE_TOPIC = f"{NAMESPACE}/hand_state"
 HAND = "reflex_msgs/msg/Hand"
 _FOUR = dict.fromkeys(MOTORS, "float64")
-_NOTHING = {"structure_needs_at_least_one_member": "uint8"}  # an empty message of ROS 2 is one byte long
 
 TYPES = {
     "reflex_msgs/msg/Finger": {
@@ -68,41 +68,23 @@ _NUMBERS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceType:
-    """A service of the driver."""
-
-    name: str
-    type_name: str
-    request: dict[str, str]
-    request_bytes: int
-    response = _NOTHING
-
-
-def _empty(name: str) -> ServiceType:
-    return ServiceType(name=name, type_name="std_srvs/srv/Empty", request=_NOTHING, request_bytes=1)
+def _service(name: str, type_name: str = "std_srvs/srv/Empty", request: dict[str, str] = NOTHING, size: int = 1):
+    return RosService(name=name, type_name=type_name, request=request, response=NOTHING, request_bytes=size)
 
 
 SERVICES = (
-    *(
-        _empty(name)
-        for name in (
-            "calibrate_fingers",
-            "calibrate_tactile",
-            "zero_pose",
-            "disable_torque",
-            "enable_tactile_stops",
-            "disable_tactile_stops",
-        )
-    ),
-    ServiceType(
-        name="set_speed", type_name="reflex_msgs/srv/SetSpeed", request={"motor": "float64[4]"}, request_bytes=32
-    ),
-    ServiceType(
-        name="set_tactile_threshold",
-        type_name="reflex_msgs/srv/SetTactileThreshold",
-        request={"finger": "reflex_msgs/msg/FingerPressure[3]"},
-        request_bytes=54,
+    _service("calibrate_fingers"),
+    _service("calibrate_tactile"),
+    _service("zero_pose"),
+    _service("disable_torque"),
+    _service("enable_tactile_stops"),
+    _service("disable_tactile_stops"),
+    _service("set_speed", "reflex_msgs/srv/SetSpeed", {"motor": "float64[4]"}, 32),
+    _service(
+        "set_tactile_threshold",
+        "reflex_msgs/srv/SetTactileThreshold",
+        {"finger": "reflex_msgs/msg/FingerPressure[3]"},
+        54,
     ),
 )
 DONE = b"\x00"
@@ -152,13 +134,25 @@ class HandMessage:
     """Bits of the motor's error byte."""
 
 
+_FINGER_FIELDS = {
+    "proximal": "proximal_rad",
+    "distal_approx": "distal_rad",
+    "contact": "contact",
+    "pressure": "pressure",
+}
+_MOTOR_FIELDS = {
+    "joint_angle": "joint_rad",
+    **{name: name for name in ("raw_angle", "velocity", "load", "voltage", "temperature")},
+}
+"""Names in the message, and those of `HandMessage`."""
+
+
 def encode_hand(hand: HandMessage) -> bytes:
     """A Hand as a body."""
     fingers, motors = np.zeros(3, _FINGER), np.zeros(4, _MOTOR)
-    fingers["proximal"], fingers["distal_approx"] = hand.proximal_rad, hand.distal_rad
-    fingers["contact"], fingers["pressure"] = hand.contact, hand.pressure
-    motors["joint_angle"], motors["raw_angle"], motors["velocity"] = hand.joint_rad, hand.raw_angle, hand.velocity
-    motors["load"], motors["voltage"], motors["temperature"] = hand.load, hand.voltage, hand.temperature
+    for records, names in ((fingers, _FINGER_FIELDS), (motors, _MOTOR_FIELDS)):
+        for theirs, ours in names.items():
+            records[theirs] = getattr(hand, ours)
     motors["length"] = _ERROR_CHARS
     motors["error_state"] = [f"0x{int(bits):02x}".encode() for bits in hand.error]
     return (fingers.tobytes() + motors.tobytes())[:_HAND_BYTES]
@@ -174,19 +168,9 @@ def decode_hand(body: bytes) -> HandMessage:
         error = [int(text, 16) for text in motors["error_state"]]
     except ValueError:
         raise BadMessage(f"error states {motors['error_state'].tolist()}; wanted such as 0x00") from None
-    return HandMessage(
-        proximal_rad=fingers["proximal"],
-        distal_rad=fingers["distal_approx"],
-        contact=fingers["contact"],
-        pressure=fingers["pressure"],
-        joint_rad=motors["joint_angle"],
-        raw_angle=motors["raw_angle"],
-        velocity=motors["velocity"],
-        load=motors["load"],
-        voltage=motors["voltage"],
-        temperature=motors["temperature"],
-        error=np.array(error),
-    )
+    fields = {ours: fingers[theirs] for theirs, ours in _FINGER_FIELDS.items()}
+    fields |= {ours: motors[theirs] for theirs, ours in _MOTOR_FIELDS.items()}
+    return HandMessage(**fields, error=np.array(error))
 
 
 def encode_numbers(topic: str, values: ArrayLike) -> bytes:

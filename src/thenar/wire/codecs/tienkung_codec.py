@@ -17,8 +17,9 @@ from thenar.errors import BadValue
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import BadMessage, put_string
+from thenar.wire.codecs.cdr import BadMessage, put, put_sequence, put_string
 from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale
+from thenar.wire.codecs.ros_service import NOTHING, RosService
 
 FINGER_IDS = ("1", "2", "3", "4", "5", "6")
 """In the order of `MOTORS`."""
@@ -26,7 +27,7 @@ FINGER_IDS = ("1", "2", "3", "4", "5", "6")
 FULL_FORCE_N = 1000 * GRAM_FORCE_N
 FULL_STROKE_S = 0.8
 FULL_CURRENT_MA = 1000.0
-MOST_NAMES = 64
+MAX_NAMES = 64
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 TYPES = {
@@ -43,28 +44,13 @@ TYPES = {
 """Fields of the message types."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceType:
-    """A service of ``bodyctrl_msgs``."""
-
-    name: str
-    """In the path, such as ``set_force``."""
-    type_name: str
-    request: dict[str, str]
-    """Fields of the request."""
-    response: dict[str, str]
-    """Fields of the response."""
-    request_bytes: int | None
-    """Length of a request's body; None: as long as its names."""
-
-
-def _service(name: str, request: dict[str, str], response: dict[str, str], request_bytes: int | None) -> ServiceType:
+def _service(name: str, request: dict[str, str], response: str, kind: str, request_bytes: int | None) -> RosService:
     camel = "".join(word.capitalize() for word in name.split("_"))
-    return ServiceType(
+    return RosService(
         name=name,
         type_name=f"bodyctrl_msgs/srv/{camel}",
         request=request,
-        response=response,
+        response={response: kind},
         request_bytes=request_bytes,
     )
 
@@ -73,18 +59,16 @@ def _six(stem: str) -> dict[str, str]:
     return {f"{stem}{n}_ratio": "float32" for n in range(len(MOTORS))}
 
 
-_NOTHING = {"structure_needs_at_least_one_member": "uint8"}  # an empty request of ROS 2 is one byte long
-
 SERVICES = (
-    _service("set_angle_flexible", {"name": "string[]", "angle_ratio": "float32[]"}, {"angle_accepted": "bool"}, None),
-    _service("set_angle", _six("angle"), {"angle_accepted": "bool"}, 24),
-    _service("set_force", _six("force"), {"force_accepted": "bool"}, 24),
-    _service("set_speed", _six("speed"), {"speed_accepted": "bool"}, 24),
-    _service("set_clear_error", _NOTHING, {"setclear_error_accepted": "bool"}, 1),
-    _service("get_angle_act", _NOTHING, {"curangle_ratio": "float32[6]"}, 1),
-    _service("get_force_act", _NOTHING, {"curforce_ratio": "float32[6]"}, 1),
-    _service("get_error", _NOTHING, {"errorvalue": "uint32[6]"}, 1),
-    _service("get_status", _NOTHING, {"statusvalue": "uint32[6]"}, 1),
+    _service("set_angle_flexible", {"name": "string[]", "angle_ratio": "float32[]"}, "angle_accepted", "bool", None),
+    _service("set_angle", _six("angle"), "angle_accepted", "bool", 24),
+    _service("set_force", _six("force"), "force_accepted", "bool", 24),
+    _service("set_speed", _six("speed"), "speed_accepted", "bool", 24),
+    _service("set_clear_error", NOTHING, "setclear_error_accepted", "bool", 1),
+    _service("get_angle_act", NOTHING, "curangle_ratio", "float32[6]", 1),
+    _service("get_force_act", NOTHING, "curforce_ratio", "float32[6]", 1),
+    _service("get_error", NOTHING, "errorvalue", "uint32[6]", 1),
+    _service("get_status", NOTHING, "statusvalue", "uint32[6]", 1),
 )
 
 
@@ -140,10 +124,7 @@ def encode_joint_state(message: JointState) -> bytes:
     put_string(out, message.frame_id)
     _put_strings(out, message.name)
     for values in (message.position, message.velocity, message.effort):
-        doubles = np.asarray(values, dtype="<f8")
-        out += bytes(-len(out) % 4) + struct.pack("<I", doubles.size)
-        if doubles.size:
-            out += bytes(-len(out) % 8) + doubles.tobytes()
+        put_sequence(out, "f8", values)
     return bytes(out)
 
 
@@ -151,20 +132,14 @@ def decode_joint_state(body: bytes) -> JointState:
     """A JointState from a body; anything else raises `BadMessage`."""
     reader = cdr.Reader(cdr.HEADER + body)
     seconds, nanoseconds = reader.numbers("u4", 2, "stamp").tolist()
-    frame_id = reader.string("frame_id")
-    names = tuple(reader.string("name") for _ in range(reader.length(MOST_NAMES, "name")))
-    position, velocity, effort = (
-        reader.sequence("f8", MOST_NAMES, field) for field in ("position", "velocity", "effort")
+    message = JointState(
+        stamp_s=seconds + 1e-9 * nanoseconds,
+        frame_id=reader.string("frame_id"),
+        name=_strings(reader),
+        **{field: reader.sequence("f8", MAX_NAMES, field) for field in ("position", "velocity", "effort")},
     )
     reader.end()
-    return JointState(
-        stamp_s=seconds + 1e-9 * nanoseconds,
-        frame_id=frame_id,
-        name=names,
-        position=position,
-        velocity=velocity,
-        effort=effort,
-    )
+    return message
 
 
 def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tuple[HandCommand | None, int, int]:
@@ -200,8 +175,8 @@ def six_ratios(body: bytes) -> NDArray[np.float64] | None:
 def flexible_request(body: bytes) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Names and ratios of a ``SetAngleFlexible`` request; anything else raises `BadMessage`."""
     reader = cdr.Reader(cdr.HEADER + body)
-    names = tuple(reader.string("name") for _ in range(reader.length(MOST_NAMES, "name")))
-    ratios = reader.sequence("f4", MOST_NAMES, "angle_ratio").astype(np.float64)
+    names = _strings(reader)
+    ratios = reader.sequence("f4", MAX_NAMES, "angle_ratio").astype(np.float64)
     reader.end()
     return names, ratios
 
@@ -222,7 +197,7 @@ def encode_flexible_request(names: Sequence[str], ratios: ArrayLike) -> bytes:
         raise BadValue("names", list(names), f"{values.size} of them, one for each ratio")
     out = bytearray()
     _put_strings(out, names)
-    out += bytes(-len(out) % 4) + struct.pack("<I", values.size) + values.tobytes()
+    put_sequence(out, "f4", values)
     return bytes(out)
 
 
@@ -270,6 +245,10 @@ def _command(scale: Scale, **asked: NDArray[np.float64]) -> HandCommand:
 
 
 def _put_strings(out: bytearray, texts: Sequence[str]) -> None:
-    out += bytes(-len(out) % 4) + struct.pack("<I", len(texts))
+    put(out, "I", len(texts))
     for text in texts:
         put_string(out, text)
+
+
+def _strings(reader: cdr.Reader) -> tuple[str, ...]:
+    return tuple(reader.string("name") for _ in range(reader.length(MAX_NAMES, "name")))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from thenar.signals import Request
+from thenar.wire.codecs.ros_service import RosService
 from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps import SENSOR_DATA, Reader, Sample, Service, Writer, ros
@@ -14,30 +15,6 @@ from thenar.wire.rtps.type_hash import Fields, type_hash
 
 SERVICE_CALLER = "a ROS 2 service call"
 """Sender of requests by service: they do not say who calls."""
-
-
-class ServiceType(Protocol):
-    """What must be known of a service to offer it."""
-
-    @property
-    def type_name(self) -> str:
-        """Such as ``std_srvs/srv/Empty``."""
-        ...
-
-    @property
-    def request(self) -> Fields:
-        """Fields of the request."""
-        ...
-
-    @property
-    def response(self) -> Fields:
-        """Fields of the response."""
-        ...
-
-    @property
-    def request_bytes(self) -> int | None:
-        """Length of a request's body; None: it varies."""
-        ...
 
 
 class RosNode(DdsLink):
@@ -73,7 +50,7 @@ class RosNode(DdsLink):
     def serve(
         self,
         path: str,
-        service: ServiceType,
+        service: RosService,
         handler: Callable[[bytes], bytes | None],
         *,
         check: Callable[[bytes], str | None] | None = None,
