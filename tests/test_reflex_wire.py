@@ -143,7 +143,7 @@ def test_fingers_2_and_3_are_swapped_in_the_packet():
     np.testing.assert_array_equal(board.pressures[18:27], published[9:18])
     np.testing.assert_array_equal(board.pressures[9:18], published[18:27])
     np.testing.assert_array_equal(board.pressures[27:], published[27:])
-    _, message = reflex_driver.hear(Driver(offset=np.zeros((3, 9), dtype=np.int64)), board)
+    _, message = reflex_driver.on_reading(Driver(offset=np.zeros((3, 9), dtype=np.int64)), board)
     np.testing.assert_array_equal(message.pressure.ravel(), published[:27])
 
 
@@ -255,7 +255,7 @@ def heard(driver: Driver, **changed) -> tuple[Driver, HandMessage]:
         "speeds": np.zeros(4, dtype=np.int64),
         "loads": np.zeros(4, dtype=np.int64),
     }
-    return reflex_driver.hear(driver, reading(**(resting | changed)))
+    return reflex_driver.on_reading(driver, reading(**(resting | changed)))
 
 
 def four(*values: float) -> np.ndarray:
@@ -417,8 +417,8 @@ def drive(world: World, driver: Driver, seconds: float) -> tuple[Driver, list[Ha
     messages = []
     for _ in range(round(40 * seconds)):
         world.advance(0.025)
-        board.feel({"reflex": world.touch("reflex")})
-        driver, message = reflex_driver.hear(driver, board.read(world.state("reflex")))
+        board.store_touch({"reflex": world.touch("reflex")})
+        driver, message = reflex_driver.on_reading(driver, board.read(world.state("reflex")))
         messages.append(message)
         speed_rad_s = counts.driven_speed_rad_s(driver.speed_rad_s)
         world.command("reflex", board.command(driver.target_raw, speed_rad_s, driver.torque_on))

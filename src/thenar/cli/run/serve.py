@@ -197,7 +197,7 @@ def _status(options: Serve, health: Health) -> Group:
     reasons += [Text(f"{count} x {why}", style="yellow") for why, count in health.refused.items()]
     reasons += [Text(why, style="red") for why in health.diverged]
     if health.skipped_s:
-        reasons.append(Text(f"too slow for real time: {health.skipped_s:.1f} s were let go", style="red"))
+        reasons.append(Text(f"too slow for real time: {health.skipped_s:.1f} s were dropped", style="red"))
     median_s, p99_s = health.command_latency_s
     arrived = (
         Text(f"command to motor: median {1e3 * median_s:.2f} ms, 99 % {1e3 * p99_s:.2f} ms") if median_s else Text()

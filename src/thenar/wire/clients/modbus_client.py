@@ -13,7 +13,7 @@ from thenar.errors import MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
-from thenar.wire.codecs.modbus_codec import REGISTERS
+from thenar.wire.codecs.modbus_codec import READINGS, REGISTERS
 
 try:
     from pymodbus import FramerType
@@ -22,7 +22,7 @@ try:
 except ImportError as error:
     raise MissingExtra("Modbus", "pymodbus", "modbus") from error
 
-MOST_WORDS = 120  # in one request, as the vendor's manual allows
+MAX_WORDS = 120  # in one request, as the vendor's manual allows
 
 
 class ModbusHand:
@@ -56,7 +56,7 @@ class ModbusHand:
         words: list[int] = []
         total = -(-register.size // 2)
         while len(words) < total:
-            count = min(MOST_WORDS, total - len(words))
+            count = min(MAX_WORDS, total - len(words))
             address = register.address + 2 * len(words)
             words += self._checked(lambda: self._client.read_holding_registers(address, count=count))  # noqa: B023
         memory = np.array(words, dtype="<u2").tobytes()[: register.size]
@@ -69,15 +69,7 @@ class ModbusHand:
 
     def readings(self) -> Readings:
         """What the hand reports."""
-        return Readings(
-            stroke=self.read("POS_ACT").astype(np.int16),
-            angle=self.read("ANGLE_ACT").astype(np.int16),
-            force=self.read("FORCE_ACT").astype(np.int16),
-            current_ma=self.read("CURRENT").astype(np.int16),
-            error=self.read("ERROR").astype(np.uint8),
-            status=self.read("STATUS").astype(np.uint8),
-            temperature_c=self.read("TEMP").astype(np.uint8),
-        )
+        return Readings(**{field: self.read(name).astype(REGISTERS[name].dtype) for field, name in READINGS.items()})
 
     def taxel_counts(self) -> NDArray[np.int64]:
         """What the skin says, pad after pad in the hand's own order."""

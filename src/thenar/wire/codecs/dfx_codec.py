@@ -25,7 +25,7 @@ COMMANDS = {COMMAND_TOPIC: "unitree_go::msg::dds_::MotorCmds_"}
 SIDES = ("right", "left")
 """Order of the hands in a message."""
 
-MOST_MOTORS = 64  # a message with more is not meant for hands
+MAX_MOTORS = 64  # a message with more is not meant for hands
 
 MOTOR_CMD = np.dtype(
     {
@@ -102,7 +102,7 @@ def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | 
 
 def _records(message: bytes, dtype: np.dtype) -> NDArray[np.void]:
     reader = cdr.Reader(message)
-    records = reader.records(dtype, reader.length(MOST_MOTORS, "motors"), "motors")
+    records = reader.records(dtype, reader.length(MAX_MOTORS, "motors"), "motors")
     reader.end()
     return records
 

@@ -43,6 +43,10 @@ STATES, COMMANDS = _topics("state", "touch"), _topics("ctrl")
 """Topics a hand publishes and topics it hears, with their types."""
 
 
+GROUPS = ("stroke", "angle", "force", "speed")
+"""Of a ctrl message, in the order of the wire."""
+
+
 class Mode(enum.IntFlag):
     """Which groups of a ctrl message act; with 0 nothing does."""
 
@@ -66,7 +70,7 @@ class Ctrl:
 def encode_ctrl(ctrl: Ctrl) -> bytes:
     """A ctrl message as bytes."""
     message = bytearray(cdr.HEADER)
-    for name in ("stroke", "angle", "force", "speed"):
+    for name in GROUPS:
         values = np.asarray(getattr(ctrl, name), dtype=np.int64).reshape(-1)
         if values.size > len(MOTORS) or (values.size and abs(values).max() > np.iinfo(np.int16).max):
             raise BadValue(name, values.tolist(), f"up to {len(MOTORS)} counts from -32767 to 32767")
@@ -77,7 +81,7 @@ def encode_ctrl(ctrl: Ctrl) -> bytes:
 def decode_ctrl(message: bytes) -> Ctrl:
     """A ctrl message from bytes; anything else raises `BadMessage`."""
     reader = cdr.Reader(message)
-    groups = {f: reader.sequence("i2", len(MOTORS), f"{f}_set") for f in ("stroke", "angle", "force", "speed")}
+    groups = {name: reader.sequence("i2", len(MOTORS), f"{name}_set") for name in GROUPS}
     mode = int(reader.numbers("i1", 1, "mode")[0])
     reader.end()
     return Ctrl(**groups, mode=mode)
@@ -85,12 +89,7 @@ def decode_ctrl(message: bytes) -> Ctrl:
 
 def command_of(scale: Scale, ctrl: Ctrl) -> tuple[HandCommand | None, int]:
     """What a ctrl message asks of the hand, and how many counts were out of range; None if it asks nothing."""
-    groups = {
-        "angle": ctrl.angle if ctrl.mode & Mode.ANGLE else (),
-        "stroke": ctrl.stroke if ctrl.mode & Mode.STROKE else (),
-        "force": ctrl.force if ctrl.mode & Mode.FORCE else (),
-        "speed": ctrl.speed if ctrl.mode & Mode.SPEED else (),
-    }
+    groups = {name: getattr(ctrl, name) for name in GROUPS if ctrl.mode & Mode[name.upper()]}
     if not any(np.size(group) for group in groups.values()):
         return None, 0
     return inspire_counts.command(scale, **groups)
@@ -113,11 +112,10 @@ def encode_state(readings: Readings) -> bytes:
 def decode_state(message: bytes) -> Readings:
     """A state message from bytes. Values that a driver left out are 0."""
     reader = cdr.Reader(message)
-    words = ("stroke", "angle", "force", "current_ma")
-    fields = {name: _six(reader.sequence("i2", 6, name)) for name in words}
-    fields |= {name: _six(reader.sequence("u1", 6, name)) for name in ("error", "status", "temperature_c")}
+    fields = {name: reader.sequence("i2", 6, name) for name in ("stroke", "angle", "force", "current_ma")}
+    fields |= {name: reader.sequence("u1", 6, name) for name in ("error", "status", "temperature_c")}
     reader.end()
-    return Readings(**fields)
+    return Readings(**{name: _six(values) for name, values in fields.items()})
 
 
 def _six(values: NDArray) -> NDArray:

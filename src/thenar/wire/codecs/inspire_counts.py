@@ -142,24 +142,24 @@ def command(
     to it. Other negative ones mean nothing to the hand and leave the motor as it is. Where angle and stroke are both
     given, stroke counts: the vendor's driver writes it last.
     """
-    wrong = 0
-    closed = np.full(len(MOTORS), np.nan)
-    for values, top, flipped in ((angle, ANGLE_TOP, True), (stroke, STROKE_TOP, False)):
-        fraction, bad = _fractions(values, top)
-        wrong += bad
-        given = ~np.isnan(fraction)
-        closed[given] = 1.0 - fraction[given] if flipped else fraction[given]
-    limit, bad_limit = _fractions(force, scale.force_top)
-    pace, bad_pace = _fractions(speed, SPEED_TOP)
-    asked = {
-        "target_rad": scale.open_rad + closed * (scale.closed_rad - scale.open_rad),
-        "speed_rad_s": pace * scale.top_speed_rad_s,
-        "force_limit_n": limit * (scale.force_top * GRAM_FORCE_N),
-    }
-    in_hand_order = {name: np.full(len(MOTORS), np.nan) for name in asked}
+    tops = (ANGLE_TOP, STROKE_TOP, scale.force_top, SPEED_TOP)
+    (opened, closed, limit, pace), wrong = zip(*map(_fractions, (angle, stroke, force, speed), tops), strict=True)
+    closed = np.where(np.isnan(closed), 1.0 - opened, closed)
+    command = command_in_hand_order(
+        scale,
+        target_rad=scale.open_rad + closed * (scale.closed_rad - scale.open_rad),
+        speed_rad_s=pace * scale.top_speed_rad_s,
+        force_limit_n=limit * (scale.force_top * GRAM_FORCE_N),
+    )
+    return command, sum(wrong)
+
+
+def command_in_hand_order(scale: Scale, **asked: FloatArray) -> HandCommand:
+    """A command from values in the order of the wire; what is not asked for is left alone."""
+    fields = {name: np.full(len(MOTORS), np.nan) for name in ("target_rad", "speed_rad_s", "force_limit_n")}
     for name, values in asked.items():
-        in_hand_order[name][scale.actuators] = values
-    return HandCommand(**in_hand_order), wrong + bad_limit + bad_pace
+        fields[name][scale.actuators] = values
+    return HandCommand(**fields)
 
 
 def angle_counts(scale: Scale, target_rad: FloatArray) -> list[int]:

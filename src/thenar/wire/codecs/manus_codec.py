@@ -15,7 +15,7 @@ from thenar.wire.codecs.cdr import put, put_string
 
 MANUS_GLOVE = "manus_ros2_msgs/msg/ManusGlove"
 NODES = 25
-MOST = 256
+MAX_ELEMENTS = 256
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,13 +39,13 @@ def decode_glove(body: bytes) -> ManusGlove:
         raise cdr.BadMessage(f"side is {side!r}; wanted left or right")
     reader.numbers("i4", 1, "raw_node_count")  # the sequence has its own
     pose_by_node = {}
-    for _ in range(reader.length(MOST, "raw_nodes")):
+    for _ in range(reader.length(MAX_ELEMENTS, "raw_nodes")):
         node, _parent = reader.numbers("i4", 2, "node_id").tolist()
         reader.string("joint_type")
         reader.string("chain_type")
         pose_by_node[node] = reader.numbers("f8", 7, "pose")
     reader.numbers("i4", 1, "ergonomics_count")
-    for _ in range(reader.length(MOST, "ergonomics")):
+    for _ in range(reader.length(MAX_ELEMENTS, "ergonomics")):
         reader.string("type")
         reader.numbers("f4", 1, "value")
     if sorted(pose_by_node) != list(range(NODES)):

@@ -79,6 +79,20 @@ FACTORY = {
 }
 """What saved registers hold when the hand is new."""
 
+READINGS = {
+    "stroke": "POS_ACT",
+    "angle": "ANGLE_ACT",
+    "force": "FORCE_ACT",
+    "current_ma": "CURRENT",
+    "error": "ERROR",
+    "status": "STATUS",
+    "temperature_c": "TEMP",
+}
+"""Registers of the fields of `Readings`."""
+COMMANDS = {"stroke": "POS_SET", "angle": "ANGLE_SET", "force": "FORCE_SET", "speed": "SPEED_SET"}
+SETTINGS = {**COMMANDS, "current_limit_ma": "CURRENT_LIMIT"}
+"""Registers of the fields of `Settings`."""
+
 SAVED = tuple(register for register in REGISTERS.values() if register.saved)
 _WRITABLE = np.zeros(MEMORY_BYTES, dtype=bool)
 for _register in REGISTERS.values():
@@ -112,29 +126,15 @@ def load(memory: bytearray, name: str) -> NDArray[np.int64]:
 
 def store_readings(memory: bytearray, readings: Readings) -> None:
     """Put what a hand reports into the memory."""
-    for name, values in (
-        ("POS_ACT", readings.stroke),
-        ("ANGLE_ACT", readings.angle),
-        ("FORCE_ACT", readings.force),
-        ("CURRENT", readings.current_ma),
-        ("ERROR", readings.error),
-        ("STATUS", readings.status),
-        ("TEMP", readings.temperature_c),
-    ):
-        store(memory, name, values)
+    for field, name in READINGS.items():
+        store(memory, name, getattr(readings, field))
 
 
-def store_settings(memory: bytearray, told: Settings, *, zeroing: bool) -> None:
+def store_settings(memory: bytearray, settings: Settings, *, zeroing: bool) -> None:
     """Put what a hand has been told, over whichever wire, into the memory."""
-    for name, values in (
-        ("POS_SET", told.stroke),
-        ("ANGLE_SET", told.angle),
-        ("FORCE_SET", told.force),
-        ("SPEED_SET", told.speed),
-        ("CURRENT_LIMIT", told.current_limit_ma),
-        ("GESTURE_FORCE_CLB", np.array([zeroing])),
-    ):
-        store(memory, name, values)
+    for field, name in SETTINGS.items():
+        store(memory, name, getattr(settings, field))
+    store(memory, "GESTURE_FORCE_CLB", np.array([zeroing]))
 
 
 def read_words(memory: bytearray, address: int, count: int) -> list[int] | None:
@@ -166,12 +166,11 @@ def write_words(memory: bytearray, scale: Scale, address: int, words: list[int])
     size = 2 * len(words)
     if not words or address < 0 or address + size > len(memory) or not _WRITABLE[address : address + size].any():
         return None
-    given = np.array(words, dtype="<u2").tobytes()
     touched = np.zeros(len(memory), dtype=bool)
-    for n, value in enumerate(given):
-        if _WRITABLE[address + n]:
-            memory[address + n] = value
-            touched[address + n] = True
+    for place, value in enumerate(np.array(words, dtype="<u2").tobytes(), start=address):
+        if _WRITABLE[place]:
+            memory[place] = value
+            touched[place] = True
 
     def hit(name: str) -> bool:
         return bool(touched[REGISTERS[name].bytes].any())
@@ -179,7 +178,7 @@ def write_words(memory: bytearray, scale: Scale, address: int, words: list[int])
     def pressed(name: str) -> bool:
         return hit(name) and int(load(memory, name)[0]) == 1
 
-    groups = {key: _written(memory, touched, name) for key, name in _COMMANDS.items()}
+    groups = {key: _written(memory, touched, name) for key, name in COMMANDS.items()}
     asked = {key: group for key, group in groups.items() if group is not None}
     # One request over both writes the angles last; where they hold, the strokes count.
     if "angle" in asked and "stroke" in asked:
@@ -194,9 +193,6 @@ def write_words(memory: bytearray, scale: Scale, address: int, words: list[int])
         factory_reset=pressed("RESET_PARA"),
         current_limit=hit("CURRENT_LIMIT"),
     )
-
-
-_COMMANDS = {"angle": "ANGLE_SET", "stroke": "POS_SET", "force": "FORCE_SET", "speed": "SPEED_SET"}
 
 
 def _written(memory: bytearray, touched: NDArray[np.bool_], name: str) -> NDArray[np.int64] | None:

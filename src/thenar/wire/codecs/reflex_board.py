@@ -32,7 +32,7 @@ class Board:
         self._die_c: FloatArray | float = counts.REST_C
         self._lock = threading.Lock()
 
-    def feel(self, frames: Mapping[str, TouchFrame]) -> bool:
+    def store_touch(self, frames: Mapping[str, TouchFrame]) -> bool:
         """Keep what the cells feel; True when it is the first time."""
         frame = frames.get(self.hand.name)
         if frame is None or frame.die_pressure_pa.size != counts.CELLS:

@@ -5,6 +5,7 @@ The hand's own driver is a ROS 1 package; these are its messages and services, f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,8 +69,10 @@ _NUMBERS = {
 }
 
 
-def _service(name: str, type_name: str = "std_srvs/srv/Empty", request: dict[str, str] = NOTHING, size: int = 1):
-    return RosService(name=name, type_name=type_name, request=request, response=NOTHING, request_bytes=size)
+def _service(
+    name: str, type_name: str = "std_srvs/srv/Empty", request: Mapping[str, str] = NOTHING, request_bytes: int = 1
+) -> RosService:
+    return RosService(name=name, type_name=type_name, request=request, response=NOTHING, request_bytes=request_bytes)
 
 
 SERVICES = (

@@ -30,7 +30,7 @@ SPEED_RAD_S = 0.01194
 """Of the motor's shaft per count."""
 ENCODER_RAD = 2 * math.pi / 16383
 ENCODER_TURN = 16383
-MOST_ANGLE = 16383
+MAX_ANGLE = 16383
 """Largest target the driver sends."""
 SIGN_BIT = 1024
 FULL_LOAD = 1023
@@ -124,7 +124,7 @@ def joint_angle_rad(raw: ArrayLike, zero_rad: ArrayLike) -> FloatArray:
 def target_counts(angle_rad: ArrayLike, zero_rad: ArrayLike) -> FloatArray:
     """Counts a driver sends for an angle; NaN where there is none. Fractions of a count are cut off, as it does."""
     counts = (INVERTED * np.asarray(angle_rad) + np.asarray(zero_rad)) * GEAR / ANGLE_RAD
-    return np.clip(np.trunc(counts), 0.0, MOST_ANGLE)
+    return np.clip(np.trunc(counts), 0.0, MAX_ANGLE)
 
 
 def speed_counts(speed_rad_s: ArrayLike) -> IntArray:

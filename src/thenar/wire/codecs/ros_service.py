@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-NOTHING = {"structure_needs_at_least_one_member": "uint8"}
+NOTHING: Mapping[str, str] = MappingProxyType({"structure_needs_at_least_one_member": "uint8"})
 """Fields of an empty message: on the wire of ROS 2 it is one byte long."""
 
 

@@ -7,7 +7,7 @@ Fingers are called '1' (little) to '6' (thumb rotation). Every number is a ratio
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import cdr
 from thenar.wire.codecs.cdr import BadMessage, put, put_sequence, put_string
-from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale
+from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale, command_in_hand_order
 from thenar.wire.codecs.ros_service import NOTHING, RosService
 
 FINGER_IDS = ("1", "2", "3", "4", "5", "6")
@@ -44,7 +44,7 @@ TYPES = {
 """Fields of the message types."""
 
 
-def _service(name: str, request: dict[str, str], response: str, kind: str, request_bytes: int | None) -> RosService:
+def _service(name: str, request: Mapping[str, str], response: str, kind: str, request_bytes: int | None) -> RosService:
     camel = "".join(word.capitalize() for word in name.split("_"))
     return RosService(
         name=name,
@@ -163,7 +163,7 @@ def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tu
             opened[FINGER_IDS.index(name)] = min(max(value, 0.0), 1.0)
     if np.isnan(opened).all():
         return None, unknown, outside
-    return _command(scale, target_rad=_opened_rad(scale, opened)), unknown, outside
+    return command_in_hand_order(scale, target_rad=_opened_rad(scale, opened)), unknown, outside
 
 
 def six_ratios(body: bytes) -> NDArray[np.float64] | None:
@@ -203,18 +203,18 @@ def encode_flexible_request(names: Sequence[str], ratios: ArrayLike) -> bytes:
 
 def angle_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
     """Opening ratios as a command."""
-    return _command(scale, target_rad=_opened_rad(scale, ratios))
+    return command_in_hand_order(scale, target_rad=_opened_rad(scale, ratios))
 
 
 def force_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
     """Force limits as a command: 1 is 1000 g."""
-    return _command(scale, force_limit_n=ratios * FULL_FORCE_N)
+    return command_in_hand_order(scale, force_limit_n=ratios * FULL_FORCE_N)
 
 
 def speed_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
     """Speeds as a command: 1 is the full stroke in 0.8 s, also for hands that could go faster."""
     stroke_rad = np.abs(scale.closed_rad - scale.open_rad)
-    return _command(scale, speed_rad_s=ratios * stroke_rad / FULL_STROKE_S)
+    return command_in_hand_order(scale, speed_rad_s=ratios * stroke_rad / FULL_STROKE_S)
 
 
 def encode_accepted(accepted: bool) -> bytes:
@@ -234,14 +234,6 @@ def encode_codes(values: ArrayLike) -> bytes:
 
 def _opened_rad(scale: Scale, opened: NDArray[np.float64]) -> NDArray[np.float64]:
     return scale.closed_rad + opened * (scale.open_rad - scale.closed_rad)
-
-
-def _command(scale: Scale, **asked: NDArray[np.float64]) -> HandCommand:
-    """A command in the hand's own order; what is not asked for is left alone."""
-    fields = {name: np.full(len(MOTORS), np.nan) for name in ("target_rad", "speed_rad_s", "force_limit_n")}
-    for name, values in asked.items():
-        fields[name][scale.actuators] = values
-    return HandCommand(**fields)
 
 
 def _put_strings(out: bytearray, texts: Sequence[str]) -> None:

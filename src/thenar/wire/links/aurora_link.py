@@ -50,7 +50,6 @@ class AuroraNode:
         self.policy = min(self._policies, default=0)
         """The policy that was last chosen."""
         self._waiting: deque[BodyRequest] = deque(maxlen=MAX_WAITING)
-        self._who: dict[bytes, str] = {}
         self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME)
         # Best effort and without a past: an old command must not be played again to a robot that has just started.
         self._writers = {
@@ -59,7 +58,7 @@ class AuroraNode:
         }
         for topic, kind in COMMANDS.items():
             self._participant.subscribe(
-                self.names.topic(topic), self.names.type_name(kind), partial(self._hear, topic), qos=SENSOR_DATA
+                self.names.topic(topic), self.names.type_name(kind), partial(self._on_command, topic), qos=SENSOR_DATA
             )
         self._participant.serve(self.names.policy_service(), self._choose_policy, check=aurora_codec.policy_refusal)
 
@@ -75,21 +74,18 @@ class AuroraNode:
     def health(self) -> LinkHealth:
         """How it is doing."""
         health = self._participant.health()
+        writers = [end for end in health.endpoints if end.kind == "writer"]
         return LinkHealth(
             wire=self.wire,
             where=f"domain {health.domain}, {len(REPORTS)} reports, {len(COMMANDS)} commands, 1 service",
-            listeners=max((len(e.matched) for e in health.endpoints if e.kind == "writer"), default=0),
-            written=sum(e.samples for e in health.endpoints if e.kind == "writer"),
+            listeners=max((len(writer.matched) for writer in writers), default=0),
+            written=sum(writer.samples for writer in writers),
             not_written=0,
             peers=tuple(
                 PeerHealth(
-                    who=f"{peer.name or 'a program'} ({peer.vendor})",
-                    where=peer.host,
-                    messages=0,
-                    rate_hz=0.0,
-                    age_s=peer.silent_s,
+                    who=f"{p.name or 'a program'} ({p.vendor})", where=p.host, age_s=p.silent_s, messages=0, rate_hz=0.0
                 )
-                for peer in health.peers
+                for p in health.peers
             ),
             refused=dict(self.refused) | health.refusals,
         )
@@ -98,10 +94,13 @@ class AuroraNode:
         """Leave the domain."""
         self._participant.close()
 
-    def _hear(self, topic: str, sample: Sample) -> None:
+    def _on_command(self, topic: str, sample: Sample) -> None:
         try:
             request = aurora_codec.request_of(
-                topic, sample.body, sender=self._name_of(sample.identity.guid[:12]), arrived_s=time.perf_counter()
+                topic,
+                sample.body,
+                sender=self._participant.describe(sample.identity.guid),
+                arrived_s=time.perf_counter(),
             )
         except BadMessage as error:
             count_reason(self.refused, f"{topic}: {error}")
@@ -109,15 +108,6 @@ class AuroraNode:
         if len(self._waiting) == MAX_WAITING:
             count_reason(self.refused, "more requests than can be looked at")
         self._waiting.append(request)
-
-    def _name_of(self, prefix: bytes) -> str:
-        """Who a participant is, in words."""
-        if prefix not in self._who:
-            self._who = {
-                bytes.fromhex(peer.guid_prefix): f"{peer.name or 'a program'} ({peer.vendor}) at {peer.host}"
-                for peer in self._participant.health().peers
-            }
-        return self._who.get(prefix, "an Aurora client")
 
     def _choose_policy(self, body: bytes) -> bytes:
         whole, _ = aurora_codec.policy_request(body)

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue, MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import inspire_codec, inspire_counts, modbus_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Scale
@@ -50,8 +49,9 @@ class HandRegisters:
         self._unseen_writes = 0
         self.memory = modbus_codec.new_memory()
         if flash is not None and flash.exists():
-            self._wake_up(flash)
-        self._inbox.put(self._request("power-on", self._defaults()))
+            self._load_flash(flash)
+        speed, force = (modbus_codec.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
+        self._request("power-on", command=inspire_counts.command(self.scale, speed=speed, force=force)[0])
 
     def device_ids(self) -> list[int]:
         """Any: on TCP the hand does not look at it."""
@@ -60,24 +60,17 @@ class HandRegisters:
     async def async_getValues(self, _device: int, function: int, address: int, count: int = 1) -> Any:
         """Answer a read."""
         self.stats.record(time.perf_counter())
-        # The server reads a single written word back for its answer.
-        known = function in (READ, WRITE_ONE)
-        words = modbus_codec.read_words(self.memory, address, count) if known else None
-        if words is not None and self.layout is None and address >= modbus_codec.REGISTERS["TOUCH"].address:
-            words = None
-        if words is None:
-            return self._refuse(function, address, "read")
-        return words
+        known = function in (READ, WRITE_ONE)  # the server reads a single written word back for its answer
+        has_skin = self.layout is not None or address < modbus_codec.REGISTERS["TOUCH"].address
+        words = modbus_codec.read_words(self.memory, address, count) if known and has_skin else None
+        return self._refuse(function, address, "read") if words is None else words
 
     async def async_setValues(self, _device: int, function: int, address: int, values: list[int]) -> Any:
         """Carry out a write."""
         self.stats.record(time.perf_counter())
         with self._lock:
-            write = (
-                modbus_codec.write_words(self.memory, self.scale, address, values)
-                if function in (WRITE_ONE, WRITE_MANY)
-                else None
-            )
+            known = function in (WRITE_ONE, WRITE_MANY)
+            write = modbus_codec.write_words(self.memory, self.scale, address, values) if known else None
             if write is None:
                 return self._refuse(function, address, "written")
             if write.out_of_range:
@@ -90,14 +83,18 @@ class HandRegisters:
                 limit_a[self.scale.actuators] = modbus_codec.load(self.memory, "CURRENT_LIMIT") / 1e3
             if write.command is not None or write.clear_errors or write.zero_force or limit_a is not None:
                 self._unseen_writes += 1
-                self._inbox.put(
-                    self._request("a Modbus client", write.command, write.clear_errors, write.zero_force, limit_a)
+                self._request(
+                    "a Modbus client",
+                    command=write.command,
+                    clear_errors=write.clear_errors,
+                    zero_force=write.zero_force,
+                    current_limit_a=limit_a,
                 )
         if write.save and not self._save():
             return ExcCodes.DEVICE_FAILURE
         return None
 
-    def show(self, state: HandState, told: HandSettings) -> None:
+    def store(self, state: HandState, told: HandSettings) -> None:
         """Put what the hand reports into the memory."""
         readings, settings = inspire_counts.readings(self.scale, state), inspire_counts.settings(self.scale, told)
         with self._lock:
@@ -112,7 +109,7 @@ class HandRegisters:
             if not len(self._inbox):
                 self._unseen_writes = 0
 
-    def show_touch(self, frame: TouchFrame) -> None:
+    def store_touch(self, frame: TouchFrame) -> None:
         """Put what the skin says into the memory."""
         if self.layout is not None:
             modbus_codec.store(self.memory, "TOUCH", inspire_codec.touch_words(self.layout, frame.taxel_counts))
@@ -124,49 +121,28 @@ class HandRegisters:
         self._inbox.refuse(f"register {address} cannot be {what}")
         return ExcCodes.ILLEGAL_ADDRESS
 
-    def _request(
-        self,
-        sender: str,
-        command: HandCommand | None,
-        clear_errors: bool = False,
-        zero_force: bool = False,
-        limit_a: NDArray[np.float64] | None = None,
-    ) -> Request:
-        return Request(
-            hand=self.scale.hand,
-            sender=sender,
-            arrived_s=time.perf_counter(),
-            command=command,
-            clear_errors=clear_errors,
-            zero_force=zero_force,
-            current_limit_a=limit_a,
-        )
-
-    def _defaults(self) -> HandCommand:
-        """Speeds and force limits of a hand that has just been switched on."""
-        speed, force = (modbus_codec.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
-        return inspire_counts.command(self.scale, speed=speed, force=force)[0]
+    def _request(self, sender: str, **asked: Any) -> None:
+        self._inbox.put(Request(hand=self.scale.hand, sender=sender, arrived_s=time.perf_counter(), **asked))
 
     def _save(self) -> bool:
         """Keep what is to be kept; False if it cannot be."""
         if self._flash is None:
             return True
-        names = [register.name for register in modbus_codec.SAVED]
-        kept = {name: modbus_codec.load(self.memory, name).tolist() for name in names}
+        saved = {one.name: modbus_codec.load(self.memory, one.name).tolist() for one in modbus_codec.SAVED}
         fresh = self._flash.with_suffix(".new")
         try:
-            fresh.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+            fresh.write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
             fresh.replace(self._flash)  # whole or not at all
         except OSError as error:
             self._inbox.refuse(f"SAVE failed: {error}")
             return False
         return True
 
-    def _wake_up(self, flash: Path) -> None:
+    def _load_flash(self, flash: Path) -> None:
         try:
-            kept = json.loads(flash.read_text(encoding="utf-8"))
+            saved = json.loads(flash.read_text(encoding="utf-8"))
             for register in modbus_codec.SAVED:
-                values = np.array(kept[register.name], dtype=np.int64)
+                values = np.array(saved[register.name], dtype=np.int64)
                 if values.shape != (register.count,):
                     raise ValueError(f"{register.name} needs {register.count} whole numbers")
                 modbus_codec.store(self.memory, register.name, values)
@@ -217,13 +193,13 @@ class ModbusServer:
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Refresh the registers of each hand."""
         for name, registers in self._hands.items():
-            registers.show(*hands[name])
+            registers.store(*hands[name])
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Refresh the touch registers of each hand that has skin."""
         for name, registers in self._hands.items():
             if name in frames:
-                registers.show_touch(frames[name])
+                registers.store_touch(frames[name])
 
     def health(self) -> LinkHealth:
         """How it is doing."""

@@ -23,7 +23,7 @@ from thenar.wire.codecs.reflex_codec import HandMessage
 from thenar.wire.codecs.reflex_counts import BoardReading
 
 DEFAULT_SPEED_RAD_S = np.array([3.0, 3.0, 3.0, 2.0])
-MOST_SPEED_RAD_S = 3.5
+MAX_SPEED_RAD_S = 3.5
 TRAVEL_RAD = np.array([3.6, 3.6, 3.6, 1.75])
 OVERLOAD = np.array([350.0, 350.0, 350.0, 400.0])
 """Loads beyond which a motor is loosened."""
@@ -159,7 +159,7 @@ def zero_pose(driver: Driver) -> Driver:
     return replace(driver, motor_zero_rad=raw * counts.ANGLE_RAD / counts.GEAR, target_rad=np.zeros(4))
 
 
-def hear(driver: Driver, reading: BoardReading) -> tuple[Driver, HandMessage]:
+def on_reading(driver: Driver, reading: BoardReading) -> tuple[Driver, HandMessage]:
     """Take in a reading: the message it makes, and the driver after it did what it always does."""
     driver = _track_encoders(driver, reading)
     finger_cells = reading.pressures[counts.PACKET_ORDER][:27].reshape(3, counts.FINGER_CELLS)
@@ -258,4 +258,4 @@ def _sent(driver: Driver, angle_rad: FloatArray, speed_rad_s: FloatArray, *, bou
 
 
 def _bounded_speed(speed_rad_s: FloatArray) -> FloatArray:
-    return np.minimum(np.abs(speed_rad_s), MOST_SPEED_RAD_S)
+    return np.minimum(np.abs(speed_rad_s), MAX_SPEED_RAD_S)

@@ -68,13 +68,13 @@ class ReflexNode(RosNode):
         reading = self._board.read(state)
         with self._lock:
             before = self._driver
-            self._driver, message = reflex_driver.hear(before, reading)
+            self._driver, message = reflex_driver.on_reading(before, reading)
             self._pass_on(before, "the ReFlex driver itself")
         self._states.write(reflex_codec.encode_hand(message))
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep what the barometers feel for the next state; the first time counts as untouched."""
-        if self._board.feel(frames):
+        if self._board.store_touch(frames):
             self._change(reflex_driver.calibrate_tactile)
 
     def _on_command(self, topic: str, sender: str, body: bytes) -> None:

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,12 @@ from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.links.dds_link import StatusPublisher
-from thenar.wire.links.inbox import TWIN_NAME, Inbox, LinkHealth, PeerStats
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.rtps import Participant
 from thenar.wire.rtps.network import interface_address
 
-MOST_PEERS = 16
-_LONGEST = 2048
+MAX_PEERS = 16
+MAX_PACKET_BYTES = 2048
 _IP_MULTICAST_ALL = 49  # Linux; the socket module has no name for it
 
 
@@ -53,9 +51,8 @@ class ReflexUdp:
         self._where = f"udp {GROUP}:{port} on {interface}"
         self._out, self._in = _sockets(interface, port)
         self._own = self._out.getsockname()
-        self._config = config
-        self._participant: Participant | None = None
-        self._status: StatusPublisher | None = None
+        self._participant = context.participant  # packets have no place for the twin's health
+        self.publish_status = StatusPublisher(self._participant).publish
         self._closing = threading.Event()
         self._listener = threading.Thread(target=self._listen, name="reflex udp", daemon=True)
         self._listener.start()
@@ -78,7 +75,7 @@ class ReflexUdp:
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep what the barometers feel for the next state."""
-        self._board.feel(frames)
+        self._board.store_touch(frames)
 
     def health(self) -> LinkHealth:
         """How it is doing. Who listens to a multicast group nobody knows: those that spoke are counted."""
@@ -93,19 +90,9 @@ class ReflexUdp:
             refused=dict(self._inbox.refused),
         )
 
-    def publish_status(self, health: Any) -> None:
-        """Publish how a twin is doing, for `thenar inspect`: packets have no place for it."""
-        if self._status is None:
-            config = self._config
-            where = {"interface": config.interface, "peers": config.peers}
-            self._participant = Participant(config.domain, name=TWIN_NAME, **where)
-            self._status = StatusPublisher(self._participant)
-        self._status.publish(health)
-
     def close(self) -> None:
-        """Leave the group."""
-        if self._participant is not None:
-            self._participant.close()
+        """Leave the group and the domain."""
+        self._participant.close()
         self._closing.set()
         self._listener.join()
         self._in.close()
@@ -114,7 +101,7 @@ class ReflexUdp:
     def _listen(self) -> None:
         while not self._closing.is_set():
             try:
-                packet, sender = self._in.recvfrom(_LONGEST)
+                packet, sender = self._in.recvfrom(MAX_PACKET_BYTES)
             except TimeoutError:
                 continue
             except OSError as error:  # such as an interface that went down: it may come back
@@ -122,14 +109,14 @@ class ReflexUdp:
                 self._closing.wait(0.2)
                 continue
             if sender != self._own:  # what we send to the group comes back to us too
-                self._hear(packet, f"{sender[0]}:{sender[1]}")
+                self._on_packet(packet, f"{sender[0]}:{sender[1]}")
 
-    def _hear(self, packet: bytes, who: str) -> None:
+    def _on_packet(self, packet: bytes, who: str) -> None:
         if len(packet) == STATE_BYTES:
             self._inbox.refuse(f"states of another hand in the group, from {who.partition(':')[0]}")
             return
         if who not in self._peer_stats:
-            self._peer_stats = dict(list(self._peer_stats.items())[1 - MOST_PEERS :]) | {who: PeerStats(f"udp {who}")}
+            self._peer_stats = dict(list(self._peer_stats.items())[1 - MAX_PEERS :]) | {who: PeerStats(f"udp {who}")}
         self._peer_stats[who].record(time.perf_counter())
         try:
             command = self._command(codec.decode_command(packet))
@@ -162,12 +149,13 @@ class ReflexUdp:
 
 def _sockets(interface: str, port: int) -> tuple[socket.socket, socket.socket]:
     """One to send with and one that hears the group, both on this interface only."""
-    address = socket.inet_aton(interface_address(interface))
+    host = interface_address(interface)
+    address = socket.inet_aton(host)
     outward, inward = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     try:
         outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address)
         outward.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
-        outward.bind((interface_address(interface), 0))
+        outward.bind((host, 0))
         outward.setblocking(False)
         inward.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         inward.bind((GROUP, port))
@@ -178,7 +166,6 @@ def _sockets(interface: str, port: int) -> tuple[socket.socket, socket.socket]:
     except OSError as error:
         outward.close()
         inward.close()
-        raise BadValue(
-            "interface", interface, f"one on which {GROUP}:{port} can be joined: {error.strerror}"
-        ) from error
+        wanted = f"one on which {GROUP}:{port} can be joined: {error.strerror}"
+        raise BadValue("interface", interface, wanted) from error
     return outward, inward
