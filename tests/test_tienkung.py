@@ -176,11 +176,12 @@ def answer_of(peer: subprocess.Popen[str]) -> dict:
 def open_hands(twin: LiveTwin) -> None:
     for hand in BOTH:
         twin.run_on_loop(lambda world, hand=hand: world.command(hand, HandCommand.closing(0.0, speed=1.0)))
-    for hand in BOTH:
-        open_rad = twin.world.hand(hand).open_rad
-        assert wait_for(
-            lambda: np.allclose(twin.run_on_loop(lambda w: w.state(hand)).angle_rad, open_rad, atol=0.02), 30.0
-        )  # noqa: B023
+
+    def opened(hand: str) -> bool:
+        state = twin.run_on_loop(lambda world: world.state(hand))
+        return np.allclose(state.angle_rad, twin.world.hand(hand).open_rad, atol=0.02)
+
+    assert wait_for(lambda: all(map(opened, BOTH)), 30.0)
 
 
 def check_state(state: dict, side: str) -> None:
