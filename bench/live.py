@@ -24,9 +24,9 @@ from thenar.wire.clients.modbus_client import ModbusHand
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
-from thenar.wire.config import ModbusOptions
 from thenar.wire.links.dds_link import send
 from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, ros
+from thenar.wire.wire_config import ModbusOptions
 
 BOTH = ("inspire_left", "inspire_right")
 TOUCH = inspire_codec.topic("touch", "right")

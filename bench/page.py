@@ -15,7 +15,7 @@ from thenar.signals import HandCommand
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
-from thenar.wire.config import ModbusOptions
+from thenar.wire.wire_config import ModbusOptions
 
 TURN_S = 3.0  # both hands close on what lies in them, and open again
 

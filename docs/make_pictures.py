@@ -14,7 +14,7 @@ from rich.progress import track
 
 import thenar
 from thenar.display import shade
-from thenar.sim import render
+from thenar.sim.drawing import render
 from thenar.twin.pictures import FULL_PA, Film
 from thenar.twin.world import World
 

@@ -9,7 +9,7 @@ from skip_gate import pytest_make_collect_report, pytest_runtest_makereport  # n
 
 import thenar
 from thenar.signals import HandState
-from thenar.sim.config import Profile
+from thenar.sim.world_config import Profile
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What README and docs say is true: their Python runs, their pictures and files are there."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -82,3 +83,15 @@ def test_the_ball_of_the_worlds_page_is_lifted_off_the_table():
     names: dict = {}
     exec(compile(block[1], "docs", "exec"), names)
     assert names["world"].props.pose("ball")[0][2] > 0.1
+
+
+def test_the_path_of_a_command_can_be_followed():
+    page = (ROOT / "docs" / "concepts.md").read_text()
+    steps = re.findall(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", page, re.MULTILINE)
+    assert 30 <= len(steps) <= 35
+    for file, name in steps:
+        tree = ast.parse((ROOT / "src" / "thenar" / file).read_text())
+        for part in name.split("."):
+            defined = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+            assert part in defined, f"{file} has no {name}"
+            tree = defined[part]

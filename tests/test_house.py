@@ -3,12 +3,14 @@
 import ast
 import os
 import re
+import statistics
 import subprocess
 import sys
 import sysconfig
 import time
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,6 +157,22 @@ def test_import_direction_of_a_bad_example_is_wrong(path: str, source: str):
 )
 def test_import_direction_of_a_good_example_is_right(path: str, source: str):
     assert wrong_imports(Path(path), source) == []
+
+
+def test_every_file_name_stands_once():
+    names = [path.name for path in MODULES if not path.name.startswith("__")]
+    assert {name for name in names if names.count(name) > 1} == set()
+
+
+def test_folders_are_small_enough_to_see_what_is_where():
+    folders = Counter(path.parent.relative_to(SRC).as_posix() for path in MODULES)
+    assert {folder: count for folder, count in folders.items() if count > 16} == {}
+
+
+def test_files_are_short_enough_for_one_idea():
+    lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES]
+    assert max(lines) <= 600
+    assert statistics.median(lines) < 180
 
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")

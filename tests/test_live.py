@@ -28,8 +28,8 @@ from thenar.wire.clients.inspire_clients import DfxClient
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import Ctrl
-from thenar.wire.config import ModbusOptions
 from thenar.wire.rtps import Participant
+from thenar.wire.wire_config import ModbusOptions
 
 types: Any = idl_types  # the library makes the classes; type checkers cannot follow
 BOTH = ("inspire_left", "inspire_right")

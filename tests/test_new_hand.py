@@ -13,7 +13,7 @@ from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
 from thenar.hands.export import FORMATS, export_hand
-from thenar.sim import render
+from thenar.sim.drawing import render
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 

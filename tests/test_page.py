@@ -41,7 +41,7 @@ from thenar.view.access_proxy import check_request
 from thenar.view.pad_map import PadMap
 from thenar.view.page_scene import Fault
 from thenar.view.shared_memory import SharedRecords
-from thenar.wire.config import ModbusOptions
+from thenar.wire.wire_config import ModbusOptions
 
 HAND = "inspire_right"
 BOTH = ["inspire_left", HAND]

@@ -19,7 +19,7 @@ from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.view.pad_map import PadMap
-from thenar.wire.config import ModbusOptions
+from thenar.wire.wire_config import ModbusOptions
 
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium; on Debian: apt-get install chromium"),

@@ -13,7 +13,7 @@ import thenar
 from thenar import hands
 from thenar.display import shade
 from thenar.errors import BadFile, BadValue, MissingExtra, UnknownName
-from thenar.sim import render
+from thenar.sim.drawing import render
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -29,11 +29,11 @@ from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
 from thenar.wire.codecs.reflex_counts import BoardReading
 from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets
-from thenar.wire.config import ReflexOptions
 from thenar.wire.links import reflex_driver
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.rtps import Participant, Writer, ros
 from thenar.wire.rtps.type_hash import type_hash
+from thenar.wire.wire_config import ReflexOptions
 
 types: Any = idl_types
 DORA = ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"]

@@ -11,7 +11,8 @@ from bench import speed
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
 from thenar.signals import HandCommand, MotorStatus
-from thenar.sim import render, scenes
+from thenar.sim import scenes
+from thenar.sim.drawing import render
 
 GRAVITY = 9.81
 

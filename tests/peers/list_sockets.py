@@ -7,7 +7,7 @@ import socket
 import sys
 
 from thenar.twin.serving import serve
-from thenar.wire.config import ModbusOptions
+from thenar.wire.wire_config import ModbusOptions
 
 GROUP, IP_MULTICAST_ALL = "239.255.0.1", 49
 

@@ -15,10 +15,10 @@ from thenar.hands import build_spec
 from thenar.hands.build import CONTACT_SOLIMP, CONTACT_SOLREF
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix, quat_wxyz_from_rpy
 from thenar.hands.spec import HandSpec
-from thenar.sim.config import Flange, WorldConfig
 from thenar.sim.decompose import convex_pieces, load_mesh
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
+from thenar.sim.world_config import Flange, WorldConfig
 
 GROUND, TABLE = "ground", "table"
 MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves

@@ -15,9 +15,9 @@ from thenar.errors import BadValue, SimulationDiverged, look_up
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, ContactSet, HandCommand, HandState, SolidContacts
 from thenar.sim.building import compile_model, name_props
-from thenar.sim.config import WorldConfig
 from thenar.sim.contacts import ContactReader, SolidReader
 from thenar.sim.motor_bank import MotorBank
+from thenar.sim.world_config import WorldConfig
 from thenar.sim.world_props import STATE, WorldProps
 from thenar.sim.wrist import Wrists
 

@@ -20,8 +20,8 @@ from thenar.errors import BadCommand, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.sim.building import root_pose
-from thenar.sim.config import WorldConfig
 from thenar.sim.scenes import Mount
+from thenar.sim.world_config import WorldConfig
 
 Record: TypeAlias = Any
 

@@ -21,7 +21,7 @@ from thenar.touch.solver.frame import solve_touch
 from thenar.touch.solver.groups import GROUP, MAX_GROUPS
 from thenar.touch.solver.influence import elastic_tables, reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads
-from thenar.touch.solver.records import Contacts, Scene, Skin, TaxelForces
+from thenar.touch.solver.touch_records import Contacts, Scene, Skin, TaxelForces
 from thenar.touch.solver.window import SMOOTH_GRID, WINDOW
 
 MAX_WINDOWS = 128

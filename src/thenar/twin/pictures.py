@@ -16,8 +16,8 @@ from thenar.display import encode_png, shade
 from thenar.hands.charts import taxel_frames
 from thenar.hands.spec import HandSpec
 from thenar.record.film import encode_film, write_film
+from thenar.sim.drawing.render import Image, Tiles, write_png
 from thenar.sim.physics import Physics
-from thenar.sim.render import Image, Tiles, write_png
 from thenar.touch.hand_touch import HandTouch
 
 FULL_PA = 100e3

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thenar.errors import BadFile, NoRenderer
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
-from thenar.sim import render
+from thenar.sim.drawing import render
 from thenar.twin.retarget_measure import Quality
 
 STYLE = (

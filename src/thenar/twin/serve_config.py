@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from thenar.wire.config import WireConfig
+from thenar.wire.wire_config import WireConfig
 
 DEFAULT_WIRES = ("default",)
 

@@ -14,17 +14,17 @@ from thenar.errors import BadValue, SimulationDiverged
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, TouchFrame
 from thenar.sim import scenes
-from thenar.sim.config import Profile, Robot, WorldConfig, resolve_hands
 from thenar.sim.physics import Physics, Snapshot, check_duration
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
+from thenar.sim.world_config import Profile, Robot, WorldConfig, resolve_hands
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
 from thenar.twin.faults import Faults
 
 if TYPE_CHECKING:
-    from thenar.sim.render import Camera, Tiles
+    from thenar.sim.drawing.render import Camera, Tiles
     from thenar.twin.pictures import Film, Picture, SkinTiles
 
 
@@ -232,7 +232,7 @@ class World:
             size_px: Width and height.
             glass: How far objects let the skin behind them through, 0 to 1.
         """
-        from thenar.sim.render import Artist, frame_world
+        from thenar.sim.drawing.render import Artist, frame_world
         from thenar.twin.pictures import Picture
 
         with Artist(self.physics, size_px=size_px) as artist:
@@ -249,7 +249,7 @@ class World:
         glass: float = 0.7,
     ) -> Film:
         """Let simulated time pass and take pictures of it; a notebook plays them, `Film.save` writes them."""
-        from thenar.sim.render import Artist, frame_world
+        from thenar.sim.drawing.render import Artist, frame_world
         from thenar.twin.pictures import Film
 
         with Artist(self.physics, size_px=size_px) as artist:

@@ -26,7 +26,7 @@ from thenar.errors import BadValue
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
     from thenar.signals import FloatArray, GloveFrame
-    from thenar.twin.teleop import Sink, TeleopStep, TwinSink, WireSink
+    from thenar.twin.teleoperation import Sink, TeleopStep, TwinSink, WireSink
 
 REDRAWN_S = 0.1
 
@@ -68,7 +68,7 @@ class Teleop:
     def run(self) -> None:
         """Drive until the end or Ctrl-C."""
         from thenar.retarget.retargeter import Retargeter
-        from thenar.twin.teleop import teleoperate
+        from thenar.twin.teleoperation import teleoperate
 
         spec = hands.load(self.hand)
         check_duration(self.duration)
@@ -112,7 +112,7 @@ class Teleop:
             console.print(f"{len(latencies_s)} frames{took}", highlight=False)
 
     def _frames(self, spec: HandSpec, stop: threading.Event) -> Generator[GloveFrame | None]:
-        from thenar.twin.teleop import manus_frames, recorded_frames, socket_frames
+        from thenar.twin.teleoperation import manus_frames, recorded_frames, socket_frames
 
         if self.source == "live":
             return socket_frames(stop, port=self.port)
@@ -123,7 +123,7 @@ class Teleop:
 
     def _sinks(self, spec: HandSpec, opened: ExitStack) -> tuple[TwinSink | WireSink, *tuple[Sink, ...]]:
         """The hand that is driven, and who else is sent every frame."""
-        from thenar.twin.teleop import TwinSink, WireSink
+        from thenar.twin.teleoperation import TwinSink, WireSink
 
         others: list[Sink] = []
         if self.ros2:

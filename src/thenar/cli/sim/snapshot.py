@@ -16,7 +16,7 @@ from thenar.errors import BadFile, BadValue
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
     from thenar.signals import Closing
-    from thenar.sim.render import Camera
+    from thenar.sim.drawing.render import Camera
     from thenar.twin.world import World
 
 GLASS = 0.7  # how far objects let the skin behind them through
@@ -67,7 +67,7 @@ class Snapshot:
 
     def run(self) -> None:
         """Draw and write."""
-        from thenar.sim.render import Artist
+        from thenar.sim.drawing.render import Artist
         from thenar.twin.pictures import Film, Picture
 
         if self.out.suffix.lower() not in (".png", ".gif", ".mp4"):
@@ -94,7 +94,7 @@ class Snapshot:
         console.print(f"wrote {self.out}")
 
     def _world(self, specs: list[HandSpec]) -> World:
-        from thenar.sim.render import STUDIO, UPRIGHT
+        from thenar.sim.drawing.render import STUDIO, UPRIGHT
         from thenar.twin.world import World
 
         if self.scene:
@@ -105,7 +105,7 @@ class Snapshot:
 
     def _moves(self, specs: list[HandSpec], filmed: bool) -> list[tuple[dict[str, Closing], float]]:
         """What hands are told, and for how long each time."""
-        from thenar.sim.render import grip_moves, pose_moves
+        from thenar.sim.drawing.render import grip_moves, pose_moves
 
         if not self.scene:
             pose = self.pose or ("fist" if filmed else "open")
@@ -117,7 +117,7 @@ class Snapshot:
         ]
 
     def _camera(self, world: World) -> Camera:
-        from thenar.sim.render import frame_world, view_of
+        from thenar.sim.drawing.render import frame_world, view_of
 
         if self.scene:
             return frame_world(world.physics, azimuth_deg=self.azimuth, elevation_deg=self.elevation, size_px=self.size)

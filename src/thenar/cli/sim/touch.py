@@ -49,7 +49,7 @@ class Touch:
 
     def run(self) -> None:
         """Press and print."""
-        from thenar.sim import render
+        from thenar.sim.drawing import render
         from thenar.sim.press import parse_indenter
         from thenar.touch.sensor.calibration import IDEAL, load_calibration
         from thenar.twin.press_report import press_pad

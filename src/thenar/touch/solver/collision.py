@@ -12,7 +12,7 @@ import numba as nb
 
 from thenar.arrays import FloatArray
 from thenar.signals import SolidKind
-from thenar.touch.solver.records import Record, Vector
+from thenar.touch.solver.touch_records import Record, Vector
 
 MISS = 1e9
 HIT = 5e8  # any entry parameter below this is a hit

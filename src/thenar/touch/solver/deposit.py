@@ -10,7 +10,7 @@ import numba as nb
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.pads import CYLINDER_CHART, chart
-from thenar.touch.solver.records import Record, TaxelForces, Vector, combine, dot, minus, to_local
+from thenar.touch.solver.touch_records import Record, TaxelForces, Vector, combine, dot, minus, to_local
 
 MAX_PIECES = 4  # of a cell
 MIN_SIDE_M = 1e-9  # of a cell in a chart that sees it from the side

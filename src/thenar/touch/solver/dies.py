@@ -18,7 +18,7 @@ from thenar.hands.charts import taxel_points
 from thenar.hands.spec import HandSpec
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.deposit import LinkFrame
-from thenar.touch.solver.records import Record, Vector, combine, dot, minus
+from thenar.touch.solver.touch_records import Record, Vector, combine, dot, minus
 
 FINE = 2.0  # a cell is cut into pieces that are at most as wide as a die lies deep, divided by this
 

@@ -12,7 +12,7 @@ from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.gap import line_meets_both
 from thenar.touch.solver.influence import ASPECTS, MAX_GRID
-from thenar.touch.solver.records import Record, Scene
+from thenar.touch.solver.touch_records import Record, Scene
 from thenar.touch.solver.window import EMPTY, patch_extent
 
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there

@@ -21,7 +21,7 @@ from thenar.touch.solver.groups import gather
 from thenar.touch.solver.influence import ASPECTS
 from thenar.touch.solver.neighbors import solve_neighbors
 from thenar.touch.solver.pressure import is_supported, solve_pressure, solve_tilted_pressure
-from thenar.touch.solver.records import (
+from thenar.touch.solver.touch_records import (
     Contacts,
     Elastic,
     Record,

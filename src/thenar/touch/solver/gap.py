@@ -11,7 +11,7 @@ import numba as nb
 from thenar.arrays import IntArray
 from thenar.touch.solver.collision import HIT, MISS, ray_entry
 from thenar.touch.solver.influence import ASPECTS
-from thenar.touch.solver.records import Record, Scene, Vector, combine, minus, to_local
+from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, minus, to_local
 
 
 @nb.njit(cache=True)

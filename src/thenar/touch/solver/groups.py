@@ -9,7 +9,7 @@ import numpy as np
 
 from thenar.arrays import IntArray
 from thenar.touch.solver.influence import MAX_CELLS
-from thenar.touch.solver.records import Contacts, Record, dot
+from thenar.touch.solver.touch_records import Contacts, Record, dot
 
 SAME_DIRECTION = math.cos(math.radians(30.0))
 SPREAD_M = 1e-3  # contact points this far apart in both directions fix the tilt of a flat contact

@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.touch.solver.records import Elastic, Record
+from thenar.touch.solver.touch_records import Elastic, Record
 
 MAX_GRID = 24
 MAX_CELLS = MAX_GRID * MAX_GRID

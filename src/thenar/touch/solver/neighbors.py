@@ -11,7 +11,7 @@ from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.influence import MAX_CELLS, point_response
 from thenar.touch.solver.pressure import solve_pressure, solve_tilted_pressure
-from thenar.touch.solver.records import Elastic, Record, combine, dot, minus
+from thenar.touch.solver.touch_records import Elastic, Record, combine, dot, minus
 
 CLOSE = 1.5  # patches nearer than this many of their sizes feel each other
 ROUNDS = 2

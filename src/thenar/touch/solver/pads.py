@@ -13,7 +13,7 @@ from thenar.arrays import FloatArray
 from thenar.hands.charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.solver.records import Record, dot
+from thenar.touch.solver.touch_records import Record, dot
 
 CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART = range(4)
 CHARTS = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART, "ellipsoid": ELLIPSOID_CHART}

@@ -15,7 +15,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT, MISS
 from thenar.touch.solver.influence import ASPECTS, write_table
-from thenar.touch.solver.records import Elastic, Record
+from thenar.touch.solver.touch_records import Elastic, Record
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place

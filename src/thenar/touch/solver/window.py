@@ -14,7 +14,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import CAPSULE, MISS
 from thenar.touch.solver.influence import ASPECTS, MAX_CELLS
-from thenar.touch.solver.records import Record, dot
+from thenar.touch.solver.touch_records import Record, dot
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 FIRST_WINDOW_M = 0.012

@@ -18,10 +18,10 @@ from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount
 from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import HandCommand
-from thenar.sim.config import Flange, Robot
 from thenar.sim.props import Cylinder, Prop
 from thenar.sim.robot import RobotInterface
 from thenar.sim.scenes import ORANGE, Scene
+from thenar.sim.world_config import Flange, Robot
 from thenar.twin.world import World
 
 TIMESTEP_S = 0.0025

@@ -12,7 +12,7 @@ from thenar.glove.log import GloveLog
 from thenar.hands.spec import HandSpec
 from thenar.retarget.retargeter import Retargeted, Retargeter
 from thenar.signals import FloatArray, GloveFrame
-from thenar.twin.teleop import recorded_frames, teleoperate
+from thenar.twin.teleoperation import recorded_frames, teleoperate
 
 Recording: TypeAlias = Callable[[str], GloveLog]
 """Makes the recording for a side; one of a left hand serves the right one as its mirror image."""

@@ -9,8 +9,8 @@ import numpy as np
 from thenar.errors import BadValue
 from thenar.signals import FloatArray
 from thenar.sim import scenes
+from thenar.sim.drawing.visuals import Look, visible_shapes
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
-from thenar.sim.visuals import Look, visible_shapes
 from thenar.twin.world import World
 from thenar.view import meshes
 from thenar.view.page_scene import PageCamera, PageHand, PagePart, PageScene, Triple

@@ -14,9 +14,9 @@ from thenar.hands.spec import HandSpec
 from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
-from thenar.wire.config import WireConfig
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros
+from thenar.wire.wire_config import WireConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,9 +19,9 @@ from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, HandCommand
 from thenar.sim.building import TABLE
-from thenar.sim.config import WorldConfig
 from thenar.sim.physics import Physics
 from thenar.sim.scenes import Mount, Scene
+from thenar.sim.world_config import WorldConfig
 
 Image = NDArray[np.uint8]
 View = Literal["palm", "back", "thumb", "front"]
