@@ -37,8 +37,6 @@ class PageResult:
 def measure_page(seconds: float) -> PageResult:
     """Serve both hands with touch, plots and a page, and let a visitor look at it."""
     port = random.randrange(20000, 30000)
-    with serve(BOTH, wires=["modbus"], modbus_port=port, scene="in_hand", page=PageOptions(port=0)) as twin:
-        page = next(link for link in twin.links if isinstance(link, PageLink))
     with serve(
         BOTH, wires=["modbus"], modbus=ModbusOptions(port=port), scene="in_hand", view=True, page=PageOptions(port=0)
     ) as twin:
