@@ -5,6 +5,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -283,7 +284,6 @@ def test_a_weight_on_an_exported_palm_is_felt_by_its_sites(tmp_path: Path):
 
 
 def test_what_a_format_cannot_say_is_refused_with_a_way_out(tmp_path: Path):
-    from dataclasses import replace
 
     hand = hands.load("fourier_right")
     round_one = replace(
@@ -307,3 +307,17 @@ def test_the_command_writes_a_file_that_loads(tmp_path: Path):
     refused = subprocess.run(nowhere, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "cannot be written" in refused.stderr
+
+
+def test_speed_and_torque_go_through_tendons_and_couplings():
+    hand = hands.load("reflex")
+    weights = (("proximal_1", 2.0), ("flex_1_1", -0.5))
+    tendons = (replace(hand.tendons[0], joints=weights), *hand.tendons[1:])
+    couplings = (replace(hand.couplings[0], ratio=-3.0),)
+    found = drives(replace(hand, tendons=tendons, couplings=couplings))
+    motor = {actuator.name: actuator for actuator in hand.actuators}
+    for joint, weight in weights:
+        assert found[joint].speed_rad_s == pytest.approx(motor["f1"].top_speed_rad_s / abs(weight))
+        assert found[joint].effort_nm == pytest.approx(2.0 * abs(weight))
+    assert found["preshape_2"].speed_rad_s == pytest.approx(3.0 * motor["preshape"].top_speed_rad_s)
+    assert found["flex_1_2"].speed_rad_s == 0.0

@@ -1,12 +1,20 @@
 """The hands move as the sheets say: forward kinematics, limits, couplings, left and right."""
 
+import itertools
+import math
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
 
 from tests.oracles import sheet_kinematics as sheet
+from tests.toys import pincer
 from thenar import hands
 from thenar.errors import UnknownName
+from thenar.hands.mirror import mirrored
+from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.shapes import Box, Capsule
 
 TOLERANCE_M = 1e-4
 POSES = 200
@@ -165,3 +173,40 @@ def test_stated_lever_is_the_fingertip_travel_at_mid_stroke(hand: str):
             points.append(data.site(f"{finger}_tip").xpos.copy())
         travel = np.linalg.norm(points[1] - points[0]) / 2e-5
         assert actuator.motor.lever_m == pytest.approx(travel, rel=0.01)
+
+
+def test_mass_turns_with_the_mirror_image():
+    # World inertia of the whole open hand about its root: reflected, the products with the mirror's axis change sign.
+    tensors = []
+    for hand in ("fourier_left", "fourier_right"):
+        spec, model, data = frames(hand)
+        place(model, data, dict.fromkeys(spec.joint_names, 0.0))
+        mujoco.mj_comPos(model, data)
+        each = [data.ximat[b].reshape(3, 3) for b in range(1, model.nbody)]
+        tensors.append(np.array([R @ np.diag(model.body_inertia[b + 1]) @ R.T for b, R in enumerate(each)]))
+    reflect = np.diag([-1.0, 1.0, 1.0])
+    np.testing.assert_allclose(tensors[1], reflect @ tensors[0] @ reflect, rtol=1e-6, atol=1e-12)
+
+
+def test_mass_is_spread_evenly_over_the_shapes_of_a_link():
+    box = Box(centre_m=(0.03, 0.0, 0.0), half_m=(0.01, 0.02, 0.03))
+    capsule = Capsule(start_m=(-0.01, 0.0, 0.0), end_m=(-0.05, 0.0, 0.0), radius_m=0.01)
+    base = replace(pincer.HAND.link("base"), skin=capsule, collision=(box,))
+    spec = replace(pincer.HAND, links=(base, *pincer.HAND.links[1:]), pads=())
+    of_box, of_capsule = 0.02 * 0.04 * 0.06, math.pi * 0.01**2 * (0.04 + 4 / 3 * 0.01)
+    com = hands.build_spec(spec).compile().body("base").ipos
+    np.testing.assert_allclose(com, [(0.03 * of_box - 0.03 * of_capsule) / (of_box + of_capsule), 0.0, 0.0], atol=1e-9)
+
+
+def test_a_turned_box_is_turned_the_other_way_in_the_mirror():
+    box = Box(centre_m=(0.01, 0.0, 0.0), half_m=(0.01, 0.02, 0.03), rpy_rad=(0.3, -0.5, 0.9))
+    spec = replace(pincer.HAND, links=(replace(pincer.HAND.link("base"), skin=box), *pincer.HAND.links[1:]))
+    image = mirrored(spec, name="image", side="none", frames={link.name: "x" for link in spec.links}).link("base").skin
+    assert isinstance(image, Box)
+
+    def corners(of: Box) -> set[tuple[float, ...]]:
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+        points = np.asarray(of.centre_m) + (signs * of.half_m) @ matrix_from_rpy(of.rpy_rad).T
+        return {tuple(np.round(point, 9) + 0.0) for point in points}
+
+    assert corners(image) == {(-x + 0.0, y, z) for x, y, z in corners(box)}

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -56,7 +57,7 @@ def test_it_is_drawn():
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_its_exported_model_has_its_joints_and_sensors(format: str):
+def test_its_exported_model_has_its_joints_and_sensors(format: Literal["urdf", "sdf", "mjcf"]):
     text = export_hand(hands.load("pincer"), format=format)
     assert all(f'"{joint}"' in text for joint in HAND.joint_names)
     assert all(f"{pad.name}_sensor" in text for pad in HAND.pads)

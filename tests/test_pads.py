@@ -86,3 +86,14 @@ def test_left_taxels_are_the_mirror_of_the_right_ones():
 def test_unknown_pad_lists_the_pads():
     with pytest.raises(UnknownName, match="index_top"):
         hands.load("inspire_right").pad("index")
+
+
+@pytest.mark.parametrize("hand", HANDS)
+def test_rows_and_columns_grow_the_way_the_pad_says(hand: str):
+    spec = hands.load(hand)
+    for pad in spec.pads:
+        points, _ = taxel_points(spec, pad)
+        along, across = points[-1, 0] - points[0, 0], points[0, -1] - points[0, 0]
+        columns = np.cross(pad.normal, pad.row_axis) * (-1.0 if hand == "inspire_left" else 1.0)
+        assert along @ np.array(pad.row_axis) > 0.9 * np.linalg.norm(along), pad.name
+        assert across @ columns > 0.9 * np.linalg.norm(across), pad.name
