@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -320,14 +321,14 @@ def test_contact_is_above_the_threshold_and_each_cell_has_its_own():
     assert message.pressure[1, 4] == 21
     thresholds = np.full((3, 9), 20)
     thresholds[1, 4] = 60
-    driver = reflex_driver.set_threshold(driver, thresholds)
+    driver = replace(driver, threshold=thresholds)
     assert not np.any(heard(driver, pressures=pressed(1, 21))[1].contact)
     assert not np.any(heard(driver, pressures=pressed(1, -40))[1].contact)  # less than at rest is no contact
 
 
 def test_calibrating_the_sensors_takes_the_next_reading_for_untouched():
     driver, _ = heard(Driver())
-    driver = reflex_driver.calibrate_tactile(driver)
+    driver = replace(driver, offset=None)
     driver, message = heard(driver, pressures=pressed(2, 50))
     assert not np.any(message.pressure)
     _, message = heard(driver)
@@ -342,7 +343,7 @@ def test_a_tactile_stop_holds_the_finger_that_touches_and_no_other():
     driver, _ = heard(reflex_driver.to_pose(Driver(), four(2.0, 2.0, 2.0, 1.5)))
     touched, _ = heard(driver, angles=angles, pressures=pressed(1, 50))
     assert touched.target_rad.tolist() == [2.0, 2.0, 2.0, 1.5]
-    driver = reflex_driver.stop_on_touch(driver, True)
+    driver = replace(driver, tactile_stops=True)
     driver, _ = heard(driver, angles=angles, pressures=pressed(1, 50))
     np.testing.assert_allclose(driver.target_rad, [2.0, 1.0, 2.0, 1.5], atol=0.003)
     # It may still open.
@@ -354,7 +355,7 @@ def test_a_tactile_stop_holds_the_finger_that_touches_and_no_other():
 def test_force_is_clamped_integrated_and_ends_with_the_next_command():
     driver, _ = heard(Driver(), angles=counts.motor_counts([1.0, 0.0, 0.0, 0.0]))
     start = driver.joint_rad[0]
-    driver = reflex_driver.hold_load(reflex_driver.stop_on_touch(driver, True), four(200.0, -5.0, 900.0, 900.0))
+    driver = reflex_driver.hold_load(replace(driver, tactile_stops=True), four(200.0, -5.0, 900.0, 900.0))
     assert driver.force_goal is not None
     assert driver.force_goal.tolist() == [200.0, 0.0, 350.0, 400.0]
     assert not driver.tactile_stops
@@ -458,7 +459,7 @@ def test_a_blocked_finger_is_loosened_and_its_tip_goes_on_closing():
 def test_tactile_stops_end_a_grasp_at_the_first_touch():
     world, driver = blocked_finger()
     slow = reflex_driver.to_pose_at(driver, four(3.0, 0.0, 0.0, 0.0), four(0.5, 0.5, 0.5, 0.5))
-    stopping, gently = drive(world, reflex_driver.stop_on_touch(slow, True), 3.5)
+    stopping, gently = drive(world, replace(slow, tactile_stops=True), 3.5)
     assert any(np.any(message.contact[0]) for message in gently)
     assert stopping.target_rad[0] < 3.0
     assert np.abs(np.array([message.load[0] for message in gently])).max() < 120.0

@@ -65,14 +65,10 @@ class AuroraListener:
 
     def messages(self, wait_s: float = 5.0) -> dict[str, dict[str, Any]]:
         """The newest message of every topic, by topic; waits until each has come once."""
-        until_s = time.monotonic() + wait_s
         with self._heard:
-            while len(self._newest) < len(TOPICS):
-                left_s = until_s - time.monotonic()
-                if left_s <= 0.0:
-                    missing = ", ".join(topic for topic in TOPICS if topic not in self._newest)
-                    raise ThenarError(f"no humanoid on domain {self.domain}: nothing heard on {missing}")
-                self._heard.wait(left_s)
+            if not self._heard.wait_for(lambda: len(self._newest) == len(TOPICS), wait_s):
+                missing = ", ".join(topic for topic in TOPICS if topic not in self._newest)
+                raise ThenarError(f"no humanoid on domain {self.domain}: nothing heard on {missing}")
             return dict(self._newest)
 
     @property

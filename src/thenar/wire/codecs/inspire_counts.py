@@ -19,13 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.units import GRAM_FORCE_N
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOTORS = ("little", "ring", "middle", "index", "thumb_bend", "thumb_rotation")
 """Order of every six-vector on the wire."""

@@ -9,12 +9,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import HandSpec
-from thenar.signals import FloatArray, HandState
-
-IntArray = NDArray[np.int64]
+from thenar.signals import HandState
 
 MOTORS = ("f1", "f2", "f3", "preshape")
 PROXIMAL = ("proximal_1", "proximal_2", "proximal_3")

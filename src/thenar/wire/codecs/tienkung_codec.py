@@ -7,12 +7,13 @@ Fingers are called '1' (little) to '6' (thumb rotation). Every number is a ratio
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
@@ -166,13 +167,13 @@ def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tu
     return command_in_hand_order(scale, target_rad=_opened_rad(scale, opened)), unknown, outside
 
 
-def six_ratios(body: bytes) -> NDArray[np.float64] | None:
+def six_ratios(body: bytes) -> FloatArray | None:
     """The six ratios of a fixed request; None where one of them is not within 0 and 1."""
     ratios = np.frombuffer(body[:24], "<f4").astype(np.float64)
     return ratios if np.all((ratios >= 0.0) & (ratios <= 1.0)) else None
 
 
-def flexible_request(body: bytes) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+def flexible_request(body: bytes) -> tuple[tuple[str, ...], FloatArray]:
     """Names and ratios of a ``SetAngleFlexible`` request; anything else raises `BadMessage`."""
     reader = cdr.Reader(cdr.HEADER + body)
     names = _strings(reader)
@@ -201,38 +202,32 @@ def encode_flexible_request(names: Sequence[str], ratios: ArrayLike) -> bytes:
     return bytes(out)
 
 
-def angle_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+def angle_command(scale: Scale, ratios: FloatArray) -> HandCommand:
     """Opening ratios as a command."""
     return command_in_hand_order(scale, target_rad=_opened_rad(scale, ratios))
 
 
-def force_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+def force_command(scale: Scale, ratios: FloatArray) -> HandCommand:
     """Force limits as a command: 1 is 1000 g."""
     return command_in_hand_order(scale, force_limit_n=ratios * FULL_FORCE_N)
 
 
-def speed_command(scale: Scale, ratios: NDArray[np.float64]) -> HandCommand:
+def speed_command(scale: Scale, ratios: FloatArray) -> HandCommand:
     """Speeds as a command: 1 is the full stroke in 0.8 s, also for hands that could go faster."""
     stroke_rad = np.abs(scale.closed_rad - scale.open_rad)
     return command_in_hand_order(scale, speed_rad_s=ratios * stroke_rad / FULL_STROKE_S)
 
 
-def encode_accepted(accepted: bool) -> bytes:
-    """The reply of every service that sets something."""
-    return bytes([accepted])
+REPLIES: dict[str, Callable[[Readings], bytes]] = {
+    "get_angle_act": lambda readings: (readings.angle / 1000).astype("<f4").tobytes(),
+    "get_force_act": lambda readings: (readings.force / 1000).astype("<f4").tobytes(),
+    "get_error": lambda readings: readings.error.astype("<u4").tobytes(),
+    "get_status": lambda readings: readings.status.astype("<u4").tobytes(),
+}
+"""Bodies of the replies of services that ask for something; those that set something answer with one flag."""
 
 
-def encode_ratios(values: ArrayLike) -> bytes:
-    """The reply of ``GetAngleAct`` and ``GetForceAct``: six floats."""
-    return np.asarray(values, dtype="<f4").tobytes()
-
-
-def encode_codes(values: ArrayLike) -> bytes:
-    """The reply of ``GetError`` and ``GetStatus``: six unsigned integers."""
-    return np.asarray(values, dtype="<u4").tobytes()
-
-
-def _opened_rad(scale: Scale, opened: NDArray[np.float64]) -> NDArray[np.float64]:
+def _opened_rad(scale: Scale, opened: FloatArray) -> FloatArray:
     return scale.closed_rad + opened * (scale.open_rad - scale.closed_rad)
 
 

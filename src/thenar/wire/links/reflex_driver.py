@@ -56,7 +56,9 @@ class Driver:
     speed_rad_s: FloatArray = field(default_factory=DEFAULT_SPEED_RAD_S.copy)
     torque_on: bool = True
     tactile_stops: bool = False
+    """Whether a finger that touches something stays where it is."""
     threshold: Counts = field(default_factory=lambda: np.full((3, counts.FINGER_CELLS), THRESHOLD))
+    """Pressure above which each cell counts as touched."""
     offset: Counts | None = None
     """What each cell publishes untouched; None: the next reading tells."""
     motor_zero_rad: FloatArray = field(
@@ -128,24 +130,9 @@ def set_speed(driver: Driver, speed_rad_s: FloatArray) -> Driver:
     return replace(driver, speed_rad_s=_bounded_speed(speed_rad_s))
 
 
-def set_threshold(driver: Driver, threshold: Counts) -> Driver:
-    """The pressure above which a cell counts as touched, for each of them."""
-    return replace(driver, threshold=threshold)
-
-
-def stop_on_touch(driver: Driver, on: bool) -> Driver:
-    """Tactile stops on or off."""
-    return replace(driver, tactile_stops=on)
-
-
 def release(driver: Driver) -> Driver:
     """``disable_torque``: motors go limp until the next command."""
     return replace(driver, torque_on=False, force_goal=None, calibrating_since_us=None, target_rad=_nan())
-
-
-def calibrate_tactile(driver: Driver) -> Driver:
-    """The next reading counts as untouched."""
-    return replace(driver, offset=None)
 
 
 def calibrate_fingers(driver: Driver) -> Driver:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,13 +31,14 @@ _COMMANDED: dict[str, Callable[..., Driver]] = {
     "raw_hand_command": reflex_driver.to_raw,
     "radian_hand_command": reflex_driver.to_radians,
 }
+_CALIBRATE_TACTILE = partial(replace, offset=None)  # the next reading counts as untouched
 _CALLED: dict[str, Callable[[Driver], Driver]] = {
     "calibrate_fingers": reflex_driver.calibrate_fingers,
-    "calibrate_tactile": reflex_driver.calibrate_tactile,
+    "calibrate_tactile": _CALIBRATE_TACTILE,
     "zero_pose": reflex_driver.zero_pose,
     "disable_torque": reflex_driver.release,
-    "enable_tactile_stops": partial(reflex_driver.stop_on_touch, on=True),
-    "disable_tactile_stops": partial(reflex_driver.stop_on_touch, on=False),
+    "enable_tactile_stops": partial(replace, tactile_stops=True),
+    "disable_tactile_stops": partial(replace, tactile_stops=False),
 }
 
 
@@ -75,7 +77,7 @@ class ReflexNode(RosNode):
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep what the barometers feel for the next state; the first time counts as untouched."""
         if self._board.store_touch(frames):
-            self._change(reflex_driver.calibrate_tactile)
+            self._change(_CALIBRATE_TACTILE)
 
     def _on_command(self, topic: str, sender: str, body: bytes) -> None:
         try:
@@ -97,7 +99,7 @@ class ReflexNode(RosNode):
             self._change(lambda driver: reflex_driver.set_speed(driver, speeds))
         elif service == "set_tactile_threshold":
             thresholds = reflex_codec.thresholds_of(body)
-            self._change(lambda driver: reflex_driver.set_threshold(driver, thresholds))
+            self._change(partial(replace, threshold=thresholds))
         else:
             self._change(_CALLED[service])
         return DONE

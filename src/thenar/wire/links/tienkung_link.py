@@ -11,7 +11,7 @@ from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.wire.codecs import inspire_counts, tienkung_codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Readings, Scale
-from thenar.wire.codecs.tienkung_codec import JOINT_STATE, SERVICES, TYPES, encode_accepted
+from thenar.wire.codecs.tienkung_codec import JOINT_STATE, REPLIES, SERVICES, TYPES
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import RosNode
 
@@ -19,12 +19,6 @@ _SETTERS: dict[str, Callable[..., HandCommand]] = {
     "set_angle": tienkung_codec.angle_command,
     "set_force": tienkung_codec.force_command,
     "set_speed": tienkung_codec.speed_command,
-}
-_GETTERS: dict[str, Callable[[Readings], bytes]] = {
-    "get_angle_act": lambda readings: tienkung_codec.encode_ratios(readings.angle / 1000),
-    "get_force_act": lambda readings: tienkung_codec.encode_ratios(readings.force / 1000),
-    "get_error": lambda readings: tienkung_codec.encode_codes(readings.error),
-    "get_status": lambda readings: tienkung_codec.encode_codes(readings.status),
 }
 
 
@@ -78,12 +72,12 @@ class TienkungNode(RosNode):
             self.request(scale.hand, sender, command=command)
 
     def _answer(self, service: str, scale: Scale, body: bytes) -> bytes | None:
-        if service in _GETTERS:
+        if service in REPLIES:
             readings = self._readings.get(scale.side)
-            return None if readings is None else _GETTERS[service](readings)
+            return None if readings is None else REPLIES[service](readings)
         if service == "set_clear_error":
             self.request(scale.hand, clear_errors=True)
-            return encode_accepted(True)
+            return bytes([True])
         if service == "set_angle_flexible":
             command, unknown, outside = tienkung_codec.command_by_name(scale, *tienkung_codec.flexible_request(body))
             # A service says whether it did what was asked, so it does all of it or nothing.
@@ -95,4 +89,4 @@ class TienkungNode(RosNode):
             self._inbox.refuse(why)
         else:
             self.request(scale.hand, command=command)
-        return encode_accepted(command is not None)
+        return bytes([command is not None])
