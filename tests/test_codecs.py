@@ -34,6 +34,9 @@ STATE_BYTES = bytes.fromhex(
 )  # fmt: skip
 
 
+FINGER_TAXELS = (("tip", 9), ("top", 96), ("palm", 80))
+
+
 def six(value: int, kind: str = "i2") -> np.ndarray:
     return np.full(6, value, dtype=kind)
 
@@ -116,6 +119,28 @@ def test_touch_has_2208_bytes_and_equals_the_library_encoder():
         first += size
     assert idl.InspireTouch(**fields).serialize() == message
     np.testing.assert_array_equal(inspire_codec.decode_touch(LAYOUT, message), taxels)
+
+
+def test_topics_and_types_are_the_vendors_words():
+    # Ref: inspire_hand_sdk and unitree_sdk2.
+    states = {
+        f"rt/inspire_hand/{kind}/{s}": f"inspire::inspire_hand_{kind}" for kind in ("state", "touch") for s in "lr"
+    }
+    assert states == inspire_codec.STATES
+    assert inspire_codec.topic("ctrl", "left") == "rt/inspire_hand/ctrl/l"
+    assert inspire_codec.topic("touch", "right") == "rt/inspire_hand/touch/r"
+    assert dfx_codec.COMMANDS == {"rt/inspire/cmd": "unitree_go::msg::dds_::MotorCmds_"}
+    assert dfx_codec.STATES == {"rt/inspire/state": "unitree_go::msg::dds_::MotorStates_"}
+
+
+def test_touch_begins_with_the_little_finger_and_ends_with_thumb_and_palm():
+    # Ref: register table of the RH56DFTP: from 3000 on little, ring, middle, index (tip 9, top 96, palm 80), thumb
+    # (9, 96, 9, 96), palm 112.
+    pads = [pad for pad in RIGHT.pads for _ in range(pad.rows * pad.cols)]
+    in_order = [pads[taxel].name for taxel in LAYOUT.taxels]
+    parts = [(f"{finger}_{part}", n) for finger in ("little", "ring", "middle", "index") for part, n in FINGER_TAXELS]
+    parts += [("thumb_tip", 9), ("thumb_top", 96), ("thumb_middle", 9), ("thumb_palm", 96), ("palm", 112)]
+    assert in_order == [name for name, count in parts for _ in range(count)]
 
 
 def test_ctrl_of_every_length_equals_the_library_encoder():
