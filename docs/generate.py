@@ -14,7 +14,7 @@ from tables import table
 from wire_page import wire_page
 
 from thenar import cli, hands
-from thenar.cli.about.hands import describe
+from thenar.hands.describe import tables
 from thenar.hands.spec import HandSpec
 
 DOCS = Path(__file__).resolve().parent
@@ -54,7 +54,7 @@ def hand_page(spec: HandSpec) -> str:
         "## What is real, what is modelled, what is absent",
         table(("", ""), honesty(spec)),
     ]
-    for title, rows in describe(spec).items():
+    for title, rows in tables(spec).items():
         if not rows:
             continue
         columns = list(rows[0])

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from thenar import __version__
 from thenar.cli.about.hands import Hands, Scenes
 from thenar.cli.about.info import Info
 from thenar.cli.data.calibrate import Calibrate
@@ -45,7 +46,7 @@ VERBS = {
 
 
 LISTS = ConstructorRegistry()
-"""How words are read that stand for several: separated by commas."""
+"""Options that take several words, separated by commas."""
 
 
 @LISTS.primitive_rule
@@ -83,6 +84,9 @@ def main(args: Sequence[str] | None = None) -> None:
     args = sys.argv[1:] if args is None else args
     if not args or list(args) in (["-h"], ["--help"]):
         _print_overview()
+        return
+    if list(args) in (["-V"], ["--version"]):
+        Console(highlight=False).print(f"thenar {__version__}")
         return
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
     verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)

@@ -86,7 +86,7 @@ def heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:
             level = float(value) / top
             ink = "black" if level > 0.5 else "white"
             text = f"{value / 1e3:5.1f} " if value > 0.0 else "    . "
-            cells.append(Text(text, style=f"{ink} on {_colour(level)}"))
+            cells.append(Text(text, style=f"{ink} on {color(level)}"))
         table.add_row(*cells)
     return table
 
@@ -165,12 +165,13 @@ def _half_blocks(counts: NDArray[np.int64], top: float) -> Text:
     text = Text()
     for upper, lower in zip(values[::2], values[1::2], strict=True):
         for over, under in zip(upper, lower, strict=True):
-            text.append("▀", style=_colour(over) + ("" if math.isnan(under) else f" on {_colour(under)}"))
+            text.append("▀", style=color(over) + ("" if math.isnan(under) else f" on {color(under)}"))
         text.append("\n")
     text.right_crop(1)
     return text
 
 
-def _colour(level: float) -> str:
+def color(level: float) -> str:
+    """The color of a level from 0 to 1, as rich writes it."""
     red, green, blue = (round(255 * part) for part in shade(level))
     return f"rgb({red},{green},{blue})"

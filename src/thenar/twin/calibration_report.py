@@ -13,7 +13,7 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue
 from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
-from thenar.touch.calibrate.score import one_scale
+from thenar.touch.calibrate.score import Score, one_scale
 
 STYLE = (
     "body{font:15px system-ui;max-width:62em;margin:2em auto;padding:0 1em;color:#222}"
@@ -28,14 +28,22 @@ BAR = 3.0  # percent: what a calibration should reach
 
 def score_rows(results: Sequence[PadResult]) -> list[dict[str, object]]:
     """Scores as rows of a table, in percent of full scale; low and high are the 95 % interval of the error."""
-    rows = []
-    for result in results:
-        found = result.score
-        figures = {"error": found.rms, "low": found.low, "high": found.high, "p95": found.p95}
-        figures["one_scale"] = result.scale_score.rms
-        rounded = {name: round(value, 2) for name, value in figures.items()}
-        rows.append({"pad": result.pad.name, **rounded, "presses": found.presses})
-    return rows
+    return [score_row(result.pad.name, result.score, one_scale=result.scale_score.rms) for result in results]
+
+
+def score_row(pad: str, score: Score, **more: float) -> dict[str, object]:
+    """One score as a row of a table."""
+    figures = {"error": score.rms, "low": score.low, "high": score.high, "p95": score.p95, **more}
+    return {"pad": pad, **{name: round(value, 2) for name, value in figures.items()}, "presses": score.presses}
+
+
+def notes(results: Sequence[PadResult]) -> list[str]:
+    """What a calibration file says of its accuracy, a line a pad."""
+    return [
+        f"{r.pad.name}: {r.score.rms:.2f} % of full scale off in {r.score.presses} presses it had not seen "
+        f"(95 %: {r.score.low:.2f} to {r.score.high:.2f})."
+        for r in results
+    ]
 
 
 def known_rows(result: PadResult) -> list[dict[str, object]]:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thenar.errors import BadValue
+from thenar.errors import BadFile, BadValue
 from thenar.hands import load
 from thenar.signals import TouchFrame
 from thenar.sim.props import Box
 from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.world import World
+from thenar.wire.codecs.reflex_counts import pressure_counts, published_counts
 
 CUBE = "cube"
 EDGE_M = (0.015, 0.060)
 DENSITY_KG_M3 = (400.0, 8000.0)  # from wood to steel
 AROUND_M = (0.030, 0.130)  # from the palm's centre, across and along the fingers
 HEIGHT_M = (0.10, 0.20)
+# The sensors of a ReFlex hand, in the order of its driver.
+SENSOR_ROWS = {"finger 1": slice(0, 9), "finger 2": slice(9, 18), "finger 3": slice(18, 27), "palm": slice(27, 38)}
+SENSORS = tuple(
+    f"{row.replace(' ', '_')}_{n + 1}" for row, part in SENSOR_ROWS.items() for n in range(part.stop - part.start)
+)
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,3 +146,81 @@ def _checked(frame: TouchFrame) -> TouchFrame:
         if not np.all(np.isfinite(getattr(frame, name))):
             raise ArithmeticError(f"{name} at {frame.stamp_s:.3f} s is not a number: {getattr(frame, name).tolist()}")
     return frame
+
+
+@dataclass
+class DropSummary:
+    """What one drop came to on a ReFlex hand."""
+
+    drop: int
+    edge_mm: float
+    mass_g: float
+    strongest: str = "-"
+    largest: int = 0
+    lit: set[int] = field(default_factory=set)
+    """Sensors that were in contact at some time."""
+
+    @classmethod
+    def of(cls, drop: int, cube: Cube) -> Self:
+        """Before the first reading."""
+        return cls(drop=drop, edge_mm=round(1e3 * cube.edge_m, 1), mass_g=round(1e3 * cube.mass_kg, 1))
+
+    @property
+    def sensors(self) -> int:
+        """How many were in contact at some time."""
+        return len(self.lit)
+
+    def add(self, counts: IntArray, contact: NDArray[np.bool_]) -> None:
+        """Take one reading in: counts above rest, and which sensors are in contact."""
+        self.lit |= set(np.flatnonzero(contact).tolist())
+        if counts.max() > self.largest:
+            self.largest, self.strongest = int(counts.max()), SENSORS[int(counts.argmax())]
+
+    def row(self) -> dict[str, object]:
+        """As a row of a table."""
+        return {name: getattr(self, name) for name in ("drop", "edge_mm", "mass_g", "sensors", "strongest", "largest")}
+
+
+def counts_above_rest(readings: Iterable[Reading]) -> Iterator[tuple[Reading, IntArray]]:
+    """Readings of a ReFlex hand with its driver's counts; the first one, with nothing touching, is taken for rest."""
+    rest: IntArray | None = None
+    for reading in readings:
+        raw = published_counts(pressure_counts(reading.frame.die_pressure_pa, reading.frame.die_temperature_c))
+        rest = raw if rest is None else rest
+        yield reading, raw - rest
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that `write_drops` could not write, before the drops."""
+    if path.suffix not in (".npz", ".csv"):
+        raise BadValue("record", str(path), "a file that ends in .npz or .csv")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror}") from error
+
+
+def write_drops(path: Path, kept: Sequence[tuple[Reading, IntArray]]) -> None:
+    """All readings, one row each; the first, drop 0, is the hand untouched. An .npz file has the dies' values too."""
+    readings = [reading for reading, _ in kept]
+    table = {
+        "time_s": [reading.frame.stamp_s for reading in readings],
+        "drop": [reading.drop for reading in readings],
+        "edge_m": [math.nan if reading.cube is None else reading.cube.edge_m for reading in readings],
+        "mass_kg": [math.nan if reading.cube is None else reading.cube.mass_kg for reading in readings],
+    }
+    values = np.array([counts for _, counts in kept])
+    if path.suffix == ".npz":
+        dies = {
+            name: np.array([getattr(reading.frame, name) for reading in readings])
+            for name in ("die_pressure_pa", "die_temperature_c")
+        }
+        columns = {name: np.array(column) for name, column in table.items()}
+        np.savez_compressed(path, **columns, sensors=np.array(SENSORS), reading=values, **dies)
+        return
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow((*table, *SENSORS))
+        for row, counts in zip(zip(*table.values(), strict=True), values, strict=True):
+            writer.writerow((*(f"{value:.6g}" for value in row), *counts))

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 
-import tyro
-
 from thenar.cli.show import print_json, print_table
+
+PACKAGES = (
+    *("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
+    *("pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
+)
 
 
 @dataclass(frozen=True)
 class Info:
-    """Print what is installed: include it when you report a problem."""
+    """Print what is installed: include it when you report a problem.
+
+    For example:
+
+    thenar info
+
+    thenar info --json
+    """
 
     json: bool = False
     """Print JSON instead of a table."""
-    packages: tyro.conf.Suppress[tuple[str, ...]] = field(
-        default=(
-            *("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
-            *("pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
-        )
-    )
 
     def run(self) -> None:
         """Print versions."""
         versions = {"python": platform.python_version(), "system": platform.platform()}
-        for package in self.packages:
+        for package in PACKAGES:
             try:
                 versions[package] = metadata.version(package)
             except metadata.PackageNotFoundError:
