@@ -83,4 +83,4 @@ def tables(spec: HandSpec) -> dict[str, list[Row]]:
 
 def _rows(kind: str, parts: Iterable[Actuator | Joint | Pad], *fields: str) -> list[Row]:
     """The name of each part and some of its fields."""
-    return [{kind: part.name} | {field: getattr(part, field) for field in fields} for part in parts]
+    return [{kind: part.name, **{field: getattr(part, field) for field in fields}} for part in parts]

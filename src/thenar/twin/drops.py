@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,12 +212,10 @@ def write_drops(path: Path, kept: Sequence[tuple[Reading, IntArray]]) -> None:
     }
     values = np.array([counts for _, counts in kept])
     if path.suffix == ".npz":
-        dies = {
-            name: np.array([getattr(reading.frame, name) for reading in readings])
-            for name in ("die_pressure_pa", "die_temperature_c")
-        }
-        columns = {name: np.array(column) for name, column in table.items()}
-        np.savez_compressed(path, **columns, sensors=np.array(SENSORS), reading=values, **dies)
+        columns: dict[str, Any] = {name: np.array(column) for name, column in table.items()}
+        for name in ("die_pressure_pa", "die_temperature_c"):
+            columns[name] = np.array([getattr(reading.frame, name) for reading in readings])
+        np.savez_compressed(path, sensors=np.array(SENSORS), reading=values, **columns)
         return
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
