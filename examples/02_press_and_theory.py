@@ -5,14 +5,13 @@ on a round fingertip, the two can be compared taxel by taxel.
 """
 
 import thenar
-from thenar.sim.press import parse_indenter
-from thenar.twin.press_report import press_pad
 
 hand = thenar.hands.load("inspire_right")
 print("ball [mm]   felt [N]   peak felt [kPa]   peak by Hertz [kPa]   difference over the pad")
 for radius_mm in (6, 10, 20):
-    ball = parse_indenter(f"sphere:{radius_mm}mm")
-    press = press_pad(hand, "index_top", ball, force_n=1.0, at_m=(0.002, 0.0))  # 2 mm along the rows from the centre
+    ball = thenar.parse_indenter(f"sphere:{radius_mm}mm")
+    at_m = (0.002, 0.0)  # 2 mm along the rows from the centre
+    press = thenar.press_pad(hand, "index_top", ball, force_n=1.0, at_m=at_m)
     felt_pa, hertz_pa = press.frame["index_top"], press.theory_pa
     assert hertz_pa is not None  # there is a formula for balls
     print(

@@ -10,20 +10,20 @@ Counts are the hand's own: angle 1000 is open and 0 closed, force is in grams; s
 import time
 
 import thenar
-from thenar.wire.clients.inspire_clients import InspireClient
-from thenar.wire.codecs.inspire_codec import Ctrl, Mode
-from thenar.wire.rtps import Participant
+from thenar.wire import inspire_codec
 
 DOMAIN = 1  # of thenar serve; robots use 0
+mode = inspire_codec.Mode
 
-with Participant(DOMAIN) as participant:
-    hand = InspireClient(participant, thenar.hands.load("inspire_right"))
+with thenar.Participant(DOMAIN) as participant:
+    hand = thenar.InspireClient(participant, thenar.hands.load("inspire_right"))
     assert hand.wait_until_heard(10.0), "nobody listens; thenar inspect says why"
 
-    hand.send(Ctrl(angle=[1000] * 5 + [0], mode=Mode.ANGLE))  # the thumb comes round; only flagged groups act
+    # The thumb comes round; only flagged groups act.
+    hand.send(inspire_codec.Ctrl(angle=[1000] * 5 + [0], mode=mode.ANGLE))
     time.sleep(1.0)
-    grip = Mode.ANGLE | Mode.SPEED | Mode.FORCE
-    hand.send(Ctrl(angle=[100, 100, 100, 100, 400, 0], speed=[300] * 6, force=[300] * 6, mode=grip))
+    grip = mode.ANGLE | mode.SPEED | mode.FORCE
+    hand.send(inspire_codec.Ctrl(angle=[100, 100, 100, 100, 400, 0], speed=[300] * 6, force=[300] * 6, mode=grip))
     time.sleep(3.0)
 
     assert hand.wait_for_news(touch=True, timeout_s=5.0), "no touch arrives"

@@ -9,13 +9,12 @@ Of each motor one number counts, q: 1 is open, 0 is closed. There is no way to l
 
 import time
 
-from thenar.wire.clients.inspire_clients import DfxClient
-from thenar.wire.rtps import Participant
+import thenar
 
 DOMAIN = 1  # of thenar serve; robots use 0
 
-with Participant(DOMAIN) as participant:
-    hands = DfxClient(participant)
+with thenar.Participant(DOMAIN) as participant:
+    hands = thenar.DfxClient(participant)
     assert hands.wait_until_heard(10.0), "nobody listens; thenar inspect says why"
 
     pointing = [0.0, 0.0, 0.0, 1.0, 0.5, 0.5]  # little, ring and middle finger closed, index open

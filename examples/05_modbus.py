@@ -10,11 +10,10 @@ Any Modbus program does the same with addresses: ANGLE_SET is 1486, ANGLE_ACT 15
 import time
 
 import thenar
-from thenar.wire.clients.modbus_client import ModbusHand
 
 PORT = 6000  # of the first hand; the next hands count up
 
-with ModbusHand(thenar.hands.load("inspire_right"), host="127.0.0.1", port=PORT) as hand:
+with thenar.ModbusHand(thenar.hands.load("inspire_right"), host="127.0.0.1", port=PORT) as hand:
     hand.write("SPEED_SET", [400] * 6)
     hand.write("FORCE_SET", [200] * 6)  # grams
     hand.write("ANGLE_SET", [-1, -1, -1, 0, 500, 0])  # index and thumb close; -1 leaves a motor as it is

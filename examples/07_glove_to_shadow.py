@@ -1,20 +1,18 @@
 """A person's hand drives a Shadow hand, frame by frame, within all its limits.
 
-The person here is made by thenar; `thenar.glove.files.read_log` reads recordings of yours, and `thenar teleop live`
+The person here is made by thenar; `thenar.read_log` reads recordings of yours, and `thenar teleop live`
 takes frames from a socket.
 """
 
 import thenar
-from thenar.glove.make import make_log
-from thenar.retarget.retargeter import Retargeter
 
 HAND = "shadow_right"
-retargeter = Retargeter(HAND)
+retargeter = thenar.Retargeter(HAND)
 world = thenar.World(HAND)
 
 first_finger = world.hand(HAND).actuator_names.index("FFJ3")  # by name: every maker has an order of its own
 
-for n, frame in enumerate(make_log(("pinch_index", "fist", "point"))):
+for n, frame in enumerate(thenar.make_log(("pinch_index", "fist", "point"))):
     answer = retargeter(frame)
     world.command(HAND, answer.command)
     world.advance(1 / 60)

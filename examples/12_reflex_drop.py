@@ -5,10 +5,10 @@
 
 import numpy as np
 
-from thenar.twin.drops import drop_cubes
+import thenar
 
 felt: dict[int, tuple[float, str]] = {}
-for reading in drop_cubes("reflex", count=5, seed=4, seconds=0.6):
+for reading in thenar.drop_cubes("reflex", count=5, seed=4, seconds=0.6):
     for pad, force_n in reading.frame.force_n.items():
         if force_n > felt.get(reading.drop, (0.0, ""))[0]:
             felt[reading.drop] = (force_n, pad)

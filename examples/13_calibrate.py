@@ -7,7 +7,7 @@ quarter of the presses is kept back, and the error on those is the score.
 from pathlib import Path
 
 import thenar
-from thenar.touch import calibrate
+from thenar import calibrate
 
 PAD = "finger_1_proximal"
 hand = thenar.hands.load("reflex")

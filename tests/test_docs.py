@@ -1,6 +1,7 @@
 """What README and docs say is true: their Python runs, their pictures and files are there."""
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -53,6 +54,36 @@ def test_the_api_page_tells_every_public_name():
         name for name in dir(thenar) if name not in page and name not in ("__version__", "humanoid", "ThenarError")
     ]
     assert missing == []
+
+
+SOURCES = [
+    *BLOCKS,
+    *(pytest.param(path.read_text(), id=path.name) for path in sorted((ROOT / "examples").glob("*.py"))),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_examples_import_no_deeper_than_one_level(source: str):
+    # `import thenar`, `from thenar import x`, `from thenar.hands import x`: the front door and its rooms are enough.
+    for node in ast.walk(ast.parse(source)):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for module in modules:
+            assert not (module.startswith("thenar.") and module.count(".") > 1), module
+
+
+def test_what_the_front_door_offers_is_typed_and_there():
+    tree = ast.parse((ROOT / "src" / "thenar" / "__init__.py").read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {*typed, "__version__"} == set(dir(thenar))
+    for name, target in typed.items():
+        assert getattr(thenar, name) is pkgutil.resolve_name(target)
 
 
 @pytest.mark.parametrize("table", ["touch_accuracy", "touch_cost"])

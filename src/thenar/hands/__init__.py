@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.flexure import as_hinges
+from thenar.hands.flexure import with_stiffness as with_stiffness
 from thenar.hands.own_model import read_own_model
 from thenar.hands.spec import Coupling, HandSpec, Joint
 

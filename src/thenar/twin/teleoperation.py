@@ -19,7 +19,9 @@ from thenar.glove.glove_socket import PORT, GloveReceiver
 from thenar.glove.log import GloveLog
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
-from thenar.retarget.retargeter import Retargeted, Retargeter
+from thenar.retarget.batch import retarget_recording, time_steps
+from thenar.retarget.model.hand_model import build_model
+from thenar.retarget.retargeter import Retargeted, Retargeter, aligned_nodes
 from thenar.signals import FloatArray, GloveFrame, GloveSide
 from thenar.twin.world import World
 from thenar.wire.clients.manus_client import ManusListener
@@ -141,3 +143,16 @@ class WireSink:
         readings = self._connection.readings()
         assert isinstance(readings, Readings)
         return command(self._scale, angle=readings.angle)[0].target_rad
+
+
+def retarget_log(hand: HandSpec, log: GloveLog, *, mirror: bool = False) -> FloatArray:
+    """Motor angles [rad] for a whole recording, on all cores. Shape (frames, motors).
+
+    Args:
+        hand: The hand that follows.
+        log: The recording.
+        mirror: Let a glove of the other side drive it, as its mirror image.
+    """
+    model = build_model(hand)
+    nodes_m = aligned_nodes(model, log.finger_m, log.side, mirror=mirror)
+    return model.motor_rad(retarget_recording(model, nodes_m, time_steps(log.stamp_s)))
