@@ -13,9 +13,9 @@ log = thenar.make_log(("fist", "pinch_index", "point") * 6)
 print(f"{len(log)} frames")
 for name in ("shadow_right", "inspire_right", "fourier_right", "reflex"):
     hand = thenar.hands.load(name)
-    thenar.teleop.retarget_log(hand, log)  # compiled before the clock runs
+    thenar.teleoperation.retarget_log(hand, log)  # compiled before the clock runs
     start_s = time.perf_counter()
-    motor_rad = thenar.teleop.retarget_log(hand, log)  # one row a frame, one column a motor
+    motor_rad = thenar.teleoperation.retarget_log(hand, log)  # one row a frame, one column a motor
     took_s = time.perf_counter() - start_s
     fastest = np.abs(np.diff(motor_rad, axis=0)).max() / (log.stamp_s[1] - log.stamp_s[0])
     print(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from thenar.sim.scenes import Mount as Mount
     from thenar.sim.scenes import Scene as Scene
     from thenar.touch import calibrate as calibrate
-    from thenar.twin import teleoperation as teleop
+    from thenar.twin import teleoperation as teleoperation
     from thenar.twin.body.body_loop import BodyTwin as BodyTwin
     from thenar.twin.body.body_world import BodyWorld as BodyWorld
     from thenar.twin.body.live_body import serve_body as serve_body
@@ -101,7 +101,7 @@ _MODULES = {
     "hands": "thenar.hands",
     "humanoid": "thenar.humanoid",
     "scenes": "thenar.sim.scenes",
-    "teleop": "thenar.twin.teleoperation",
+    "teleoperation": "thenar.twin.teleoperation",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
