@@ -278,6 +278,13 @@ def test_same_seed_same_dies_and_another_seed_others():
     assert np.all(reading(3) != reading(4))
 
 
+def test_every_reading_of_a_die_has_noise_of_its_own():
+    dies = Barometers(HAND, Calibration(bare=PadCalibration(die_noise_pa=60.0)), seed=1)
+    read = np.array([dies.read(np.zeros(38), 0.025 * k)[0] for k in range(50)])
+    assert read.std(axis=0).mean() == pytest.approx(60.0, rel=0.1)
+    assert abs(read.mean() - AMBIENT_PA) < 10.0
+
+
 @pytest.mark.parametrize("rate_hz", [None, 1.0, 100.0, 1000.0])
 def test_barometers_are_read_at_40_hz_or_as_often_as_asked(rate_hz: float | None):
     skin = {} if rate_hz is None else {"reflex": dataclasses.replace(BAROMETERS, rate_hz=rate_hz)}

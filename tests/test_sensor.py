@@ -34,6 +34,13 @@ def test_measured_skin_idles_around_zero_with_negative_readings_and_its_own_gain
     assert pressed.std() / pressed.mean() == pytest.approx(0.08, rel=0.2)
 
 
+def test_taxels_rest_about_their_offset_each_at_its_own_and_the_offset_may_be_left_in():
+    own = PadCalibration(offset_counts=500.0, offset_spread_counts=20.0, remove_offset=False)
+    resting = Sensor(HAND, Calibration(bare=own), seed=2).read(None, 0.0)
+    assert resting.mean() == pytest.approx(500.0, abs=3.0)
+    assert resting.std() == pytest.approx(20.0, rel=0.1)
+
+
 def test_same_seed_same_skin_and_another_seed_another():
     def reading(seed: int) -> np.ndarray:
         return Sensor(HAND, MEASURED, seed=seed).read(force_on_all(0.5), 0.0)
@@ -53,6 +60,12 @@ def test_a_past_load_fades_with_its_time_constant():
     later = sensor.read(None, 22.02).mean()
     assert first == pytest.approx(100.0, abs=2.0)
     assert later == pytest.approx(100.0 * np.exp(-1.0), abs=2.0)
+
+
+def test_a_share_of_the_load_sticks_until_it_has_changed_enough():
+    sensor = Sensor(HAND, Calibration(bare=PadCalibration(play=0.5, play_width=0.2)), seed=0)
+    read = [set(sensor.read(force_on_all(force_n), 0.1 * k)) for k, force_n in enumerate((1.0, 0.9, 0.0))]
+    assert read == [{900}, {850}, {100}]  # half of it is 0.2 N behind, stays, and is 0.2 N behind again
 
 
 def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
