@@ -22,8 +22,9 @@ MODULES = sorted(SRC.rglob("*.py"))
 
 # From the ground up. A room imports from the floors below it, never from its own floor.
 FLOORS = (
-    ("errors", "colours"),
-    ("units", "arrays", "compiled", "display", "pace"),
+    ("errors",),
+    ("units", "arrays", "compiled", "pace"),
+    ("display",),
     ("signals",),
     ("hands",),
     ("glove", "retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),

@@ -18,7 +18,7 @@ from websockets.typing import Origin
 
 from bench.page import measure_page
 from tests.oracles.visitor import PROTOCOL, Visitor
-from thenar import colours, hands
+from thenar import display, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.robot_config import BodyConfig
@@ -82,7 +82,7 @@ def test_the_newest_record_is_read_whole_while_it_is_being_written():
 
 
 def test_the_colour_scale_grows_lighter_in_even_steps():
-    lightness = colours.lightness(colours.scale())
+    lightness = display.lightness(display.scale())
     assert lightness[0] < 0.4
     assert lightness[-1] > 0.9
     tenths = np.diff(lightness[np.linspace(0, 255, 11).astype(int)])

@@ -32,3 +32,9 @@ def unit_quaternion(field: str, value: ArrayLike) -> FloatArray:
     if quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
         raise BadValue(field, value, "four numbers of norm 1, w first")
     return quat / norm
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Cross product of two vectors; numpy's own takes ten times as long for one pair. Shape (3,)."""
+    (ax, ay, az), (bx, by, bz) = a, b
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])

@@ -54,7 +54,7 @@ class ContactReader:
         else:
             index, side = np.argwhere(self._hand[contact.geom] == hand).T
         geoms = contact.geom[index]
-        frame, force = contact.frame.reshape(-1, 3, 3)[index], _contact_forces(data)[index]
+        frame, force = contact.frame.reshape(-1, 3, 3)[index], _contact_forces(data, contact)[index]
         # The engine's normal points from the first geom into the second and its force acts on the second.
         sign = 1.0 - 2.0 * side[:, None]
         normal = sign * frame[:, 0]
@@ -78,8 +78,8 @@ class SolidReader:
 
     def __init__(self, model: mujoco.MjModel):
         """Take the shapes of a compiled world; their poses come with every reading."""
-        self._model = model
         self._solids = np.zeros(model.ngeom, dtype=SOLID)
+        self._solids["size_m"][:, :3] = model.geom_size
         self._solids["kind"] = [_KINDS[mujoco.mjtGeom(kind)] for kind in model.geom_type]
         self._solids["body"] = model.geom_bodyid
         planes: list[FloatArray] = [np.zeros((0, 4))]
@@ -91,13 +91,11 @@ class SolidReader:
                 hulls[mesh] = _hull_or_field(hull_planes(model, mesh), _reach_m(model, mesh), planes, fields)
             solid = self._solids[geom]
             solid["kind"], solid["first"], solid["count"], solid["size_m"][0] = hulls[mesh]
-        self._sized = np.flatnonzero(self._solids["count"] == 0)  # what is not a hull may be resized
         self._planes, self._field = np.concatenate(planes), np.concatenate(fields)
 
     def read(self, data: mujoco.MjData, *, stamp_s: float) -> SolidContacts:
         """Contacts of the last step, as copies: the reader of them may be on another thread."""
         solids = self._solids.copy()
-        solids["size_m"][self._sized, :3] = self._model.geom_size[self._sized]
         solids["pos_m"] = data.geom_xpos
         solids["R"] = data.geom_xmat.reshape(-1, 3, 3)
         contact = data.contact
@@ -112,13 +110,13 @@ class SolidReader:
             pair=contact.geom.astype(np.int64),
             position_m=contact.pos.copy(),
             normal=np.ascontiguousarray(frame[:, 0]),
-            force_n=np.einsum("nk,nkx->nx", _contact_forces(data), frame),
+            force_n=np.einsum("nk,nkx->nx", _contact_forces(data, contact), frame),
         )
 
 
-def _contact_forces(data: mujoco.MjData) -> FloatArray:
+def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact) -> FloatArray:
     """Force of every contact on its second geom along the contact's axes, normal first [N]. Shape (contacts, 3)."""
-    address = data.contact.efc_address
+    address = contact.efc_address
     if not len(address) or not data.nefc:
         return np.zeros((len(address), 3))
     # With elliptic cones the solver's forces are the contact's own: normal first, then two tangents.

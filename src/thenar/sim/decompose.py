@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.sim.contacts import hull_planes
-
-FloatArray = NDArray[np.float64]
 
 TOLERANCE = 0.02  # how deep the surface may lie inside the hull, as a share of the mesh's size
 MAX_PIECES = 64

@@ -52,6 +52,7 @@ class MotorBank:
         # Shapes (1, n) and (1, n, PENDING_COMMANDS).
         self.records, self.pending = (array.copy() for array in self._rest)
         self._work = np.zeros((3, 1, len(actuators)))
+        self._qpos = data.qpos
         self._outputs = data.ctrl, model.dof_damping, model.tendon_damping
         self.command_counts = dict.fromkeys(hands, 0)
 
@@ -65,7 +66,7 @@ class MotorBank:
     def step(self, now_s: float) -> None:
         """Write the controls and dampings of the engine's next step."""
         motors.drive_motors(
-            self._params, self.records, self.pending, self._drives, self._data.qpos, now_s, self._dt_s, self._work,
+            self._params, self.records, self.pending, self._drives, self._qpos, now_s, self._dt_s, self._work,
             *self._outputs,
         )  # fmt: skip
 

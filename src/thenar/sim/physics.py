@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -56,8 +55,10 @@ class Physics:
         named = name_props((*config.scene.props, *config.props))
         self.motors = MotorBank(self.model, self.data, config.specs, seed=config.seed)
         self.wrists = Wrists(self.model, self.data, config)
-        self.props = WorldProps(self.model, self.data, [prop.name for prop in named])
+        names = [prop.name for prop in named]
+        self.props = WorldProps(self.model, self.data, names, on_resize=self._forget_shapes)
         self._contact_reader = ContactReader(self.model, self.hand_names)
+        self._solid_reader: SolidReader | None = None
         self.reset()
 
     @property
@@ -128,11 +129,12 @@ class Physics:
 
     def solid_contacts(self) -> SolidContacts:
         """Contacts of the last step, as skins need them; a copy that stays when the world goes on."""
+        if self._solid_reader is None:
+            self._solid_reader = SolidReader(self.model)
         return self._solid_reader.read(self.data, stamp_s=self._contacts_s)
 
-    @cached_property
-    def _solid_reader(self) -> SolidReader:
-        return SolidReader(self.model)
+    def _forget_shapes(self) -> None:
+        self._solid_reader = None
 
     def snapshot(self) -> Snapshot:
         """Everything needed to come back to this instant."""

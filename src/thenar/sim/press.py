@@ -9,8 +9,8 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands import build_spec
 from thenar.hands.rotations import quat_wxyz_from_matrix
@@ -20,11 +20,20 @@ from thenar.sim.building import add_prop_geom
 from thenar.sim.contacts import SolidReader
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Prop, Sphere
 
-FloatArray = NDArray[np.float64]
-
 SETTLE_STEPS = 2000
 TIMESTEP_S = 0.001
 _KINDS = "sphere:R, cylinder:R[:L], punch:R, capsule:R[:L], box:EDGE[:face|edge|corner], ellipsoid:A,B,C, mesh:FILE"
+
+
+Rotation = tuple[tuple[float, float, float], ...]
+UPRIGHT: Rotation = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+LYING: Rotation = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+_H, _T, _S = math.sqrt(1 / 2), math.sqrt(1 / 3), math.sqrt(1 / 6)
+BOX_SIDES: dict[str, Rotation] = {
+    "face": UPRIGHT,
+    "edge": ((1.0, 0.0, 0.0), (0.0, _H, -_H), (0.0, _H, _H)),
+    "corner": ((_H, -_H, 0.0), (_S, _S, -2 * _S), (_T, _T, _T)),  # the box's diagonal becomes the normal
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +41,7 @@ class Indenter:
     """An object and the side it is pressed on with."""
 
     prop: Prop
-    R: tuple[tuple[float, float, float], ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    R: Rotation = UPRIGHT
     """Orientation of the object in a frame whose z is the skin's outward normal."""
     flat: bool = False
     """True: a flat side is pressed on and may lean, so that it bears evenly."""
@@ -41,28 +50,26 @@ class Indenter:
 def parse_indenter(text: str) -> Indenter:
     """An indenter from text such as ``sphere:10mm``, ``box:20mm:edge`` or ``ellipsoid:8mm,10mm,15mm``."""
     kind, *rest = text.split(":")
-    wanted = f"one of {_KINDS}"
     if kind == "mesh" and rest:
         return Indenter(prop=Mesh(file=Path(":".join(rest))))
     try:
         sizes = [_length_m(part) for part in rest[0].split(",")] if rest else []
-        second = rest[1] if len(rest) > 1 else ""
-        if kind == "sphere" and len(sizes) == 1:
-            return Indenter(prop=Sphere(radius_m=sizes[0]))
-        if kind == "ellipsoid" and len(sizes) == 3:
-            return Indenter(prop=Ellipsoid(radii_m=(sizes[0], sizes[1], sizes[2])))
-        if kind in ("cylinder", "capsule") and len(sizes) == 1:
-            length = _length_m(second) if second else 0.04
-            lying = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-            maker = Cylinder if kind == "cylinder" else Capsule
-            return Indenter(prop=maker(radius_m=sizes[0], length_m=length), R=lying)
-        if kind == "punch" and len(sizes) == 1:
-            return Indenter(prop=Cylinder(radius_m=sizes[0], length_m=0.02), flat=True)
-        if kind == "box" and len(sizes) == 1:
-            return Indenter(prop=Box(size_m=(sizes[0], sizes[0], sizes[0])), R=_box_side(second or "face"))
-    except ValueError:
-        raise BadValue("object", text, wanted) from None
-    raise BadValue("object", text, wanted)
+        match kind, sizes, rest[1:]:
+            case "sphere", [radius], _:
+                return Indenter(prop=Sphere(radius_m=radius))
+            case "ellipsoid", [a, b, c], _:
+                return Indenter(prop=Ellipsoid(radii_m=(a, b, c)))
+            case "cylinder" | "capsule", [radius], second:
+                shape = Cylinder if kind == "cylinder" else Capsule
+                length_m = _length_m(second[0]) if second else 0.04
+                return Indenter(prop=shape(radius_m=radius, length_m=length_m), R=LYING)
+            case "punch", [radius], _:
+                return Indenter(prop=Cylinder(radius_m=radius, length_m=0.02), flat=True)
+            case "box", [edge], second:
+                return Indenter(prop=Box(size_m=(edge, edge, edge)), R=BOX_SIDES[second[0] if second else "face"])
+    except (ValueError, KeyError):
+        pass
+    raise BadValue("object", text, f"one of {_KINDS}")
 
 
 def _length_m(text: str) -> float:
@@ -70,20 +77,6 @@ def _length_m(text: str) -> float:
         if text.endswith(unit):
             return float(text.removesuffix(unit)) * factor
     raise ValueError(text)
-
-
-def _box_side(side: str) -> tuple[tuple[float, float, float], ...]:
-    half = math.sqrt(0.5)
-    if side == "face":
-        return Indenter.R
-    if side == "edge":
-        return ((1.0, 0.0, 0.0), (0.0, half, -half), (0.0, half, half))
-    if side == "corner":
-        z = np.ones(3) / math.sqrt(3.0)  # the box's diagonal becomes the normal
-        x = np.array([1.0, -1.0, 0.0]) * half
-        R = np.stack([x, np.cross(z, x), z])
-        return tuple((float(a), float(b), float(c)) for a, b, c in R)
-    raise ValueError(side)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

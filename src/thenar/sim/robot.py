@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, cross
 from thenar.sim.physics import Physics
 
 
@@ -57,8 +57,7 @@ class RobotInterface:
         R_bw = R.reshape(3, 3).T
         v_local = R_bw @ twist[:3]
         # In axes that turn with the base a velocity changes by the turning too: minus w x v.
-        (x, y, z), (vx, vy, vz) = twist[3:], v_local
-        v_rate = R_bw @ rate[:3] - [y * vz - z * vy, z * vx - x * vz, x * vy - y * vx]
+        v_rate = R_bw @ rate[:3] - cross(twist[3:], v_local)
         return Motion(
             np.concatenate([pose[:3], pose[4:], pose[3:4], data.qpos[self._qpos]]),
             np.concatenate([v_local, twist[3:], data.qvel[self._dof]]),
@@ -123,9 +122,6 @@ class RobotInterface:
             # The engine's force acts on the second body, in the axes of the contact.
             sign = 1.0 if touching[index, 1] == wanted[place] else -1.0
             force, torque = sign * (one.reshape(2, 3) @ contacts.frame[index].reshape(3, 3))
-            x, y, z = contacts.pos[index] - data.xpos[wanted[place]]
-            fx, fy, fz = force
-            forces[place, :3] += force
-            forces[place, 3:] += torque
-            forces[place, 3:] += y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+            arm = contacts.pos[index] - data.xpos[wanted[place]]
+            forces[place] += [*force, *(torque + cross(arm, force))]
         return forces

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -24,9 +24,11 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 class WorldProps:
     """Objects of a world, by name."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, names: Sequence[str]):
-        """Nothing is dragged."""
-        self._model, self._data = model, data
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, names: Sequence[str], *, on_resize: Callable[[], None]
+    ):
+        """Nothing is dragged; ``on_resize`` is called whenever a shape has changed."""
+        self._model, self._data, self._on_resize = model, data, on_resize
         self.names = tuple(names)
         """Names of all objects, those of the scene first."""
         self._drag_to_m: dict[int, FloatArray] = {}
@@ -72,6 +74,7 @@ class WorldProps:
         mujoco.mj_setConst(model, data)
         mujoco.mj_setState(model, data, state, STATE)
         mujoco.mj_forward(model, data)
+        self._on_resize()
 
     def drag(self, prop: str, to_m: ArrayLike | None) -> None:
         """Drag a free object towards a place, as a hand that holds it would, until told otherwise.

@@ -50,7 +50,8 @@ class Wrists:
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, config: WorldConfig):
         """Find the hands; driven wrists get the damping that their servos need."""
-        self._data, self._gravity, self._dt_s = data, model.opt.gravity, config.timestep_s
+        self._data, self._dt_s = data, config.timestep_s
+        self._inputs = data.qpos, data.subtree_com, model.opt.gravity
         self._hands = config.specs
         self._roots = {name: model.body(f"{name}/{spec.root}").id for name, spec in self._hands.items()}
         driven = [name for name in self._hands if config.hand_mounts[name].driven]
@@ -109,8 +110,7 @@ class Wrists:
 
     def step(self) -> None:
         """Write the forces on the wrists for the engine's next step."""
-        data = self._data
-        hold_wrists(self.records, data.qpos, data.subtree_com, self._gravity, self._dt_s, data.qfrc_applied)
+        hold_wrists(self.records, *self._inputs, self._dt_s, self._data.qfrc_applied)
 
 
 def _palm_pose(spec: HandSpec, root_pos: FloatArray, root_quat: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -139,67 +139,43 @@ def hold_wrists(
         w = wrists[k]
         _approach(w, dt_s)
         p = qpos[w.qpos :][:7]
-        force, torque = np.empty(3), np.empty(3)
-        stiffness = STIFFNESS_PER_KG * w.mass_kg
-        size = 0.0
-        for a in range(3):
-            force[a] = stiffness * (w.target_m[a] - p[a])
-            size += force[a] * force[a]
-        _limit(force, math.sqrt(size), FORCE_N)
-        turn = _rotation_between(p[3:7], w.target_quat)  # in the body's frame, like the torque
-        size = 0.0
-        for a in range(3):
-            torque[a] = STIFFNESS_NM_RAD * turn[a]
-            size += torque[a] * torque[a]
-        _limit(torque, math.sqrt(size), TORQUE_NM)
+        force = _limited(STIFFNESS_PER_KG * w.mass_kg * (w.target_m - p[:3]), FORCE_N)
+        # In the body's frame, like the torque.
+        torque = _limited(STIFFNESS_NM_RAD * _rotation_between(p[3:7], w.target_quat), TORQUE_NM)
         # The weight of the hand, at its centre of mass.
-        arm, weight = np.empty(3), np.empty(3)
-        for a in range(3):
-            arm[a] = subtree_com[w.body, a] - p[a]
-            weight[a] = -w.mass_kg * gravity[a]
-        moment = np.array(
-            [
-                arm[1] * weight[2] - arm[2] * weight[1],
-                arm[2] * weight[0] - arm[0] * weight[2],
-                arm[0] * weight[1] - arm[1] * weight[0],
-            ]
-        )
-        local = _turned_back(p[3:7], moment)
-        for a in range(3):
-            qfrc_applied[w.dof + a] = force[a] + weight[a]
-            qfrc_applied[w.dof + 3 + a] = torque[a] + local[a]
+        x, y, z = subtree_com[w.body] - p[:3]
+        weight = -w.mass_kg * gravity
+        moment = np.array([y * weight[2] - z * weight[1], z * weight[0] - x * weight[2], x * weight[1] - y * weight[0]])
+        qfrc_applied[w.dof : w.dof + 3] = force + weight
+        qfrc_applied[w.dof + 3 : w.dof + 6] = torque + _turned_back(p[3:7], moment)
 
 
 @nb.njit(cache=True)
-def _limit(vector: FloatArray, size: float, most: float) -> None:
-    if size > most:
-        for a in range(3):
-            vector[a] *= most / size
+def _size(vector: FloatArray) -> float:
+    return math.sqrt((vector * vector).sum())
+
+
+@nb.njit(cache=True)
+def _limited(vector: FloatArray, most: float) -> FloatArray:
+    size = _size(vector)
+    return vector * (most / size) if size > most else vector
 
 
 @nb.njit(cache=True)
 def _approach(w: Record, dt_s: float) -> None:
     """Move the target towards the goal; position and orientation arrive together."""
-    far = math.sqrt(
-        (w.goal_m[0] - w.target_m[0]) ** 2 + (w.goal_m[1] - w.target_m[1]) ** 2 + (w.goal_m[2] - w.target_m[2]) ** 2
-    )
     turn = _rotation_between(w.target_quat, w.goal_quat)
-    angle = math.sqrt(turn[0] ** 2 + turn[1] ** 2 + turn[2] ** 2)
-    steps = max(far / (SPEED_M_S * dt_s), angle / (TURN_RAD_S * dt_s))
+    angle = _size(turn)
+    steps = max(_size(w.goal_m - w.target_m) / (SPEED_M_S * dt_s), angle / (TURN_RAD_S * dt_s))
     if steps <= 1.0:
-        for a in range(3):
-            w.target_m[a] = w.goal_m[a]
-        for a in range(4):
-            w.target_quat[a] = w.goal_quat[a]
+        w.target_m[:] = w.goal_m
+        w.target_quat[:] = w.goal_quat
         return
-    for a in range(3):
-        w.target_m[a] += (w.goal_m[a] - w.target_m[a]) / steps
+    w.target_m[:] += (w.goal_m - w.target_m) / steps
     half = angle / steps / 2.0
     s = math.sin(half) / angle if angle > 0.0 else 0.0
     q = _product(w.target_quat, np.array([math.cos(half), s * turn[0], s * turn[1], s * turn[2]]))
-    norm = math.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
-    for a in range(4):
-        w.target_quat[a] = q[a] / norm
+    w.target_quat[:] = q / _size(q)
 
 
 @nb.njit(cache=True)
@@ -215,18 +191,21 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 @nb.njit(cache=True)
+def _inverse(quat: FloatArray) -> FloatArray:
+    return np.array([quat[0], -quat[1], -quat[2], -quat[3]])
+
+
+@nb.njit(cache=True)
 def _rotation_between(start: FloatArray, end: FloatArray) -> FloatArray:
     """Rotation vector from one orientation to another, in the frame of the first [rad]."""
-    q = _product(np.array([start[0], -start[1], -start[2], -start[3]]), end)
-    sign = -1.0 if q[0] < 0.0 else 1.0  # the shorter way round
-    size = math.sqrt(q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
-    factor = sign * (2.0 * math.atan2(size, abs(q[0])) / size if size > 1e-12 else 2.0)
-    return np.array([factor * q[1], factor * q[2], factor * q[3]])
+    q = _product(_inverse(start), end)
+    size = _size(q[1:])
+    factor = 2.0 * math.atan2(size, abs(q[0])) / size if size > 1e-12 else 2.0
+    return (-factor if q[0] < 0.0 else factor) * q[1:]  # the shorter way round
 
 
 @nb.njit(cache=True)
 def _turned_back(quat: FloatArray, vector: FloatArray) -> FloatArray:
     """A vector of the world in the frame of a body with this orientation."""
-    inverse = np.array([quat[0], -quat[1], -quat[2], -quat[3]])
-    q = _product(_product(inverse, np.array([0.0, vector[0], vector[1], vector[2]])), quat)
-    return np.array([q[1], q[2], q[3]])
+    turned = _product(_product(_inverse(quat), np.array([0.0, vector[0], vector[1], vector[2]])), quat)
+    return turned[1:]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import points_on_skin, taxel_grid
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind, TouchFrame
@@ -20,8 +20,6 @@ from thenar.touch.solver.collision import HIT, ray_entry
 from thenar.touch.solver.hertz import hertz_ellipse, punch_pressure
 from thenar.touch.solver.influence import reduced_modulus_pa
 from thenar.touch.solver.window import SMOOTH_GRID
-
-FloatArray = NDArray[np.float64]
 
 SMOOTH_POINTS, EDGE_POINTS = 16, 60  # a side, when theory is averaged over a taxel
 CURVE_STEP_M = 2e-4

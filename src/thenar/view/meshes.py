@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from thenar.arrays import FloatArray
+
 Mesh = tuple[FloatArray, NDArray[np.int64]]
 """Corners, shape (v, 3), and triangles as numbers of corners, shape (f, 3)."""
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from thenar import colours
+from thenar import display
+from thenar.arrays import FloatArray
 from thenar.hands.charts import pad_axes
 from thenar.hands.rotations import matrix_about, matrix_from_rpy
 from thenar.hands.spec import HandSpec, Pad
 
-FloatArray = NDArray[np.float64]
 Picture = NDArray[np.uint8]
 
 PX_PER_M = 4200.0
@@ -47,10 +47,10 @@ class PadMap:
 
     def paint(self, share: Mapping[str, FloatArray], dead: Mapping[str, NDArray[np.int64]]) -> Picture:
         """The picture for loads as shares of full scale, by hand, and the numbers of dead taxels. Shape (h, w, 3)."""
-        colors = np.tile(np.array(colours.IDLE, dtype=np.uint8), (sum(h.taxels for h in self._hands.values()), 1))
+        colors = np.tile(np.array(display.IDLE, dtype=np.uint8), (sum(h.taxels for h in self._hands.values()), 1))
         for name in share.keys() & self._slices.keys():
-            own = colours.level_colours(share[name])
-            own[dead.get(name, [])] = colours.DEAD
+            own = display.level_colours(share[name])
+            own[dead.get(name, [])] = display.DEAD
             colors[self._slices[name]] = own
         picture = self._base.copy()
         picture[self._is_taxel] = colors[self._taxel_of_pixel]

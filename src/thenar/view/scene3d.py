@@ -8,7 +8,7 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
-from thenar import colours
+from thenar import display
 from thenar.hands.charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
@@ -158,7 +158,7 @@ class _Taxels:
 
     def __init__(self, api: viser.SceneApi, hand: PageHand):
         self._batches: list[tuple[viser.BatchedMeshHandle, slice]] = []
-        self._last = np.tile(np.array(colours.IDLE, dtype=np.uint8), (hand.spec.taxels, 1))
+        self._last = np.tile(np.array(display.IDLE, dtype=np.uint8), (hand.spec.taxels, 1))
         first = 0
         for pad in hand.spec.pads:
             points_m, R = taxel_frames(hand.spec, pad)
@@ -177,8 +177,8 @@ class _Taxels:
             first += pad.taxels
 
     def color(self, share: FloatArray, dead: NDArray[np.int64]) -> None:
-        colors = colours.level_colours(share)
-        colors[dead] = colours.DEAD
+        colors = display.level_colours(share)
+        colors[dead] = display.DEAD
         for handle, own in self._batches:
             if not np.array_equal(self._last[own], colors[own]):
                 handle.batched_colors = colors[own]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from thenar import colours
+from thenar import display
 from thenar.signals import MotorError, MotorStatus
 
 GOOD, WARN, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
@@ -60,7 +60,7 @@ def caption(text: str) -> str:
 
 def legend(full_kpa: float, counts: bool) -> str:
     """The color scale with its numbers."""
-    stops = ",".join(colours.css(colour) for colour in colours.scale()[::15])
+    stops = ",".join(display.css(colour) for colour in display.scale()[::15])
     full, unit = (COUNTS_PER_KPA * full_kpa, "counts") if counts else (full_kpa, "kPa")
     swatch = '<i style="display:inline-block;width:10px;height:10px;border-radius:2px;background:{}"></i>'
     return (
@@ -69,8 +69,8 @@ def legend(full_kpa: float, counts: bool) -> str:
         '<div style="display:flex;justify-content:space-between">'
         f"<span>0</span><span>{full / 2:.0f}</span><span>{full:.0f} {unit}</span></div>"
         '<div style="display:flex;gap:14px">'
-        f"<span>{swatch.format(colours.css(colours.IDLE))} no contact</span>"
-        f"<span>{swatch.format(colours.css(colours.DEAD))} dead taxel</span></div></div>"
+        f"<span>{swatch.format(display.css(display.IDLE))} no contact</span>"
+        f"<span>{swatch.format(display.css(display.DEAD))} dead taxel</span></div></div>"
     )
 
 

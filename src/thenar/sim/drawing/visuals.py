@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.build import COLLISION_GROUP
 
-FloatArray = NDArray[np.float64]
 ShapeKind = Literal["sphere", "capsule", "cylinder", "box", "ellipsoid", "mesh"]
 
 _KINDS: dict[int, ShapeKind] = {
@@ -60,7 +60,7 @@ def visible_shapes(model: mujoco.MjModel) -> list[Look]:
             vertices = np.array(model.mesh_vert[first : first + count], dtype=np.float64)
             first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
             faces = np.array(model.mesh_face[first : first + count], dtype=np.int64)
-        red, green, blue, _ = (float(part) for part in model.geom_rgba[geom])
+        red, green, blue, _ = model.geom_rgba[geom].tolist()
         looks.append(
             Look(
                 body=int(model.geom_bodyid[geom]),

@@ -60,6 +60,8 @@ class Response:
                 self._mixed.append((part, np.eye(pad.taxels) + crosstalk[:, None] * neighbors(pad)))
         self._bends, self._drifts = bool(np.any(self._bend)), bool(np.any(self._drift))
         self._remembers = bool(np.any(self._creep > 0.0) or np.any(self._play > 0.0) or self._learned)
+        self.steady = not (self._remembers or self._drifts)
+        """Whether a taxel that nothing presses on always reads its offset."""
         self.reset()
 
     def reset(self) -> None:
