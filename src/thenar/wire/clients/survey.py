@@ -193,8 +193,9 @@ def _service(request_topic: str) -> str:
 def _flow(topic: str, ends: Ends, arrived_s: list[float] | None, now_s: float) -> TopicFlow:
     """When its messages arrived; None: a topic that nobody listened to."""
     here = [(who, end) for who, end in ends if end.topic == topic]
-    span_s = arrived_s[-1] - arrived_s[0] if arrived_s else 0.0
-    rate_hz = (len(arrived_s) - 1) / span_s if span_s > 0.0 else 0.0
+    times_s = arrived_s or [0.0]
+    span_s = times_s[-1] - times_s[0]
+    rate_hz = (len(times_s) - 1) / span_s if span_s > 0.0 else 0.0
     return TopicFlow(
         topic=topic,
         writers=tuple(who for who, _ in _writers(here)),
