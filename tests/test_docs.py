@@ -76,7 +76,7 @@ def test_what_the_front_door_offers_is_typed_and_there():
     tree = ast.parse((ROOT / "src" / "thenar" / "__init__.py").read_text())
     checked = next(node for node in tree.body if isinstance(node, ast.If))
     typed = {
-        alias.asname: f"{node.module}.{alias.name}"
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in checked.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
