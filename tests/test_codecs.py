@@ -15,7 +15,7 @@ from thenar.signals import HandSettings, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts, modbus_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
-from thenar.wire.codecs.inspire_counts import Readings, Scale
+from thenar.wire.codecs.inspire_counts import Readings, Scale, Settings
 from thenar.wire.links.registry import known_topics
 from thenar.wire.links.type_ids import TYPE_IDS
 
@@ -492,3 +492,37 @@ def test_counts_are_mapped_by_name_not_by_place():
     assert [
         name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
     ] == ["little"]
+
+
+def test_readings_and_settings_stand_at_the_vendors_addresses():
+    # Ref: register table of the RH56DFTP.
+    memory = modbus_codec.new_memory()
+    readings = Readings(
+        stroke=six(1), angle=six(2), force=six(-3), current_ma=six(4),
+        error=six(5, "u1"), status=six(6, "u1"), temperature_c=six(7, "u1"),
+    )  # fmt: skip
+    modbus_codec.store_readings(memory, readings)
+    settings = Settings(stroke=six(11), angle=six(12), force=six(13), speed=six(14), current_limit_ma=six(15))
+    modbus_codec.store_settings(memory, settings, zeroing=True)
+    words = {1534: 1, 1546: 2, 1582: 0xFFFD, 1594: 4, 1606: 0x0505, 1612: 0x0606, 1618: 0x0707}
+    words |= {1474: 11, 1486: 12, 1498: 13, 1522: 14, 1020: 15}
+    for address, word in words.items():
+        count = 3 if 1606 <= address <= 1618 else 6
+        assert modbus_codec.read_words(memory, address, count) == [word] * count, address
+    assert memory[1009] == 1
+
+
+def test_a_new_hand_has_the_factory_settings():
+    memory = modbus_codec.new_memory()
+    assert modbus_codec.read_words(memory, 1032, 12) == [1000] * 12
+    assert memory[1000] == 1
+    assert list(memory[1700:1704]) == [192, 168, 11, 210]
+
+
+@pytest.mark.parametrize("address", [1004, 1005, 1006, 1009])
+def test_only_a_one_sets_something_off(address: int):
+    for value in (0, 1, 2, 255):
+        write = modbus_codec.write_words(modbus_codec.new_memory(), SCALE, address, [value])
+        assert write is not None
+        acts = write.clear_errors, write.save, write.factory_reset, write.zero_force
+        assert acts == tuple(value == 1 and address == one for one in (1004, 1005, 1006, 1009))
