@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -364,6 +365,16 @@ def test_random_bytes_never_do_more_than_be_refused():
                 aurora_codec.request_of(topic, bytes(bent[: rng.integers(len(bent) + 1)]), sender="x", arrived_s=0.0)
             except BadMessage:
                 continue
+
+
+def test_fields_have_the_vendors_names_in_the_vendors_order():
+    # Ref: fourier_msgs as the client declares them. A header, padding to eight, then doubles.
+    header = struct.pack("<iII", 0, 0, 1) + b"\0"
+    pose = aurora_codec.decode("RobotStandPoseCmd", header + bytes(3) + struct.pack("<3d", 1, 2, 3))
+    assert (pose["delta_z"], pose["delta_pitch"], pose["delta_yaw"]) == (1, 2, 3)
+    gains = [name for name, kind in aurora_codec.TYPES["MotorCfgGroupCmd"] if kind == "[f64]"]
+    assert gains == ["pos_kp", "pos_ki", "pos_kd", "pd_kp", "pd_kd"]
+    assert (aurora_codec.MODE_DISABLE, aurora_codec.MODE_PD) == (0, 4)
 
 
 def test_garbage_on_every_command_topic_harms_nobody(domain: int):

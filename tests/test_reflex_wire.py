@@ -135,6 +135,14 @@ def test_command_packets_are_known_bytes():
             reflex_udp_codec.decode_command(bytes.fromhex(bad))
 
 
+def test_a_speed_of_none_is_top_speed_and_an_overload_is_the_motors_own_bit():
+    np.testing.assert_allclose(counts.speed_rad_s([0, 1024, 1, 1025]) * counts.GEAR / 0.01194, [1023, 1023, 1, 1])
+    state = World("reflex", profile="ideal").state("reflex")
+    board = counts.read_board(replace(state, error=np.array([0, 1, 0, 4])), np.full(4, 2.0))
+    assert board.errors.tolist() == [0, 0x20, 0, 0x20]  # Ref: Dynamixel: bit 5 is overload
+    assert board.volts.tolist() == [120] * 4  # tenths
+
+
 def test_fingers_2_and_3_are_swapped_in_the_packet():
     world = World("reflex", profile="ideal")
     die_pa = 101e3 + 1000.0 * np.arange(38)

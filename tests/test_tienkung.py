@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from patience import free_domain, wait_for
 from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
+import thenar
 from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
@@ -21,7 +23,7 @@ from thenar.signals import HandCommand
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import cdr, tienkung_codec
+from thenar.wire.codecs import cdr, inspire_counts, tienkung_codec
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JointState
@@ -157,6 +159,20 @@ def test_flexible_requests_come_back_and_bad_ones_say_why():
     # The header of the Cyclone flavour before the body is never taken for names.
     assert tienkung_codec.flexible_refusal(random.randbytes(8) + struct.pack("<q", 1) + body)
     assert tienkung_codec.flexible_refusal(body[:-2])
+
+
+def test_a_finger_that_closes_has_a_negative_velocity_and_a_current_in_amperes():
+    spec = hands.load("inspire_right")
+    scale = Scale.of(spec)
+    world = thenar.World("inspire_right", profile="ideal")
+    state = replace(
+        world.state("inspire_right"),
+        velocity_rad_s=(spec.closed_rad - spec.open_rad) / 1.6,  # half of the full speed
+        current_a=np.full(6, 0.5),
+    )
+    message = tienkung_codec.joint_state_of(scale, state, inspire_counts.readings(scale, state), stamp_s=0.0)
+    np.testing.assert_allclose(np.asarray(message.velocity), -0.5)
+    np.testing.assert_allclose(np.asarray(message.effort), 0.5)
 
 
 def start(peer: str, domain: int, side: str) -> subprocess.Popen[str]:
