@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_S = 0.05
 """How long a reader may be silent before it is asked what it has [s]."""
-SLOWEST_HEARTBEAT_S = 1.0
+MAX_HEARTBEAT_S = 1.0
 """Where asking again slows down to [s]."""
 LATE_REPLY_S = 5.0
 """How old a reply may be when its reader is found only after it was written [s]."""
@@ -244,7 +244,7 @@ class Writer:
         waiting = False
         for reader in self.readers.values():
             if reader.heartbeat_due_s <= now_s:
-                reader.heartbeat_wait_s = min(2 * reader.heartbeat_wait_s, SLOWEST_HEARTBEAT_S)
+                reader.heartbeat_wait_s = min(2 * reader.heartbeat_wait_s, MAX_HEARTBEAT_S)
                 reader.heartbeat_due_s = now_s + reader.heartbeat_wait_s
                 self._heartbeat(reader)
             waiting |= reader.heartbeat_due_s < math.inf
