@@ -67,9 +67,9 @@ class Physics:
         return self._steps * self.timestep_s
 
     @property
-    def requested_s(self) -> float:
-        """Time that was asked for so far: `time_s` and what is not yet a whole step [s]."""
-        return self.time_s + self._residual_s
+    def residual_s(self) -> float:
+        """Time that was asked for and is not yet a whole step [s]."""
+        return self._residual_s
 
     def hand(self, name: str) -> HandSpec:
         """The spec of a hand of this world."""

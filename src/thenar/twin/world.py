@@ -176,15 +176,15 @@ class World:
             physics.advance(seconds)
             return
         check_duration(seconds)
-        end_s = physics.requested_s + seconds
+        end_s = physics.time_s + physics.residual_s + seconds
         try:
             while (due_s := min((skin.next_s for skin in skins), default=math.inf)) <= end_s + 1e-9:
-                physics.advance(max(0.0, due_s - physics.requested_s))
+                physics.advance(max(0.0, due_s - physics.time_s - physics.residual_s))
                 contacts = physics.solid_contacts()
                 for skin in skins:
                     if skin.next_s <= due_s + 1e-9:
                         skin.sample(contacts, physics.time_s)
-            physics.advance(max(0.0, end_s - physics.requested_s))
+            physics.advance(max(0.0, end_s - physics.time_s - physics.residual_s))
         except SimulationDiverged:
             self.reset_skins()
             raise
