@@ -30,7 +30,7 @@ ROOMS = {
         ["src/thenar/wire/codecs/*_codec.py", "src/thenar/wire/codecs/*_counts.py"],
         ["tests/test_codecs.py", "tests/test_reflex_wire.py", "tests/test_tienkung.py", "tests/test_aurora.py"],
     ),
-    "motors": (["src/thenar/sim/motors.py"], ["tests/test_motors.py"]),
+    "motors": (["src/thenar/sim/motor_model.py"], ["tests/test_motors.py"]),
     "deposit": (["src/thenar/touch/solver/deposit.py"], ["tests/test_touch.py", "tests/test_pads.py"]),
     "bounds": (["src/thenar/retarget/kernel/bounds.py"], ["tests/test_retarget.py"]),
     "board": (["src/thenar/humanoid/control/board.py"], ["tests/test_body.py", "tests/test_robot_data.py"]),

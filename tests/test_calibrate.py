@@ -24,9 +24,9 @@ from thenar.touch.calibrate.protocol import Press, Step, plan, random_presses
 from thenar.touch.calibrate.score import full_scale, read_through, score
 from thenar.touch.calibrate.synthetic import make_recording
 from thenar.touch.sensor.calibration import Calibration, PadCalibration, load_calibration, write_calibration
+from thenar.touch.sensor.force_sensor import Sensor
 from thenar.touch.sensor.learned import around
 from thenar.touch.sensor.receptive import point_shares, taxel_shares
-from thenar.touch.sensor.taxels import Sensor
 
 INSPIRE, REFLEX = hands.load("inspire_right"), hands.load("reflex")
 TIP, FINGER = ("inspire_right", "index_tip"), ("reflex", "finger_1_proximal")

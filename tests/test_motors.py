@@ -7,7 +7,7 @@ import thenar
 from thenar import hands
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
-from thenar.sim import motors as actuation
+from thenar.sim import motor_model as actuation
 from thenar.sim.motor_bank import Fault
 from thenar.units import GRAM_FORCE_N
 

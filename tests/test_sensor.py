@@ -7,7 +7,7 @@ import thenar
 from thenar import hands
 from thenar.errors import BadFile
 from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
-from thenar.touch.sensor.taxels import Sensor
+from thenar.touch.sensor.force_sensor import Sensor
 
 HAND = hands.load("inspire_right")
 TAXELS = 1062

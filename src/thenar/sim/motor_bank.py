@@ -14,7 +14,7 @@ from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadCommand, BadValue, UnknownName, look_up
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError
-from thenar.sim import motors
+from thenar.sim import motor_model
 
 Fault = Literal["jam", "hot", "motor", "communication"]
 
@@ -46,9 +46,9 @@ class MotorBank:
         self._data, self._seed, self._dt_s = data, seed, float(model.opt.timestep)
         self._hands = _index_hands(model, hands)
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
-        self._params = motors.motor_params(actuators)
+        self._params = motor_model.motor_params(actuators)
         self._drives = _drives(model, hands.values())
-        self._rest = motors.motor_state(actuators)
+        self._rest = motor_model.motor_state(actuators)
         # Shapes (1, n) and (1, n, PENDING_COMMANDS).
         self.records, self.pending = (array.copy() for array in self._rest)
         self._work = np.zeros((3, 1, len(actuators)))
@@ -65,7 +65,7 @@ class MotorBank:
 
     def step(self, now_s: float) -> None:
         """Write the controls and dampings of the engine's next step."""
-        motors.drive_motors(
+        motor_model.drive_motors(
             self._params, self.records, self.pending, self._drives, self._qpos, now_s, self._dt_s, self._work,
             *self._outputs,
         )  # fmt: skip
@@ -83,7 +83,7 @@ class MotorBank:
             draw = self._random(LATENCY_STREAM, index, self.command_counts[hand]).standard_normal()
             latency_s += index.latency_spread_s * float(np.clip(draw, -2.0, 2.0))
         own = self.records[:, index.motors], self.pending[:, index.motors]
-        motors.push_command(*own, target[None], speed[None], limit[None], now_s + latency_s)
+        motor_model.push_command(*own, target[None], speed[None], limit[None], now_s + latency_s)
         self.command_counts[hand] += 1
 
     def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
@@ -113,7 +113,7 @@ class MotorBank:
     def settings(self, hand: str) -> HandSettings:
         """The newest targets, speeds and limits of a hand, those still under way included."""
         own = self._own(hand)
-        target, speed, limit = motors.newest_commands(own, self.pending[:, self._hand(hand).motors])
+        target, speed, limit = motor_model.newest_commands(own, self.pending[:, self._hand(hand).motors])
         return HandSettings(
             target_rad=target[0],
             speed_rad_s=speed[0],
@@ -125,12 +125,12 @@ class MotorBank:
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
         own = self._own(hand)
-        own[:] = motors.clear_errors(own)
+        own[:] = motor_model.clear_errors(own)
 
     def zero_force(self, hand: str) -> None:
         """Let the force sensors of a hand find their zero."""
         own = self._own(hand)
-        own[:] = motors.zero_force(self._params[self._hand(hand).motors], own)
+        own[:] = motor_model.zero_force(self._params[self._hand(hand).motors], own)
 
     def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
         """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
@@ -234,13 +234,13 @@ def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[s
 def _drives(model: mujoco.MjModel, specs: Iterable[HandSpec]) -> NDArray[np.void]:
     """Which joints every motor moves and which control it writes."""
     owned = [(spec, actuator) for spec in specs for actuator in spec.actuators]
-    drives = np.zeros(len(owned), dtype=motors.DRIVE)
+    drives = np.zeros(len(owned), dtype=motor_model.DRIVE)
     for drive, (spec, actuator) in zip(drives, owned, strict=True):
         tendon = next((t for t in spec.tendons if t.name == actuator.drives), None)
         parts = list(tendon.joints) if tendon else [(actuator.drives, 1.0)]
-        if len(parts) > motors.TENDON_JOINTS:
-            raise BadValue(f"tendon {actuator.drives!r}", len(parts), f"at most {motors.TENDON_JOINTS} joints")
-        parts += [(parts[0][0], 0.0)] * (motors.TENDON_JOINTS - len(parts))
+        if len(parts) > motor_model.TENDON_JOINTS:
+            raise BadValue(f"tendon {actuator.drives!r}", len(parts), f"at most {motor_model.TENDON_JOINTS} joints")
+        parts += [(parts[0][0], 0.0)] * (motor_model.TENDON_JOINTS - len(parts))
         joints = [model.joint(f"{spec.name}/{name}") for name, _ in parts]
         drive["qpos"] = [joint.qposadr[0] for joint in joints]
         drive["dof"] = [joint.dofadr[0] for joint in joints]

@@ -15,7 +15,7 @@ from thenar.hands.spec import HandSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.sensor.barometers import Barometers
 from thenar.touch.sensor.calibration import Calibration
-from thenar.touch.sensor.taxels import Sensor
+from thenar.touch.sensor.force_sensor import Sensor
 from thenar.touch.solver.dies import build_dies
 from thenar.touch.solver.frame import solve_touch
 from thenar.touch.solver.groups import GROUP, MAX_GROUPS

@@ -17,7 +17,7 @@ from numba import njit
 from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_step
 from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics
-from thenar.retarget.kernel.quadratic import INFEASIBLE, solve_qp
+from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
 from thenar.retarget.kernel.targets import blend_pinches, filter_nodes, predict_targets
 from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
 
