@@ -39,6 +39,8 @@ class Cell(NamedTuple):
     short: Vector
     stretch: float
     """Area on the slanted skin over area in the window."""
+    reach_m: float
+    """How far beside a pad its centre may be: its sides in the window, whatever the slope at an edge seems to be."""
 
 
 @nb.njit(cache=True)
@@ -69,7 +71,9 @@ def deposit(group: Record, window: Record, local: LinkFrame, pads: Record, out: 
     """
     if not group.solved:
         long, short = combine(ZERO, POINT_M, local.e1, 0.0, ZERO), combine(ZERO, POINT_M, local.e2, 0.0, ZERO)
-        return _lay_cell(Cell(group.force_n, local.origin, long, short, 1.0), group.link, local, pads, out)
+        return _lay_cell(
+            Cell(group.force_n, local.origin, long, short, 1.0, 2.0 * POINT_M), group.link, local, pads, out
+        )
     taken = 0.0
     for k in range(group.grid * group.grid):
         if window.pressure[k] > 0.0:
@@ -94,14 +98,13 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     side_v = combine(ZERO, hv, local.e2, hv * slope_v, local.normal)
     long, short = (side_u, side_v) if hu >= hv else (side_v, side_u)
     stretch = math.sqrt(1.0 + slope_u * slope_u + slope_v * slope_v)
-    return Cell(window.pressure[k] * hu * hv, centre, long, short, stretch)
+    return Cell(window.pressure[k] * hu * hv, centre, long, short, stretch, hu + hv)
 
 
 @nb.njit(cache=True)
 def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, out: TaxelForces) -> float:
     """Share a cell's force over the taxels of all pads of its link; returns what they took [N]."""
     c = cell.centre
-    margin = math.sqrt(dot(cell.long, cell.long)) + math.sqrt(dot(cell.short, cell.short))
     taken = 0.0
     for q in range(len(pads)):
         pad = pads[q]
@@ -110,8 +113,8 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, out: TaxelF
         u, v, reaches = chart(pad, c[0], c[1], c[2])
         if (
             not reaches
-            or abs(u) > pad.rows * pad.row_pitch_m / 2 + margin
-            or abs(v) > pad.cols * pad.col_pitch_m / 2 + margin
+            or abs(u) > pad.rows * pad.row_pitch_m / 2 + cell.reach_m
+            or abs(v) > pad.cols * pad.col_pitch_m / 2 + cell.reach_m
         ):
             continue
         long_u, long_v = _chart_step(pad, c, cell.long)
