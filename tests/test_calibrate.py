@@ -19,7 +19,7 @@ from thenar.hands.charts import taxel_grid
 from thenar.touch.calibrate.checklist import check
 from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
 from thenar.touch.calibrate.presses import presses_on
-from thenar.touch.calibrate.procedure import PadResult, fit_pad
+from thenar.touch.calibrate.procedure import PadResult, fit_pad, top_counts
 from thenar.touch.calibrate.protocol import Press, Step, plan, random_presses
 from thenar.touch.calibrate.score import full_scale, read_through, score
 from thenar.touch.calibrate.synthetic import make_recording
@@ -66,6 +66,38 @@ def part(recording: Recording, rows: np.ndarray) -> Recording:
         force_n=recording.force_n[rows],
         counts={pad: counts[rows] for pad, counts in recording.counts.items()},
     )
+
+
+def test_a_score_is_the_error_in_percent_of_full_scale():
+    presses = presses_on(make_recording(INSPIRE, TIP[1], rate_hz=5.0), INSPIRE.pad(TIP[1]))
+    load = presses.taxel_load_n(1e-3)
+    found = score(presses, presses.counts + 0.05 * full_scale(presses), load)
+    assert [found.rms, found.low, found.high, found.p95] == pytest.approx([5.0] * 4)
+    np.testing.assert_allclose(found.taxel_rms, 5.0)
+
+
+def test_readings_that_crowd_at_the_top_end_there():
+    recording = make_recording(INSPIRE, TIP[1], rate_hz=5.0)
+    cut = replace(recording, counts={TIP[1]: np.minimum(recording.counts[TIP[1]], 1500.0)})
+    assert top_counts(presses_on(cut, INSPIRE.pad(TIP[1]))) == 1500.0
+    spread = replace(recording, counts={TIP[1]: 0.1 * np.arange(recording.counts[TIP[1]].size).reshape(-1, 9)})
+    assert top_counts(presses_on(spread, INSPIRE.pad(TIP[1]))) == np.inf
+
+
+def test_an_offset_that_the_sensor_removes_is_not_read():
+    presses = presses_on(make_recording(INSPIRE, TIP[1], rate_hz=5.0), INSPIRE.pad(TIP[1]))
+    kept, removed = (
+        read_through(presses, Calibration(bare=PadCalibration(offset_counts=70.0, remove_offset=remove)))[0]
+        for remove in (False, True)
+    )
+    assert kept[0] == pytest.approx([70.0] * 9)
+    np.testing.assert_allclose(removed, kept - 70.0)
+
+
+def test_the_noise_of_a_calibration_is_that_of_the_sensor():
+    sensor, _, _ = hidden(TIP, 3, False)
+    found = np.array(calibrated(TIP, 3, False, "parametric").calibration.noise_counts)
+    assert found.mean() == pytest.approx(0.003 * sensor.span, rel=0.1)
 
 
 CASES = [

@@ -8,9 +8,11 @@ from thenar import hands
 from thenar.errors import BadFile
 from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
 from thenar.touch.sensor.force_sensor import Sensor
+from thenar.touch.sensor.learned import LearnedPad
 
 HAND = hands.load("inspire_right")
 TAXELS = 1062
+TIP_FIRST = sum(pad.taxels for pad in HAND.pads[: [pad.name for pad in HAND.pads].index("index_tip")])
 
 
 def force_on_all(force_n: float) -> np.ndarray:
@@ -66,6 +68,40 @@ def test_a_share_of_the_load_sticks_until_it_has_changed_enough():
     sensor = Sensor(HAND, Calibration(bare=PadCalibration(play=0.5, play_width=0.2)), seed=0)
     read = [set(sensor.read(force_on_all(force_n), 0.1 * k)) for k, force_n in enumerate((1.0, 0.9, 0.0))]
     assert read == [{900}, {850}, {100}]  # half of it is 0.2 N behind, stays, and is 0.2 N behind again
+
+
+def on_tip(row: int, col: int) -> np.ndarray:
+    """One newton on a taxel of the index fingertip."""
+    force_n = np.zeros(TAXELS)
+    force_n[TIP_FIRST + 3 * row + col] = 1.0
+    return force_n
+
+
+def test_a_taxel_with_crosstalk_reads_its_neighbors_and_they_do_not_read_it():
+    own = PadCalibration(crosstalk=((0.0, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.0)))
+    sensor = Sensor(HAND, Calibration(pads={"index_tip": own}), seed=0)
+    beside, middle = (sensor.read(on_tip(row, 1), 0.0)[TIP_FIRST : TIP_FIRST + 9] for row in (0, 1))
+    assert beside.tolist() == [0, 1000, 0, 0, 100, 0, 0, 0, 0]
+    assert middle.tolist() == [0, 0, 0, 0, 1000, 0, 0, 0, 0]
+
+
+def test_a_dead_taxel_of_a_learned_pad_reads_its_offset():
+    learned = LearnedPad(
+        load_n=np.ones(9),
+        knots=np.array([0.0, 1.0]),
+        play=np.array([0.1]),
+        fade_s=np.array([1.0]),
+        weights=np.full((9, 3, 1), 100.0),
+        leak_counts_per_n=np.full((9, 8), 10.0),
+        offset_counts=np.full(9, 50.0),
+        drift_s=np.zeros(0),
+        drift_counts=np.zeros((9, 0)),
+    )
+    own = PadCalibration(learned=learned, dead=((0, 0), (1, 1)))
+    sensor = Sensor(HAND, Calibration(pads={"index_tip": own}), seed=0)
+    read = sensor.read(on_tip(1, 1) + on_tip(0, 2), 0.0)[TIP_FIRST : TIP_FIRST + 9]
+    # The load itself and its play; a corner's leak from the middle; what creeps has not begun to.
+    assert read.tolist() == [50, 70, 50 + 100 + 90 + 10, 60, 50, 70, 60, 60, 60]
 
 
 def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
