@@ -65,7 +65,7 @@ class RobotSnapshot:
     ):
         """Keep the state; what follows from it is computed when it is read."""
         self.stamp_s, self.valid = stamp_s, valid
-        self.__dict__.update(aux)
+        self._aux = aux
         self.kindyn_data = KindynData(solver, stamp_s, valid, q, qd)
         self._q, self._qd, self._joint_tau, self._qdd = q, qd, tau, qdd
 
@@ -95,8 +95,15 @@ class RobotSnapshot:
     def replace(self, changes: AuxData) -> RobotSnapshot:
         """The same instant with other auxiliary data; what was computed already is kept."""
         other = object.__new__(RobotSnapshot)
-        other.__dict__.update(self.__dict__, **changes)
+        other.__dict__.update(self.__dict__, _aux=self._aux | changes)
         return other
+
+    def __getattr__(self, name: str) -> Any:
+        """Auxiliary data; every update hands it on whole, which copying it into members would slow down."""
+        aux = self.__dict__.get("_aux", {})
+        if name not in aux:
+            raise AttributeError(f"a RobotSnapshot has no {name!r}")
+        return aux[name]
 
 
 class RobotData:
