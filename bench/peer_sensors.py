@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.hands.charts import pad_axes, points_on_skin, taxel_grid
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec, Pad
-
-FloatArray = NDArray[np.float64]
 
 TACTILE, GRID = "peer_tactile", "peer_touch_grid"
 GRID_PLUGIN = "mujoco.sensor.touch_grid"

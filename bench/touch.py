@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench.peer_sensors import add_peer_sensors, read_peer_sensors
 from bench.speed import four_objects
 from thenar import hands
+from thenar.arrays import FloatArray
 from thenar.hands.charts import points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
@@ -21,8 +21,6 @@ from thenar.sim.press import Indenter, parse_indenter
 from thenar.sim.props import Box, Sphere
 from thenar.twin.press_report import PadPress, press_pad
 from thenar.twin.world import World
-
-FloatArray = NDArray[np.float64]
 
 FINGERS = ("little", "ring", "middle", "index", "thumb")
 BALL_M, SUNK_M = 0.005, 2e-6  # a few newtons on a finger at its end stop

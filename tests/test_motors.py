@@ -7,7 +7,7 @@ import thenar
 from thenar import hands
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
-from thenar.sim import motor_model as actuation
+from thenar.sim import motor_model
 from thenar.sim.motor_bank import Fault
 from thenar.units import GRAM_FORCE_N
 
@@ -50,21 +50,21 @@ class Bench:
 
     def __init__(self, hand: str, *, batch: int = 1):
         self.actuators = hands.load(hand).actuators
-        self.params = actuation.motor_params(self.actuators)
-        self.state, self.pending = actuation.motor_state(self.actuators, batch=batch)
+        self.params = motor_model.motor_params(self.actuators)
+        self.state, self.pending = motor_model.motor_state(self.actuators, batch=batch)
         self.now_s = 0.0
 
     def send(self, target_rad: float, *, limit_n: float = np.nan, speed_rad_s: float = np.nan) -> None:
         shape = self.state.shape
         target, speed, limit = (np.full(shape, value) for value in (target_rad, speed_rad_s, limit_n))
-        actuation.push_command(self.state, self.pending, target, speed, limit, self.now_s)
+        motor_model.push_command(self.state, self.pending, target, speed, limit, self.now_s)
 
     def run(self, seconds: float, *, angle_rad: np.ndarray | None = None) -> np.ndarray:
         """Total current after every step [A]; joints follow the screw unless ``angle_rad`` holds them."""
         totals = []
         for _ in range(round(seconds / DT_S)):
             angle = self.state["screw_rad"] if angle_rad is None else angle_rad
-            self.state, _, _ = actuation.step_motors(
+            self.state, _, _ = motor_model.step_motors(
                 self.params,
                 self.state,
                 self.pending,
@@ -331,14 +331,14 @@ def test_stalled_motors_heat_up_trip_and_only_cooling_helps():
     temperature_c = []
     while not np.all(motors.state["error"] & MotorError.OVER_TEMPERATURE):
         # A stubborn client: clear the stall and try again.
-        motors.state = actuation.clear_errors(motors.state)
+        motors.state = motor_model.clear_errors(motors.state)
         motors.run(0.6, angle_rad=held)
         temperature_c.append(motors.state["temperature_c"].max())
         assert motors.now_s < 240.0
     assert np.all(np.diff(temperature_c[:-1]) > 0.0)
     assert temperature_c[-1] > before_c + 40.0
     assert set(motors.state["status"].ravel()) == {MotorStatus.FAULT}
-    cleared = actuation.clear_errors(motors.state)
+    cleared = motor_model.clear_errors(motors.state)
     assert set(cleared["error"].ravel()) == {MotorError.OVER_TEMPERATURE}
     motors.run(60.0, angle_rad=held)
     assert not np.any(motors.state["error"] & MotorError.OVER_TEMPERATURE)
@@ -383,7 +383,7 @@ def test_stepping_motors_leaves_the_state_it_was_given_alone():
     motors = Bench("inspire_right")
     motors.send(1.0)
     before = motors.state.copy()
-    actuation.step_motors(
+    motor_model.step_motors(
         motors.params, motors.state, motors.pending, np.zeros(motors.state.shape), now_s=0.0, dt_s=DT_S
     )
     assert motors.state.tobytes() == before.tobytes()
