@@ -28,6 +28,20 @@ def test_an_object_at_rest_pushes_on_the_hand_with_its_weight():
     np.testing.assert_allclose(touching.normal, np.tile([0.0, 0.0, 1.0], (len(touching), 1)), atol=1e-9)
 
 
+def test_what_lies_in_the_hands_of_the_default_scene_is_felt_before_and_after_a_grip():
+    world = thenar.World(["inspire_left", "inspire_right"], scene="in_hand")
+    for closing in (None, 0.75):
+        if closing is not None:
+            for hand in world.hand_names:
+                world.command(hand, HandCommand.closing([closing] * 5 + [1.0], speed=0.3, force_limit_n=3.0))
+            world.advance(4.0)
+        world.advance(1.0)
+        felt = {hand: world.touch(hand).pad_force_n.sum() for hand in world.hand_names}
+        pushed = {hand: world.contacts(hand).normal_force_n.sum() for hand in world.hand_names}
+        assert min(felt.values()) > 0.5
+        assert closing or all(felt[hand] > 0.95 * pushed[hand] for hand in world.hand_names)
+
+
 @pytest.mark.parametrize("kind", ["box", "sphere", "mesh"])
 def test_normal_points_out_of_the_finger_whichever_geom_comes_first(kind: str, tmp_path):
     mesh = tmp_path / "cube.obj"

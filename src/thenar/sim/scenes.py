@@ -118,13 +118,14 @@ SCENES = {
     "in_hand": Scene(
         summary="Hands palm up with something in them, a ball on the right and a can on the left: closing grips it.",
         props=(
-            Sphere(name="ball", radius_m=0.030, mass_kg=0.06, pos_m=(0.15, 0.04, 0.032), colour=YELLOW),
+            # On taxels of an open Inspire hand: the ball on the palm's, the can on those of the finger roots.
+            Sphere(name="ball", radius_m=0.030, mass_kg=0.06, pos_m=(0.15, 0.005, 0.0305), colour=YELLOW),
             Cylinder(
                 name="can",
                 radius_m=0.022,
                 length_m=0.10,
                 mass_kg=0.08,
-                pos_m=(-0.15, 0.035, 0.024),
+                pos_m=(-0.15, 0.055, 0.0225),
                 rpy_rad=(0.0, math.pi / 2, 0.0),
                 colour=BLUE,
             ),
