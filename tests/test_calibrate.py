@@ -84,14 +84,10 @@ def test_readings_that_crowd_at_the_top_end_there():
     assert top_counts(presses_on(spread, INSPIRE.pad(TIP[1]))) == np.inf
 
 
-def test_an_offset_that_the_sensor_removes_is_not_read():
+def test_an_offset_is_read():
     presses = presses_on(make_recording(INSPIRE, TIP[1], rate_hz=5.0), INSPIRE.pad(TIP[1]))
-    kept, removed = (
-        read_through(presses, Calibration(bare=PadCalibration(offset_counts=70.0, remove_offset=remove)))[0]
-        for remove in (False, True)
-    )
-    assert kept[0] == pytest.approx([70.0] * 9)
-    np.testing.assert_allclose(removed, kept - 70.0)
+    read = read_through(presses, Calibration(bare=PadCalibration(offset_counts=70.0)))[0]
+    assert read[0] == pytest.approx([70.0] * 9)
 
 
 def test_the_noise_of_a_calibration_is_that_of_the_sensor():

@@ -7,8 +7,9 @@ import thenar
 from thenar import hands
 from thenar.errors import BadFile
 from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
-from thenar.touch.sensor.force_sensor import Sensor
+from thenar.touch.sensor.force_sensor import TAXELS_STREAM, Sensor
 from thenar.touch.sensor.learned import LearnedPad
+from thenar.touch.sensor.noise import draw_taxels
 
 HAND = hands.load("inspire_right")
 TAXELS = 1062
@@ -26,18 +27,28 @@ def test_one_newton_on_a_taxel_is_1000_counts_and_12_bits_are_the_end():
     assert set(sensor.read(None, 0.2)) == {0}
 
 
-def test_measured_skin_idles_around_zero_with_negative_readings_and_its_own_gain_per_taxel():
+@pytest.mark.parametrize("seed", [1, 7, 20, 2026])
+def test_every_taxel_of_a_measured_skin_idles_at_its_offset_with_its_noise_within_12_bits(seed: int):
+    sensor = Sensor(HAND, MEASURED, seed=seed)
+    _, offset = draw_taxels(HAND, MEASURED, seed=seed, stream=TAXELS_STREAM)
+    idle = np.array([sensor.read(None, 0.02 * k) for k in range(400)])
+    assert idle.min() >= 0
+    assert idle.mean() == pytest.approx(MEASURED.bare.offset_counts, abs=1.0)
+    np.testing.assert_allclose(idle.mean(axis=0), offset, atol=5 * 4.0 / np.sqrt(400))
+    np.testing.assert_allclose(idle.std(axis=0), 4.0, rtol=0.25)
+    saturated = np.array([sensor.read(force_on_all(20.0), 100.0 + 0.02 * k) for k in range(20)])
+    assert saturated.min() == saturated.max() == 4095
+
+
+def test_every_taxel_of_a_measured_skin_has_its_own_gain():
     sensor = Sensor(HAND, MEASURED, seed=1)
-    idle = np.array([sensor.read(None, 0.02 * k) for k in range(50)])
-    assert abs(idle.mean()) < 1.0
-    assert idle.min() < 0
-    assert idle.std(axis=0).mean() == pytest.approx(4.0, rel=0.15)
-    pressed = np.array([sensor.read(force_on_all(1.0), 100.0 + 0.02 * k) for k in range(50)]).mean(axis=0)
+    idle = np.array([sensor.read(None, 0.02 * k) for k in range(50)]).mean(axis=0)
+    pressed = np.array([sensor.read(force_on_all(1.0), 100.0 + 0.02 * k) for k in range(50)]).mean(axis=0) - idle
     assert pressed.std() / pressed.mean() == pytest.approx(0.08, rel=0.2)
 
 
-def test_taxels_rest_about_their_offset_each_at_its_own_and_the_offset_may_be_left_in():
-    own = PadCalibration(offset_counts=500.0, offset_spread_counts=20.0, remove_offset=False)
+def test_taxels_rest_about_their_offset_each_at_its_own():
+    own = PadCalibration(offset_counts=500.0, offset_spread_counts=20.0)
     resting = Sensor(HAND, Calibration(bare=own), seed=2).read(None, 0.0)
     assert resting.mean() == pytest.approx(500.0, abs=3.0)
     assert resting.std() == pytest.approx(20.0, rel=0.1)
@@ -135,7 +146,6 @@ def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
         ("dead = [[0, 0]]\n", r"line 1: 'dead' belongs into the table of a pad"),
         ("[pads.palm]\nstiffness = 3\n", r"line 2: unknown entry 'stiffness' of palm"),
         ("rate_hz = 0\n", r"line 1: 'rate_hz' is 0"),
-        ("remove_offset = 3\n", r"wanted true or false"),
         ("young_pa = \n", r"not a TOML file"),
     ],
 )

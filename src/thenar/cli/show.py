@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thenar.wire.codecs.inspire_counts import Readings
 
 console = Console()
+DIM_COUNTS = 500  # nothing below is bright: what an untouched skin reads
 SHORT = ("status", "error", "hz", "age_s")  # columns of words that are not broken
 
 
@@ -141,7 +142,7 @@ def skin_picture(spec: HandSpec, taxel_counts: NDArray[np.int64]) -> Group:
     for pad in spec.pads:
         pads[pad.name] = taxel_counts[first : first + pad.taxels].reshape(pad.rows, pad.cols)
         first += pad.taxels
-    top = max(float(taxel_counts.max()), 1.0)
+    top = float(max(taxel_counts.max(), DIM_COUNTS))
     fingers = [name for name in ("little", "ring", "middle", "index", "thumb") if f"{name}_top" in pads]
     table = Table(box=None, padding=(0, 1), show_header=True)
     for finger in fingers:

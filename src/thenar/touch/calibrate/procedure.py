@@ -177,5 +177,4 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
         common,
         lowest_counts=min(0.0, float(presses.counts.min())),
         saturation_counts=top if np.isfinite(top) else max(4095.0, float(presses.counts.max())),
-        remove_offset=False,
     )

@@ -128,7 +128,7 @@ def read_through(presses: Presses, calibration: Calibration) -> tuple[FloatArray
     read = np.array([response.read(row, float(time_s), none_dead) for row, time_s in rows])
     if pad.sensor == "barometer":
         return read, load
-    return np.clip(read, own.lowest_counts, own.saturation_counts) - own.remove_offset * offset, load
+    return np.clip(read, own.lowest_counts, own.saturation_counts), load
 
 
 def one_scale(presses: Presses, load: FloatArray, offset: FloatArray, rows: BoolArray) -> FloatArray:

@@ -58,7 +58,7 @@ COMMON_FIELDS = (
     *("ceiling", "knee", "drift", "drift_s"),
 )
 FITTED_FIELDS = {
-    "force": (*SENSOR_FIELDS["force"].values(), "lowest_counts", "saturation_counts", "remove_offset", *COMMON_FIELDS),
+    "force": (*SENSOR_FIELDS["force"].values(), "lowest_counts", "saturation_counts", *COMMON_FIELDS),
     "barometer": (*SENSOR_FIELDS["barometer"].values(), *COMMON_FIELDS),
 }
 """What a fit finds or makes certain, and its file holds."""
@@ -108,8 +108,6 @@ class PadCalibration:
     """Time constant with which it does [s]."""
     learned: LearnedPad | None = None
     """A learned model in place of gain, offset, cross-talk, hysteresis, play, ceiling and drift."""
-    remove_offset: bool = True
-    """True: the offset is subtracted, so that noise can read below zero."""
     dead: tuple[tuple[int, int], ...] = ()
     """Row and column of taxels that do not respond."""
     depth_m: float = 0.005
@@ -161,12 +159,12 @@ class Calibration:
 
 IDEAL = Calibration()
 # Ref: recordings of a real RH56DFTP show idle offsets, dead channels and a noise floor below about 80 counts; the
-# figures themselves are not published, so these are assumed.
+# figures themselves are not published, so these are assumed. No offset is so low that noise would be cut off at 0.
 MEASURED = Calibration(
     rate_hz=50.0,
     latency_s=0.01,
     bare=PadCalibration(
-        gain_spread=0.08, offset_counts=40.0, offset_spread_counts=20.0, noise_counts=4.0, hysteresis=0.03
+        gain_spread=0.08, offset_counts=60.0, offset_spread_counts=8.0, noise_counts=4.0, hysteresis=0.03
     ),
 )
 PROFILES: dict[Profile, Calibration] = {"ideal": IDEAL, "measured": MEASURED}
@@ -261,8 +259,6 @@ def write_calibration(
 
 
 def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_toml(part) for part in value)}]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -282,10 +278,6 @@ def _checked_entries(
 
 
 def _checked(path: Path, where: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
-    if key == "remove_offset":
-        if not isinstance(value, bool):
-            raise BadFile(path, f"{where} is {value!r}; wanted true or false")
-        return value
     if key in ("dead", "learned") and pad is None:
         table = "[pads.NAME]" if key == "dead" else "[pads.NAME.learned]"
         raise BadFile(path, f"{where} belongs into the table of a pad, as {table}")

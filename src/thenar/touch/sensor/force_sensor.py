@@ -21,17 +21,15 @@ class Sensor:
         """Draw every taxel's own gain and offset, from the seed."""
         self._seed = seed
         gain, offset = draw_taxels(hand, calibration, seed=seed, stream=TAXELS_STREAM)
-        names = ("noise", "lowest_counts", "saturation_counts", "remove_offset")
-        columns = [calibration.per_taxel(hand.pads, name) for name in names]
-        self._noise, self._lowest, self._top, remove = columns
-        self._removed = np.round(offset) * remove
+        columns = [calibration.per_taxel(hand.pads, name) for name in ("noise", "lowest_counts", "saturation_counts")]
+        self._noise, self._lowest, self._top = columns
         self._noisy = bool(np.any(self._noise > 0.0))
         self._response = Response(hand.pads, calibration, gain, offset)
         self.dead = dead_taxels(hand, calibration)
         """Taxels that read their offset whatever presses."""
         self._idle: IntArray | None = None  # what an untouched sensor always reads, where it does
         if self._response.steady and not self._noisy:
-            self._idle = _counts(offset, self._lowest, self._top, self._removed)
+            self._idle = _counts(offset, self._lowest, self._top)
             self._idle.setflags(write=False)  # many frames share it
         self.reset()
 
@@ -48,13 +46,13 @@ class Sensor:
         if self._noisy:
             raw += self._noise * draws(self._seed, NOISE_STREAM, self._readings).standard_normal(len(raw))
         self._readings += 1
-        return _counts(raw, self._lowest, self._top, self._removed)
+        return _counts(raw, self._lowest, self._top)
 
 
 @nb.njit(cache=True)
-def _counts(raw: FloatArray, lowest: FloatArray, top: FloatArray, removed: FloatArray) -> IntArray:
-    """What the converter makes of a signal: whole counts within its range, less the offset that is removed."""
+def _counts(raw: FloatArray, lowest: FloatArray, top: FloatArray) -> IntArray:
+    """What the converter makes of a signal: whole counts within its range. The offset stays in, as on the real hand."""
     counts = np.empty(len(raw), dtype=np.int64)
     for k in range(len(raw)):
-        counts[k] = min(max(np.rint(raw[k]), lowest[k]), top[k]) - removed[k]
+        counts[k] = min(max(np.rint(raw[k]), lowest[k]), top[k])
     return counts
