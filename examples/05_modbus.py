@@ -17,7 +17,7 @@ with thenar.ModbusHand(thenar.hands.load("inspire_right"), host="127.0.0.1", por
     rest = hand.taxel_counts()  # untouched taxels read offsets of their own, as on a real hand
     hand.write("SPEED_SET", [400] * 6)
     hand.write("FORCE_SET", [200] * 6)  # grams
-    hand.write("ANGLE_SET", [-1, -1, -1, 0, 500, 0])  # index and thumb close; -1 leaves a motor as it is
+    hand.write("ANGLE_SET", [-1, -1, -1, 0, 500, 0])  # index and thumb close; -1 has no target
     time.sleep(3.0)
     for register in ("ANGLE_ACT", "FORCE_ACT", "CURRENT", "STATUS", "TEMP"):
         print(f"{register:9}", hand.read(register).tolist())

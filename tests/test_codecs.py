@@ -240,11 +240,15 @@ def test_a_message_that_asks_nothing_does_nothing(ctrl: Ctrl):
     assert inspire_codec.command_of(SCALE, ctrl) == (None, 0)
 
 
-def test_minus_one_and_missing_counts_hold():
+def test_minus_one_stops_a_motor_and_missing_counts_leave_it_alone():
     command, wrong = inspire_codec.command_of(SCALE, Ctrl(angle=[1000, -1, 500], mode=1))
     assert command is not None
     assert np.isnan(command.target_rad).tolist() == [False, True, False, True, True, True]
+    assert command.stop is not None
+    assert command.stop.tolist() == [False, True, False, False, False, False]
     assert wrong == 0
+    for ctrl in (Ctrl(angle=[1000] * 6, mode=1), Ctrl(force=[-1] * 6, speed=[-1] * 6, mode=12)):
+        assert inspire_codec.command_of(SCALE, ctrl)[0].stop is None  # type: ignore[union-attr]
 
 
 def test_counts_out_of_range_are_clamped_or_held_and_counted():
@@ -441,6 +445,9 @@ def test_a_write_commands_only_the_motors_it_names():
     assert held is not None
     assert held.command is not None
     assert np.isnan(held.command.target_rad).all()
+    assert held.command.stop is not None
+    assert held.command.stop.all()
+    assert write.command.stop is None
 
 
 def test_one_byte_registers_act_only_on_one():

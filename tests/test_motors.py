@@ -5,6 +5,7 @@ import pytest
 
 import thenar
 from thenar import hands
+from thenar.errors import BadCommand
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
 from thenar.sim import motor_model
@@ -13,6 +14,7 @@ from thenar.units import GRAM_FORCE_N
 
 INSPIRE = ["inspire_right", "inspire_dfx_right"]
 DT_S = 0.002
+FIELDS = ("target_rad", "speed_rad_s", "force_limit_n")
 
 # Peak force [g] of the middle finger on a rigid contact, mean of 20 trials on a real RH56DFX.
 # Ref: correlllab/rh56_controller, arXiv 2603.08988.
@@ -231,6 +233,93 @@ def test_status_tells_releasing_grasping_and_position_reached():
     world.command(hand, HandCommand.closing(only(0, 0.0)))
     world.advance(0.3)
     assert world.state(hand).status[0] == MotorStatus.RELEASING
+
+
+@pytest.mark.parametrize("hand", [*INSPIRE, "fourier_right"])
+def test_a_finger_that_is_told_to_stop_ends_its_motion_where_it_is(hand: str):
+    world = thenar.World(hand, profile="ideal")
+    motors = len(world.state(hand).angle_rad)
+    only_first = np.arange(motors) == 0
+    world.command(hand, HandCommand.closing(1.0, speed=0.5))
+    world.advance(0.3)
+    before_rad = world.state(hand).angle_rad[0]
+    world.command(hand, HandCommand(**dict.fromkeys(FIELDS, np.full(motors, np.nan)), stop=only_first))
+    world.advance(4.0)
+    state, spec = world.state(hand), hands.load(hand)
+    assert abs(state.angle_rad[0] - before_rad) < 0.05 * abs(spec.closed_rad[0] - spec.open_rad[0])
+    assert state.status[0] == MotorStatus.POSITION_REACHED
+    assert abs(state.angle_rad[1] - spec.closed_rad[1]) < 0.1  # the others went on
+    world.command(hand, HandCommand.closing(only(0, 0.0, motors)))
+    world.advance(2.0)
+    assert world.state(hand).angle_rad[0] == pytest.approx(spec.open_rad[0], abs=0.02)
+
+
+def test_a_screw_that_is_told_to_stop_brakes_and_never_turns_back():
+    bench = Bench("inspire_right")
+    bench.send(1.4)
+    bench.run(0.2)
+    bench.send(motor_model.STOP)
+    places = []
+    for _ in range(50):
+        bench.run(DT_S)
+        places.append(bench.state["screw_rad"][0, 0])
+    assert np.all(np.diff(places) >= 0.0)
+    braking_rad = bench.params["top_speed_rad_s"][0] * 0.010 / 2  # 10 ms from top speed to rest
+    assert places[-1] - places[0] <= 1.1 * braking_rad
+    assert np.ptp(places[-40:]) == 0.0
+
+
+def test_a_stop_leaves_a_finger_that_stopped_on_force_alone(blocked_middle):
+    hand = "inspire_right"
+    world = blocked_middle(hand)
+    world.command(hand, HandCommand.closing(only(2, 1.0), speed=0.1, force_limit_n=2.0))
+    world.advance(8.0)
+    held_n = world.state(hand).force_n[2]
+    world.command(hand, HandCommand(**dict.fromkeys(FIELDS, np.full(6, np.nan)), stop=np.ones(6, dtype=bool)))
+    world.advance(1.0)
+    assert world.state(hand).status[2] == MotorStatus.FORCE_REACHED
+    assert world.state(hand).force_n[2] == pytest.approx(held_n, abs=0.3)
+
+
+@pytest.mark.parametrize("stop", [np.ones(5, dtype=bool), np.ones(6)])
+def test_a_stop_that_does_not_fit_the_hand_is_refused(stop: np.ndarray):
+    world = thenar.World("inspire_right")
+    with pytest.raises(BadCommand, match="wanted 6 times True or False"):
+        world.command("inspire_right", HandCommand(**dict.fromkeys(FIELDS, np.full(6, np.nan)), stop=stop))
+
+
+@pytest.mark.parametrize("closing", [0.0, 1.0])
+def test_a_finger_at_speed_0_says_that_it_stands(closing: float):
+    hand = "inspire_right"
+    world = thenar.World(hand)
+    world.command(hand, HandCommand.closing(0.5))
+    world.advance(1.0)
+    world.command(hand, HandCommand.closing(closing, speed=0.2))
+    world.advance(0.3)
+    assert set(world.state(hand).status) == {MotorStatus.GRASPING if closing else MotorStatus.RELEASING}
+    world.command(hand, HandCommand.to(np.full(6, np.nan), speed_rad_s=0.0))
+    world.advance(0.2)
+    assert set(world.state(hand).status) == {MotorStatus.POSITION_REACHED}
+    world.command(hand, HandCommand.to(np.full(6, np.nan), speed_rad_s=0.5))
+    world.advance(0.2)
+    assert set(world.state(hand).status) == {MotorStatus.GRASPING if closing else MotorStatus.RELEASING}
+
+
+def test_a_loaded_index_finger_reports_the_grams_of_the_published_fit():
+    # Ref: correlllab/rh56_controller: N = 0.007478 counts - 0.414.
+    bench = Bench("inspire_dfx_right")
+    bench.run(DT_S)
+    assert bench.state["reported_n"][0, 3] == 0.0  # nothing touches
+    loads_n = []
+    for behind_rad in np.linspace(0.0, 0.2, 60):  # the joint is held behind its screw
+        bench.run(DT_S, angle_rad=bench.state["screw_rad"] - behind_rad)
+        load_n = bench.state["torque_nm"][0, 3] / bench.actuators[3].motor.lever_m
+        grams = bench.state["reported_n"][0, 3] / GRAM_FORCE_N
+        if load_n > 0.414:
+            assert grams == pytest.approx((load_n + 0.414) / 0.007478, abs=1.0)
+        loads_n.append(load_n)
+    assert min(loads_n) == 0.0
+    assert max(loads_n) > 7.0
 
 
 def test_a_jammed_finger_stalls_and_clear_error_frees_it():

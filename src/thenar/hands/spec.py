@@ -144,6 +144,8 @@ class LeadScrew:
     """Fingertip travel per radian of the driven joint at mid stroke [m]."""
     newton_per_reported: float
     """Real fingertip newtons for one reported newton."""
+    loaded_offset_n: float = 0.0
+    """What the sensor of a loaded finger reports beyond that [N]; below it, a load reads twice."""
     force_max_n: float
     """Largest force limit it accepts [N]."""
     default_force_n: float
@@ -182,6 +184,7 @@ class LeadScrew:
             latency_spread_s=0.0,
             reaction_s=0.0,
             newton_per_reported=1.0,
+            loaded_offset_n=0.0,
             angle_noise=0.0,
             force_noise_n=0.0,
             zeroing_s=0.0,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar import display
-from thenar.arrays import FloatArray, IntArray
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadCommand, BadValue
 from thenar.signals.value import Value
 
@@ -47,6 +47,8 @@ class HandCommand(Value):
     """How fast it may go [rad/s]; NaN keeps the speed it has."""
     force_limit_n: FloatArray
     """Force at which it stops [N]; NaN keeps the limit it has."""
+    stop: BoolArray | None = None
+    """Which actuators end their motion where they are, in place of a target; None: none of them."""
 
     @staticmethod
     def to(

@@ -103,7 +103,7 @@ class MotorBank:
             actuator_names=index.spec.actuator_names,
             angle_rad=angle + index.angle_noise_rad * noise[0],
             velocity_rad_s=velocity,
-            force_n=own["force_n"] - own["zero_n"] + index.force_noise_n * noise[1],
+            force_n=own["reported_n"] + index.force_noise_n * noise[1],
             joint_names=index.spec.joint_names,
             joint_rad=qpos[index.joint_qpos],
             joint_velocity_rad_s=qvel[index.joint_dof],
@@ -185,7 +185,7 @@ class MotorBank:
 
 
 def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Targets [rad], speeds [rad/s] and force limits [N] of a command that fits a hand; any other is refused."""
+    """Targets [rad] or `STOP`, speeds [rad/s] and limits [N] of a command that fits a hand; any other is refused."""
     if isinstance(command, Closing):
         command = command.in_radians(
             open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
@@ -206,6 +206,11 @@ def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[Flo
             raise BadCommand(f"{field} of {spec.name} has a negative value: {array.tolist()}; use NaN to keep")
         values.append(array)
     target, speed, limit = values
+    if command.stop is not None:
+        stop = np.asarray(command.stop)
+        if stop.shape != target.shape or stop.dtype != np.bool_:
+            raise BadCommand(f"stop of {spec.name} is {command.stop!r}; wanted {target.size} times True or False")
+        target = np.where(stop, motor_model.STOP, target)
     return target, speed, limit
 
 

@@ -28,6 +28,9 @@ from thenar.signals import MotorError, MotorStatus
 RecordArray = NDArray[Any]  # of one of the dtypes below
 Record: TypeAlias = Any  # one element of such an array: numba gives it attributes, type checkers do not
 
+STOP = math.inf
+"""A target that ends a motion where it is."""
+
 PENDING_COMMANDS = 96
 """Commands a motor can have under way: 66 ms of latency at more than 1 kHz."""
 
@@ -51,7 +54,8 @@ MOTOR_PARAMS = np.dtype(
         ("spring_cubic_n", np.float64),
         ("stiffness_nm_rad", np.float64),  # servo
         ("damping_nms_rad", np.float64),
-        ("torque_per_n", np.float64),  # torque at the joint per reported newton
+        ("torque_per_n", np.float64),  # torque at the joint per newton of the spring
+        ("loaded_offset_n", np.float64),  # screw: what the sensor adds to a load
         ("force_max_n", np.float64),
         ("stall_n", np.float64),
         ("stall_over_limit", np.float64),
@@ -81,6 +85,7 @@ MOTOR_STATE = np.dtype(
         ("screw_rad_s", np.float64),
         ("force_n", np.float64),  # positive while closing pushes on something
         ("zero_n", np.float64),  # what its sensor takes for no force
+        ("reported_n", np.float64),  # what its sensor makes of it all
         ("zeroing_s", np.float64),  # how long it still looks for that
         ("torque_nm", np.float64),
         ("over_s", np.float64),  # how long the force has been over the limit
@@ -269,10 +274,14 @@ def step_in_place(
             damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
             if p.is_screw:
                 _find_zero(m, dt_s)
+                load_n = m.force_n - m.zero_n
+                m.reported_n = load_n + min(max(load_n, -p.loaded_offset_n), p.loaded_offset_n)
                 _protect(p, m, driving, dt_s)
                 _warm_up(p, m, driving, dt_s)
-            elif _limit_servo(p, m, driving):
-                damping = 0.0
+            else:
+                if _limit_servo(p, m, driving):
+                    damping = 0.0
+                m.reported_n = m.force_n
             m.torque_nm = p.closing * p.torque_per_n * m.force_n
             torque_nm[b, n] = m.torque_nm + damping * m.screw_rad_s
             damping_nms_rad[b, n] = damping
@@ -280,19 +289,23 @@ def step_in_place(
 
 @nb.njit(cache=True)
 def _take_due_commands(p: Record, m: Record, line: RecordArray, now_s: float) -> None:
-    """Commands that have arrived become the motor's own. NaN leaves what there is."""
+    """Commands that have arrived become the motor's own. NaN leaves what there is, a target of `STOP` ends a motion."""
     while m.pending_count > 0 and line["due_s"][m.pending_first] <= now_s:
         command: Record = line[m.pending_first]
         if not math.isnan(command.speed_rad_s):
             m.speed_rad_s = min(command.speed_rad_s, p.top_speed_rad_s)
         if not math.isnan(command.limit_n):
             m.limit_n = min(command.limit_n, p.force_max_n)
-        if not math.isnan(command.target_rad):
+        if command.target_rad == STOP:
+            if not m.force_stopped:
+                brake_rad = m.screw_rad_s * abs(m.screw_rad_s) / (2.0 * p.acceleration_rad_s2)
+                m.target_rad = min(max(m.screw_rad + brake_rad, p.lower_rad), p.upper_rad)
+        elif not math.isnan(command.target_rad):
             m.target_rad = min(max(command.target_rad, p.lower_rad), p.upper_rad)
             # A new target restarts a motor that stopped on force, if it opens or if the force is below the limit
             # now; a new limit alone does not. So a client that repeats its target cannot ratchet the force up.
             opens = (m.target_rad - m.screw_rad) * p.closing < 0.0
-            if opens or m.force_n - m.zero_n < m.limit_n:
+            if opens or m.reported_n < m.limit_n:
                 m.force_stopped = False
         m.pending_first = (m.pending_first + 1) % PENDING_COMMANDS
         m.pending_count -= 1
@@ -378,7 +391,7 @@ def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
     """Force stop, stall and current protection, and the status that tells of them."""
     direction = math.copysign(1.0, m.target_rad - m.screw_rad)
     grasping = direction * p.closing > 0.0
-    if driving and grasping and m.force_n - m.zero_n >= m.limit_n:
+    if driving and grasping and m.reported_n >= m.limit_n:
         m.over_s += dt_s
         if m.over_s > p.reaction_s:
             m.force_stopped = True
@@ -400,8 +413,8 @@ def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
         m.status = _STALLED
     elif m.force_stopped:
         m.status = _AT_FORCE
-    elif abs(m.target_rad - m.screw_rad) <= POSITION_TOLERANCE:
-        m.status = _AT_POSITION
+    elif abs(m.target_rad - m.screw_rad) <= POSITION_TOLERANCE or (m.speed_rad_s <= 0.0 and m.screw_rad_s == 0.0):
+        m.status = _AT_POSITION  # or told to stand still: there is no other code for a motor that stands and is well
     else:
         m.status = _GRASPING if grasping else _RELEASING
 
@@ -465,7 +478,7 @@ def newest_commands(state: RecordArray, pending: RecordArray) -> tuple[FloatArra
         for field in fields:
             given = line[field][~np.isnan(line[field])]
             if given.size:
-                newest[field][b, n] = given[-1]
+                newest[field][b, n] = state["screw_rad"][b, n] if given[-1] == STOP else given[-1]
     return newest["target_rad"], newest["speed_rad_s"], newest["limit_n"]
 
 

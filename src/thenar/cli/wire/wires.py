@@ -49,7 +49,7 @@ class HandConnection(Protocol):
     """A hand at the other end of a wire."""
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        """Send counts, -1 leaves a motor as it is."""
+        """Send counts; an angle of -1 ends a motion."""
         ...
 
     def readings(self) -> Readings | NDArray[np.float32]:

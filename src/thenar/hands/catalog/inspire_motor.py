@@ -26,7 +26,8 @@ TOP_SPEED_COUNTS = 1000.0
 # Real newtons per count, and fingertip travel per radian of the motor joint at mid stroke [m] of RH56DFTP and RH56DFX.
 # Ref: linear fits N = slope * counts of a single hand's index, middle and thumb bend; ring and little were not measured
 # and take the mean of index and middle. Levers: the hands' own kinematics, but the rotation's at zero bend, which is of
-# rh56_controller.
+# rh56_controller. Of the fits' offsets only the index finger's is used: the middle finger's (0.018 N) is within the
+# noise, and the thumb's (0.384 N) has one sign in the paper and the other in the program.
 _MOTORS = {
     "little": (0.006965, 0.1148, 0.1033),
     "ring": (0.006965, 0.1352, 0.1196),
@@ -35,6 +36,7 @@ _MOTORS = {
     "thumb_bend": (0.012547, 0.1677, 0.1778),
     "thumb_rotation": (GRAM_FORCE_N, 0.0919, 0.0919),
 }
+_OFFSET_N = {"index": 0.414}  # N = slope * counts - this
 
 IDLE_A = 0.2 / 6  # Ref: RH56DFTP manual, whole hand at 24 V: idle 0.2 A,
 FREE_A = 1.2 / 6  # free motion 1.2 A on average,
@@ -42,8 +44,9 @@ GRIP_A = 4.5 / 6  # largest grip 4.5 A.
 
 
 def _motor(
-    newton_per_count: float, *, full_stroke_s: float, lever_m: float, force_max_n: float, grip_n: float, source: str
+    name: str, *, full_stroke_s: float, lever_m: float, force_max_n: float, grip_n: float, source: str
 ) -> LeadScrew:
+    newton_per_reported = _MOTORS[name][0] / GRAM_FORCE_N
     # Travel per full stroke in (speed counts x seconds) turns the fit into "per stroke".
     stroke = TOP_SPEED_COUNTS * full_stroke_s
     return LeadScrew(
@@ -57,7 +60,8 @@ def _motor(
         stall_n=STALL_COUNTS * GRAM_FORCE_N,
         stall_over_limit=1.1,
         lever_m=lever_m,
-        newton_per_reported=newton_per_count / GRAM_FORCE_N,
+        newton_per_reported=newton_per_reported,
+        loaded_offset_n=_OFFSET_N.get(name, 0.0) / newton_per_reported,
         force_max_n=force_max_n,
         default_force_n=1000 * GRAM_FORCE_N,
         damping_nms_rad=0.02,  # assumed: about critical for the lightest finger
@@ -79,24 +83,24 @@ def _motor(
 
 FTP_MOTORS = {
     name: _motor(
-        newton_per_count,
+        name,
         full_stroke_s=0.6,  # Ref: RH56DFTP manual, speed 1000
         lever_m=lever,
         force_max_n=3000 * GRAM_FORCE_N,  # Ref: RH56DFTP manual, FORCE_SET 0..3000 g
         grip_n=3000 * GRAM_FORCE_N,
         source=f"RH56DFTP manual (stroke time, force, current); {MEASURED} (latency, force stop, N per count)",
     )
-    for name, (newton_per_count, lever, _) in _MOTORS.items()
+    for name, (_, lever, _) in _MOTORS.items()
 }
 
 DFX_MOTORS = {
     name: _motor(
-        newton_per_count,
+        name,
         full_stroke_s=0.8,  # often quoted for the DFX generation; no public manual confirms it
         lever_m=lever,
         force_max_n=1000 * GRAM_FORCE_N,  # Ref: DFX register map, FORCE_SET 0..1000 g
         grip_n=STALL_COUNTS * GRAM_FORCE_N,
         source=f"DFX register map (force); RH56DFTP manual (current); {MEASURED} (latency, force stop)",
     )
-    for name, (newton_per_count, _, lever) in _MOTORS.items()
+    for name, (_, _, lever) in _MOTORS.items()
 }

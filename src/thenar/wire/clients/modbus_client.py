@@ -63,7 +63,7 @@ class ModbusHand:
         return np.frombuffer(memory, register.dtype).astype(np.int64)
 
     def write(self, name: str, values: list[int]) -> None:
-        """Write a register from its first value on; -1 leaves a motor as it is."""
+        """Write a register from its first value on; -1 in a target ends a motion."""
         words = [value & 0xFFFF for value in values]
         self._checked(lambda: self._client.write_registers(REGISTERS[name].address, words))
 

@@ -4,8 +4,8 @@ Every Inspire protocol (DDS, DFX, Modbus) carries the same six numbers in the sa
 
 | count | meaning |
 |---|---|
-| angle 0..1000 | 1000 open, 0 closed; -1 leaves that finger alone |
-| stroke ("pos") 0..2000 | runs the other way: 0 open, 2000 closed; -1 leaves that finger alone |
+| angle 0..1000 | 1000 open, 0 closed; -1 is no target: a finger that moves stops |
+| stroke ("pos") 0..2000 | runs the other way: 0 open, 2000 closed; -1 as above |
 | speed 0..1000 | 1000 is the full stroke in 0.6 s (RH56DFTP) |
 | force | grams; limit up to 3000 (RH56DFTP) or 1000 (RH56DFX), reading -4000..4000 |
 | current | milliamperes |
@@ -14,12 +14,12 @@ Every Inspire protocol (DDS, DFX, Modbus) carries the same six numbers in the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thenar.arrays import FloatArray, IntArray
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import HandCommand, HandSettings, HandState
@@ -136,20 +136,23 @@ def command(
 ) -> tuple[HandCommand, int]:
     """A command from counts, and how many of them were out of range.
 
-    Each group has up to six counts; missing ones and -1 leave that motor as it is. Counts above the range are clamped
-    to it. Other negative ones mean nothing to the hand and leave the motor as it is. Where angle and stroke are both
-    given, stroke counts: the vendor's driver writes it last.
+    Each group has up to six counts; missing ones and NaN leave that motor as it is. An angle or stroke of -1 stops it
+    where it is. Counts above the range are clamped to it. Other negative ones mean nothing to the hand and leave the
+    motor as it is. Where angle and stroke are both given, stroke counts: the vendor's driver writes it last.
     """
     tops = (ANGLE_TOP, STROKE_TOP, scale.force_top, SPEED_TOP)
-    (opened, closed, limit, pace), wrong = zip(*map(_fractions, (angle, stroke, force, speed), tops), strict=True)
+    fractions, held, wrong = zip(*map(_fractions, (angle, stroke, force, speed), tops), strict=True)
+    opened, closed, limit, pace = fractions
     closed = np.where(np.isnan(closed), 1.0 - opened, closed)
+    stop = np.zeros(len(MOTORS), dtype=bool)
+    stop[scale.actuators] = (held[0] | held[1]) & np.isnan(closed)
     command = command_in_hand_order(
         scale,
         target_rad=scale.open_rad + closed * (scale.closed_rad - scale.open_rad),
         speed_rad_s=pace * scale.top_speed_rad_s,
         force_limit_n=limit * (scale.force_top * GRAM_FORCE_N),
     )
-    return command, sum(wrong)
+    return replace(command, stop=stop) if stop.any() else command, sum(wrong)
 
 
 def command_in_hand_order(scale: Scale, **asked: FloatArray) -> HandCommand:
@@ -174,13 +177,12 @@ def _counts(values: FloatArray, low: int, high: int) -> NDArray[np.int16]:
     return np.clip(np.rint(values), low, high).astype(np.int16)
 
 
-def _fractions(counts: ArrayLike, top: int) -> tuple[FloatArray, int]:
-    """Counts as fractions of the top, six of them, NaN where nothing is asked; and how many were out of range."""
-    values = np.asarray(counts, dtype=np.int64)
-    fractions = np.full(len(MOTORS), np.nan)
-    inside = values >= 0
-    fractions[: values.size][inside] = np.minimum(values[inside], top) / top
-    return fractions, int(((values > top) | (values < HOLD)).sum())
+def _fractions(counts: ArrayLike, top: int) -> tuple[FloatArray, BoolArray, int]:
+    """Counts as fractions of the top, NaN where none is asked; where they are -1; and how many were out of range."""
+    values = np.full(len(MOTORS), np.nan)
+    values[: np.size(counts)] = counts
+    wrong = (values > top) | (values < HOLD)
+    return np.where(values >= 0.0, np.minimum(values, top) / top, np.nan), values == HOLD, int(wrong.sum())
 
 
 def sides(scales: Sequence[Scale]) -> dict[str, Scale]:

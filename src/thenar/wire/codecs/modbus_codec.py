@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import BoolArray, FloatArray
 from thenar.signals import HandCommand
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale, Settings
@@ -180,9 +181,9 @@ def write_words(memory: bytearray, scale: Scale, address: int, words: list[int])
 
     groups = {key: _written(memory, touched, name) for key, name in COMMANDS.items()}
     asked = {key: group for key, group in groups.items() if group is not None}
-    # One request over both writes the angles last; where they hold, the strokes count.
+    # One request over both writes the angles last; where they have no target, the strokes count.
     if "angle" in asked and "stroke" in asked:
-        asked["stroke"] = np.where(asked["angle"] == inspire_counts.HOLD, asked["stroke"], inspire_counts.HOLD)
+        asked["stroke"] = np.where(asked["angle"] >= 0.0, np.nan, asked["stroke"])
     command, wrong = inspire_counts.command(scale, **asked) if asked else (None, 0)
     return Write(
         command=command,
@@ -195,8 +196,8 @@ def write_words(memory: bytearray, scale: Scale, address: int, words: list[int])
     )
 
 
-def _written(memory: bytearray, touched: NDArray[np.bool_], name: str) -> NDArray[np.int64] | None:
-    """Values of a six-vector register that a request wrote, -1 where it did not; None if it wrote none."""
+def _written(memory: bytearray, touched: BoolArray, name: str) -> FloatArray | None:
+    """Values of a six-vector register that a request wrote, NaN where it did not; None if it wrote none."""
     halves = touched[REGISTERS[name].bytes].reshape(len(MOTORS), 2)
     fresh = halves.all(axis=1)  # a motor is not sent to half a value
-    return np.where(fresh, load(memory, name), inspire_counts.HOLD) if halves.any() else None
+    return np.where(fresh, load(memory, name), np.nan) if halves.any() else None
