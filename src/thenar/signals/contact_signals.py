@@ -42,7 +42,8 @@ SOLID = np.dtype(
 
 ``size_m``: sphere radius; capsule and cylinder radius, half length (along z); box half edges; rounded box inner half
 edges and radius; ellipsoid radii. A hull owns ``count`` planes from ``first`` on; a field owns ``count``^3 distances
-there, over a cube of half edge ``size_m[0]``. ``body`` numbers the rigid body the solid belongs to.
+there, over a cube of half edge ``size_m[0]``. ``body`` numbers the rigid body the solid belongs to; -1: it is
+only seen and touches nothing.
 """
 
 

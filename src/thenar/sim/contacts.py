@@ -81,11 +81,13 @@ class SolidReader:
         self._solids = np.zeros(model.ngeom, dtype=SOLID)
         self._solids["size_m"][:, :3] = model.geom_size
         self._solids["kind"] = [_KINDS[mujoco.mjtGeom(kind)] for kind in model.geom_type]
-        self._solids["body"] = model.geom_bodyid
+        collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+        collides[model.pair_geom1] = collides[model.pair_geom2] = True
+        self._solids["body"] = np.where(collides, model.geom_bodyid, -1)
         planes: list[FloatArray] = [np.zeros((0, 4))]
         fields: list[FloatArray] = [np.zeros(0)]
         hulls: dict[int, tuple[SolidKind, int, int, float]] = {}
-        for geom in np.flatnonzero((self._solids["kind"] == SolidKind.HULL) & (model.geom_contype != 0)):
+        for geom in np.flatnonzero((self._solids["kind"] == SolidKind.HULL) & collides):
             mesh = int(model.geom_dataid[geom])
             if mesh not in hulls:
                 hulls[mesh] = _hull_or_field(hull_planes(model, mesh), _reach_m(model, mesh), planes, fields)

@@ -46,7 +46,7 @@ class HandTouch:
             hand: The hand.
             calibration: What its skin and sensor are like.
             skin_shapes: Numbers of the collision shapes that are each link's skin.
-            bodies: Body of every collision shape of the world, in the order of their numbers.
+            bodies: Body of every shape of the world, in the order of their numbers; -1: a shape that touches nothing.
             seed: Of the sensor's noise.
             grid: Cells a side of a smooth contact's window; more is finer and slower.
         """

@@ -285,7 +285,7 @@ class World:
             for link in spec.links
             if link.skins
         }
-        bodies = np.asarray(self.model.geom_bodyid, dtype=np.int64)
+        bodies = self.physics.solid_contacts().solids["body"].astype(np.int64)
         return HandTouch(
             spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.physics.config.seed
         ), calibration

@@ -27,6 +27,8 @@ class LinkFrame(NamedTuple):
     normal: Vector
     friction: Vector
     """Friction on the skin per newton of load."""
+    contact_n: float
+    """Normal force of the engine's contacts per newton of load: above 1 where their normals differ."""
 
 
 class Cell(NamedTuple):
@@ -53,6 +55,7 @@ def link_frame(group: Record, link_pos_m: FloatArray, link_R: FloatArray) -> Lin
         to_local(link_R, group.e2),
         to_local(link_R, group.normal),
         to_local(link_R, (f[0] / size, f[1] / size, f[2] / size)),
+        group.weight / size,
     )
 
 
@@ -60,7 +63,8 @@ def link_frame(group: Record, link_pos_m: FloatArray, link_R: FloatArray) -> Lin
 def deposit(group: Record, window: Record, local: LinkFrame, pads: Record, out: TaxelForces) -> float:
     """Lay a window's force into the taxels of its link by exact overlap; returns what the pads took [N].
 
-    A window that found no line through both shapes lays all its force at the contact point.
+    Forces are shares of the contacts' normal force. A window that found no line through both shapes lays all its force
+    at the contact point.
 
     Args:
         group: Contacts with the window's cells and heights.
@@ -131,7 +135,7 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, out: TaxelF
         for piece in range(pieces):
             along = (piece + 0.5) / pieces - 0.5
             middle = (u + along * long_u, v + along * long_v)
-            taken += _overlap(pad, q, middle, half, cell.force_n / pieces, cell.stretch, shear, out)
+            taken += _overlap(pad, q, middle, half, cell.force_n / pieces, cell.stretch, shear, local.contact_n, out)
     return taken
 
 
@@ -162,12 +166,13 @@ def _overlap(
     force_n: float,
     stretch: float,
     shear: tuple[float, float],
+    contact_n: float,
     out: TaxelForces,
 ) -> float:
     """Share a rectangle's force over the taxels under it, by the area each of them covers; returns what they took [N].
 
-    Its middle and half sides are chart coordinates [m]. ``stretch`` and ``shear`` are force across the skin, and along
-    rows and columns, over force.
+    Its middle and half sides are chart coordinates [m]. ``stretch``, ``shear`` and ``contact_n`` are force across the
+    skin, along rows and columns, and normal force of the contacts, over force.
     """
     (u, v), (half_u, half_v) = middle, half
     a1, a2 = (u - half_u) / pad.row_pitch_m + pad.rows / 2, (u + half_u) / pad.row_pitch_m + pad.rows / 2
@@ -181,12 +186,13 @@ def _overlap(
             if part <= 0.0:
                 continue
             taxel = pad.first + row * pad.cols + col
-            out.load_n[taxel] += part
+            felt = part * contact_n
+            out.load_n[taxel] += felt
             out.normal_n[taxel] += part * stretch
             out.shear_n[taxel, 0] += part * shear[0]
             out.shear_n[taxel, 1] += part * shear[1]
             # Where the covered part of the taxel is, not where the taxel is.
-            out.moment_nm[number, 0] += part * ((row_low + row_high) / 2 - pad.rows / 2) * pad.row_pitch_m
-            out.moment_nm[number, 1] += part * ((col_low + col_high) / 2 - pad.cols / 2) * pad.col_pitch_m
-            taken += part
+            out.moment_nm[number, 0] += felt * ((row_low + row_high) / 2 - pad.rows / 2) * pad.row_pitch_m
+            out.moment_nm[number, 1] += felt * ((col_low + col_high) / 2 - pad.cols / 2) * pad.col_pitch_m
+            taken += felt
     return taken

@@ -75,9 +75,9 @@ def solve_touch(
     total, bare = 0.0, 0.0
     for g in range(count):
         group = groups[g]
-        total += group.force_n
+        total += group.weight
         if group.force_n < MIN_FORCE_N:
-            bare += group.force_n
+            bare += group.weight
             continue
         body = scene.shapes[group.skin].body
         _set_material(group, to_local(scene.body_R[body], minus(group.origin, scene.body_pos_m[body])), skin)
@@ -93,7 +93,7 @@ def solve_touch(
         if group.force_n >= MIN_FORCE_N:
             body = scene.shapes[group.skin].body
             local = link_frame(group, scene.body_pos_m[body], scene.body_R[body])
-            bare += group.force_n - deposit(group, windows[group.window], local, skin.pads, out)
+            bare += group.weight - deposit(group, windows[group.window], local, skin.pads, out)
             add_die_stress(group, windows[group.window], local, skin.dies, out.die_pa)
     return total, bare, count
 

@@ -22,12 +22,12 @@ GROUP = np.dtype(
         ("partner", np.int64),  # number of the partner's body
         ("index", np.int64),  # among the groups of this skin and partner
         ("points", np.int64),
-        ("weight", np.float64),
+        ("weight", np.float64),  # sum of normal forces
         ("force", np.float64, 3),  # sum of normal forces times outward normals
         ("moment", np.float64, 3),  # sum of normal forces times positions
         ("spread", np.float64, (3, 3)),
         ("friction", np.float64, 3),  # tangential force on the skin
-        ("force_n", np.float64),  # size of the force
+        ("force_n", np.float64),  # size of the force: less than the weight where normals differ
         ("flat", np.bool_),  # contact points are spread in two directions
         ("window", np.int64),
         ("solved", np.bool_),

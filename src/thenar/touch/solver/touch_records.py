@@ -72,7 +72,7 @@ class TaxelForces(NamedTuple):
     """What a frame adds to. Shapes use n = taxels, p = pads, d = dies."""
 
     load_n: FloatArray
-    """Force along the contact's own force [N]. Shape (n,)."""
+    """Share of the contacts' normal force [N]. Shape (n,)."""
     normal_n: FloatArray
     """Force across the taxel [N]. Shape (n,)."""
     shear_n: FloatArray
