@@ -32,27 +32,48 @@ class RawPeer:
         self.vendor = vendor
         self.names = names
         self.reader_qos = Qos(reliable=reliable)
+        self.writer_qos = Qos()
+        self.other = bytes(12)
+        """Prefix of the participant that answered; zeros, which are for everybody, before."""
         self.inbox: list[tuple[bytes, Submessage]] = []
         """Prefix it was addressed to (zeros: to nobody in particular), and the submessage."""
 
     def datagram(self, *submessages: bytes) -> bytes:
-        return b"RTPS\x02\x03" + self.vendor + self.prefix + b"".join(submessages)
+        return b"RTPS\x02\x03" + self.vendor + self.prefix + messages.info_dst(self.other) + b"".join(submessages)
 
     def announce(self) -> None:
+        self.meet()
+        self.announce_endpoints()
+
+    def announce_itself(self) -> None:
         here = (self.socket.getsockname(),)
         info = ParticipantInfo(
             prefix=self.prefix, vendor=self.vendor, lease_s=20, meta=here, user=here, builtins=0b111111
         )
         spdp = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 1, discovery.encode_participant(info))
         self.socket.sendto(self.datagram(spdp), self.meta)
+
+    def meet(self) -> None:
+        """Announce itself and wait for the answer; whatever it sends from then on shows that it got that."""
+        self.announce_itself()
+        assert self.listen(lambda: any(self.other))
+
+    def announce_endpoints(self) -> None:
         names = self.names
         for announcer, entity, topic, type_name, qos in (
-            (discovery.PUBLICATIONS_WRITER, WRITER, names.request_topic, names.request_type, Qos()),
+            (discovery.PUBLICATIONS_WRITER, WRITER, names.request_topic, names.request_type, self.writer_qos),
             (discovery.SUBSCRIPTIONS_WRITER, READER, names.reply_topic, names.reply_type, self.reader_qos),
         ):
             endpoint = EndpointInfo(guid=self.prefix + entity, topic=topic, type_name=type_name, qos=qos)
             sedp = messages.data(bytes(4), announcer, 1, discovery.encode_endpoint(endpoint))
             self.socket.sendto(self.datagram(sedp), self.meta)
+
+    def take_leave(self) -> None:
+        guid = self.prefix + discovery.PARTICIPANT
+        key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
+        gone = discovery.disposal(guid)
+        farewell = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 2, key, gone, key_only=True)
+        self.socket.sendto(self.datagram(farewell), self.meta)
 
     def request(self, number: int, payload: bytes, inline: bytes = b"") -> None:
         sample = messages.data(bytes(4), WRITER, number, payload, inline)
@@ -70,6 +91,7 @@ class RawPeer:
             except BlockingIOError:
                 time.sleep(0.002)
                 continue
+            self.other = message.header.prefix
             to = bytes(12)
             for sub in message.submessages:
                 if isinstance(sub, messages.InfoDst):

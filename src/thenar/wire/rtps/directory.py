@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
-from thenar.wire.rtps.messages import CYCLONE_VENDOR, UNKNOWN_ENTITY, Data, Refused
+from thenar.wire.rtps.held import Early, EarlyBox, Share
+from thenar.wire.rtps.messages import CYCLONE_VENDOR, UNKNOWN_ENTITY, Data, DataFrag, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network
 from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
 from thenar.wire.rtps.reader import MatchedWriter, Reader, Sample
@@ -26,8 +27,14 @@ logger = logging.getLogger(__name__)
 
 MAX_PEERS = 128
 MAX_ENDPOINTS_PER_PEER = 2048
+MAX_HELD_BYTES = 1 << 24
+"""Samples of all participants that are kept until they can be delivered [bytes]."""
+MAX_STRANGERS_BYTES = 1 << 20
+"""What is kept of participants that have not announced themselves yet [bytes]."""
 DEPARTED_S = 10.0
 """How long announcements of a participant that took leave are ignored [s]: some may still be on their way."""
+
+UNMATCHED = "submessage from a writer that is not matched"
 
 _BUILTIN_QOS = Qos(durability=TRANSIENT_LOCAL, depth=1 << 30)
 _BUILTIN_PAIRS = (
@@ -74,6 +81,10 @@ class Directory:
         self._participant = participant
         self._network = network
         self._probes = tuple(probes)
+        self.held = Share(MAX_HELD_BYTES)
+        """Who takes how much of what is kept for delivery."""
+        self._early = EarlyBox(self.held)
+        self._strangers = EarlyBox(Share(MAX_STRANGERS_BYTES))
         self._departed: dict[bytes, float] = {}
         """When participants took leave."""
         self._announced: dict[bytes, int] = {}
@@ -120,13 +131,23 @@ class Directory:
             if writer_guid in ours.writers and reader in (UNKNOWN_ENTITY, ours.entity)
         ]
 
-    def reject(self, sub: messages.Submessage, writer_guid: bytes) -> None:
-        """Count what came from a writer that no reader of ours is matched with."""
-        if writer_guid[12:] in discovery.ANNOUNCER_BITS or writer_guid[15] >= 0xC0:
-            return  # of a participant that is not known yet, or of a kind we have no use for
+    def on_unmatched(self, sub: messages.Submessage, writer_guid: bytes, stamp_s: float | None) -> None:
+        """Keep for a moment what overtook the announcement of its sender; count what else no reader of ours takes."""
+        prefix, entity = writer_guid[:12], writer_guid[12:]
+        if entity[3] >= 0xC0 and (entity not in discovery.ANNOUNCER_BITS or prefix in self.peers):
+            return  # of a kind we have no use for
+        early = Early(self._participant.now_s, sub, stamp_s)
+        if prefix not in self.peers:
+            if not self._strangers.hold(prefix, early):
+                raise Refused("more submessages of unknown participants than are kept")
+            return
+        if writer_guid not in self.peers[prefix].endpoints:
+            if isinstance(sub, Data | DataFrag) and not self._early.hold(writer_guid, early):
+                raise Refused("more samples of unknown writers than are kept")
+            return
         rejecting = [ours for ours in self.readers.values() if writer_guid in ours.mismatches]
         if not rejecting:
-            raise Refused("submessage from a writer that is not matched")
+            raise Refused(UNMATCHED)
         if isinstance(sub, Data):
             for ours in rejecting:
                 ours.refuse(ours.mismatches[writer_guid])
@@ -159,6 +180,8 @@ class Directory:
         for peer in [p for p in self.peers.values() if now_s - p.heard_s > p.info.lease_s]:
             self._remove(peer, "was silent for longer than its lease")
         self._departed = {p: left_s for p, left_s in self._departed.items() if now_s - left_s < DEPARTED_S}
+        for _ in range(self._early.expire(now_s) + self._strangers.expire(now_s)):
+            self._participant.refuse(UNMATCHED)
 
     def on_announcement(self, data: Data, vendor: bytes, prefix: bytes, source: str) -> None:
         """Meet a participant, or see it off."""
@@ -200,6 +223,8 @@ class Directory:
                 self.readers[reader].match(_builtin(prefix + writer, _BUILTIN_QOS, peer))
             if info.builtins & discovery.ANNOUNCER_BITS[reader]:
                 self.writers[writer].match(_builtin(prefix + reader, _BUILTIN_QOS, peer))
+        for early in self._strangers.take(prefix):
+            self._participant.on_submessage(early.sub, prefix, early.stamp_s)
 
     def _remove(self, peer: Peer, why: str) -> None:
         prefix = peer.info.prefix
@@ -207,6 +232,7 @@ class Directory:
         del self.peers[prefix]
         for guid in [*peer.endpoints, *(prefix + entity for pair in _BUILTIN_PAIRS for entity in pair)]:
             self._forget(guid)
+        self._early.forget(prefix)
         for writer in self.writers.values():
             writer.drop_participant(prefix)
 
@@ -264,6 +290,8 @@ class Directory:
         peer.endpoints[theirs.guid] = theirs
         for ours in [*self.readers.values()] if theirs.is_writer else [*self.writers.values()]:
             self._try(ours, theirs)
+        for early in self._early.take(theirs.guid):
+            self._participant.on_submessage(early.sub, peer.info.prefix, early.stamp_s)
 
     def _try(self, ours: Reader | Writer, theirs: EndpointInfo) -> None:
         """Match an endpoint of ours with one of theirs, or note why not."""

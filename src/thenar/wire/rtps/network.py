@@ -102,6 +102,7 @@ class Network:
         """Numbers of the interfaces that may be heard, where the kernel takes a card's address on any card."""
         self._selector = selectors.DefaultSelector()
         self._sockets: list[socket.socket] = []
+        self._user_sockets: list[socket.socket] = []
         try:
             self.index, self.meta, self.user = self._bind_unicast()
         except OSError as why:
@@ -155,6 +156,7 @@ class Network:
             for sock in taken:
                 self._selector.register(sock, selectors.EVENT_READ)
             self._sockets += taken
+            self._user_sockets = taken[1::2]
             return index, (self.own[0], ports[0]), (self.own[0], ports[1])
         raise AssertionError("the last turn of the loop returns or raises")
 
@@ -189,17 +191,27 @@ class Network:
         return None
 
     def receive(self, timeout_s: float) -> Iterator[tuple[bytes, str]]:
-        """Wait for datagrams and yield those that are there, each with the address it came from."""
-        for key, _ in self._selector.select(timeout_s):
-            sock: socket.socket = key.fileobj  # pyright: ignore[reportAssignmentType]
-            for _ in range(DATAGRAMS_PER_TURN):
-                try:
-                    datagram, told, _, source = sock.recvmsg(65536, 64 if self._cards else 0)
-                except OSError:
-                    break  # nothing left, or an echo of an earlier send that nobody heard
-                # What is told is the packet's info, which begins with the number of the interface it came in on.
-                if not self._cards or int.from_bytes(told[0][2][:4], sys.byteorder) in self._cards:
-                    yield datagram, source[0]
+        """Wait for datagrams and yield those that are there, each with the address it came from.
+
+        User data goes first, though it is read last: nothing that is yielded has overtaken a sample that was sent
+        before it, least of all its writer's farewell.
+        """
+        if not self._selector.select(timeout_s):
+            return
+        discovery = [each for sock in self._sockets if sock not in self._user_sockets for each in self._take(sock)]
+        for sock in self._user_sockets:
+            yield from self._take(sock)
+        yield from discovery
+
+    def _take(self, sock: socket.socket) -> Iterator[tuple[bytes, str]]:
+        for _ in range(DATAGRAMS_PER_TURN):
+            try:
+                datagram, told, _, source = sock.recvmsg(65536, 64 if self._cards else 0)
+            except OSError:
+                return  # nothing left, or an echo of an earlier send that nobody heard
+            # What is told is the packet's info, which begins with the number of the interface it came in on.
+            if not self._cards or int.from_bytes(told[0][2][:4], sys.byteorder) in self._cards:
+                yield datagram, source[0]
 
     def close(self) -> None:
         """Close all sockets."""

@@ -378,17 +378,18 @@ class Participant:
                     if isinstance(sub, Data) and sub.writer == discovery.SPDP_WRITER:
                         self._directory.on_announcement(sub, vendor, prefix, source)
                     else:
-                        self._on_submessage(sub, prefix, stamp_s)
+                        self.on_submessage(sub, prefix, stamp_s)
                 except Refused as why:
                     self.refuse(str(why))
 
-    def _on_submessage(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
+    def on_submessage(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
+        """Hand a submessage of a participant to whom it is for."""
         if handle := _TO_READERS.get(type(sub)):
             listeners = self._directory.listeners(sub.reader, prefix + sub.writer)
             for reader, writer in listeners:
                 handle(reader, writer, sub, stamp_s)
             if not listeners:
-                self._directory.reject(sub, prefix + sub.writer)
+                self._directory.on_unmatched(sub, prefix + sub.writer, stamp_s)
             return
         ours = self._directory.writers.get(sub.writer)
         if ours is None or not _TO_WRITERS[type(sub)](ours, prefix + sub.reader, sub):
