@@ -51,6 +51,7 @@ CAPTURES = {
 }
 PREFIX = bytes(range(12))
 SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")
+REFUSAL = struct.pack("<?3xf", False, 0.0)
 
 _domains = domains(110, 30)
 
@@ -334,9 +335,9 @@ def test_names_ros_would_not_take_are_refused(name: str):
         ros.topic_name(name)
 
 
-@pytest.mark.parametrize(("layout", "gid_bytes"), [("humble", 24), ("jazzy", 16)])
-def test_node_is_told_in_the_layout_of_the_ros_that_reads_it(layout: str, gid_bytes: int):
-    assert ros.GID_BYTES[layout] == gid_bytes
+@pytest.mark.parametrize(("user_data", "gid_bytes"), [(b"", 24), (b"typehash=RIHS01_ab;", 16)])
+def test_node_is_told_in_the_layout_of_the_ros_that_reads_it(user_data: bytes, gid_bytes: int):
+    assert ros.gid_bytes(user_data) == gid_bytes
     me, reader, writer = PREFIX + b"\x00\x00\x01\xc1", PREFIX + READER, PREFIX + WRITER
     pad = bytes(gid_bytes - 16)
     assert ros.encode_node(me, "/", "thenar", [reader], [writer, reader], gid_bytes=gid_bytes) == (
@@ -639,7 +640,9 @@ class Server:
 
     def __init__(self, participant: Participant):
         self.handled: list[tuple[float, ...]] = []
-        self.service: Service = participant.serve(SET_FORCE, self.handle, body_bytes=24, check=self.check)
+        self.service: Service = participant.serve(
+            SET_FORCE, self.handle, refusal=REFUSAL, body_bytes=24, check=self.check
+        )
 
     def handle(self, body: bytes) -> bytes:
         assert len(body) == 24
@@ -731,16 +734,37 @@ def test_plain_request_is_answered_with_the_identity_of_its_writer(served):
         (CYCLONE_VENDOR, with_header(forces(1, 1, 1, 1e9, 1, 1)), "Cyclone request is out of range"),
     ],
 )
-def test_request_that_cannot_be_one_never_reaches_the_handler(served, vendor: bytes, payload: bytes, why: str):
+def test_request_that_cannot_be_one_is_answered_and_never_reaches_the_handler(
+    served, vendor: bytes, payload: bytes, why: str
+):
     participant, server, connect = served
     peer = connect(vendor)
     peer.request(1, payload)
     assert wait_for(lambda: participant.health().refusals == {f"{SET_FORCE.request_topic}: {why}": 1})
     good = forces(2, 1, 1, 1, 1, 1)
     peer.request(2, with_header(good) if vendor == CYCLONE_VENDOR else good)
-    assert peer.listen(lambda: peer.replies)
+    answers = 1 if "shorter than its header" in why else 2  # which says whom to answer
+    told: dict[int, bytes] = {}
+    assert peer.listen(lambda: told.update((r.number, r.payload[-8:]) for r in peer.replies) or len(told) == answers)
+    assert list(told.values()) == [REFUSAL, struct.pack("<?3xf", True, 2.0)][-answers:]
     assert server.handled == [(2, 1, 1, 1, 1, 1)]
     assert server.service.refused == 1
+
+
+def test_request_whose_handler_fails_is_answered_too(domain: int):
+    def fail(_body: bytes) -> bytes:
+        raise RuntimeError("on purpose")
+
+    with Participant(domain) as participant:
+        service = participant.serve(SET_FORCE, fail, refusal=REFUSAL, body_bytes=24)
+        peer = RawPeer(domain, SET_FORCE, vendor=FAST_VENDOR)
+        peer.announce()
+        assert wait_for(lambda: service.clients)
+        peer.request(1, forces(1, 2, 3, 4, 5, 6))
+        assert peer.listen(lambda: peer.replies)
+        assert {reply.payload for reply in peer.replies} == {b"\x00\x01\x00\x00" + REFUSAL}
+        assert participant.health().refusals == {"a callback failed": 1}
+        peer.close()
 
 
 def test_request_that_comes_twice_is_handled_once_and_answered_from_memory(served):
@@ -834,7 +858,7 @@ def test_health_tells_of_services_and_clients(served):
 
 def test_service_needs_a_way_to_tell_requests_apart(domain: int):
     with Participant(domain) as participant, pytest.raises(BadValue, match="other flavour"):
-        participant.serve(SET_FORCE, lambda body: body)
+        participant.serve(SET_FORCE, lambda body: body, refusal=b"")
 
 
 # What nobody should send.

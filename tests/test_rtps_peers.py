@@ -124,7 +124,7 @@ class Server:
 
     def __init__(self, participant: Participant):
         self.handled: list[float] = []
-        self.service = participant.serve(SET_FORCE, self.handle, body_bytes=24)
+        self.service = participant.serve(SET_FORCE, self.handle, refusal=bytes(8), body_bytes=24)
 
     def handle(self, body: bytes) -> bytes:
         (first,) = struct.unpack_from("<f", body)
@@ -178,8 +178,7 @@ def test_ros_tools_see_topics_and_services(domain: int, start):
         assert 'name="/set_forceReply", type_name="thenar_test/srv/SetForce_Response"' in services
 
 
-@pytest.mark.parametrize("layout", ["humble", "jazzy"])
-def test_nodes_and_user_data_are_told_as_ros_reads_them(layout: ros.Layout, domain: int, start):
+def test_humble_and_jazzy_side_by_side_each_read_the_nodes_of_one_participant(domain: int, start):
     with Participant(domain, user_data=ros.ENCLAVE) as participant:
         server = Server(participant)
         writer = participant.advertise(
@@ -187,17 +186,23 @@ def test_nodes_and_user_data_are_told_as_ros_reads_them(layout: ros.Layout, doma
             ros.message_type("sensor_msgs/msg/JointState"),
             user_data=ros.type_hash_data("RIHS01_00ff"),
         )
-        node = ros.Node(participant, "hand", namespace="/left", layout=layout)
+        participant.subscribe(ros.topic_name("/hand/command"), "type", lambda _: None)
+        node = ros.Node(participant, "hand", namespace="/left")
+        node.show([writer])
+        peers = {gid_bytes: start("cyclone", "nodes", gid_bytes) for gid_bytes in (24, 16)}
         node.show([writer, server.service])
-        printed = start("cyclone", "nodes", ros.GID_BYTES[layout]).wait(10)
-    told = json.loads(printed[0])
+        printed = {gid_bytes: peer.wait(10) for gid_bytes, peer in peers.items()}
     request, reply = server.service.guids
-    assert (told["namespace"], told["name"]) == ("/left", "hand")
-    assert told["participant"][:24] == participant.prefix.hex()
-    assert [gid[:32] for gid in told["readers"]] == [request.hex()]
-    assert [gid[:32] for gid in told["writers"]] == [writer.info.guid.hex(), reply.hex()]
-    assert {len(gid) for gid in told["writers"]} == {2 * ros.GID_BYTES[layout]}
-    assert told["user_data"] == {"participant": "enclave=/;", "rt/hand/state": "typehash=RIHS01_00ff;"}
+    for gid_bytes, (line,) in printed.items():
+        told = json.loads(line)
+        assert (told["namespace"], told["name"]) == ("/left", "hand")
+        assert told["participant"][:24] == participant.prefix.hex()
+        assert [gid[:32] for gid in told["readers"]] == [request.hex()]
+        assert [gid[:32] for gid in told["writers"]] == [writer.info.guid.hex(), reply.hex()]
+        assert {len(gid) for gid in told["writers"]} == {2 * gid_bytes}
+        assert told["user_data"]["participant"] == "enclave=/;"
+        assert told["user_data"]["rt/hand/state"] == "typehash=RIHS01_00ff;"
+        assert told["without_user_data"] == []  # Jazzy would warn of each
 
 
 @pytest.mark.parametrize(("name", "mode"), [*((name, "call") for name in CALLERS), ("fast", "call_plain")])

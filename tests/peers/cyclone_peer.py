@@ -34,6 +34,7 @@ from cyclonedds.builtin import (  # noqa: E402
     BuiltinDataReader,
     BuiltinTopicDcpsParticipant,
     BuiltinTopicDcpsPublication,
+    BuiltinTopicDcpsSubscription,
 )
 from cyclonedds.core import InstanceState, Policy, Qos, ReadCondition, SampleState, ViewState, WaitSet  # noqa: E402
 from cyclonedds.domain import DomainParticipant  # noqa: E402
@@ -127,14 +128,20 @@ if mode in ("listen", "latched"):
                 got += 1
         time.sleep(0.002)
 elif mode == "nodes":
-    reader = DataReader(participant, Topic(participant, "ros_discovery_info", NodeList), latched)
+    # As ROS 2 Jazzy does, and Humble does not.
+    qos = Qos(Policy.Userdata(b"typehash=RIHS01_" + b"0" * 64 + b";"), base=latched) if GID_BYTES == 16 else latched
+    reader = DataReader(participant, Topic(participant, "ros_discovery_info", NodeList), qos)
     participants = BuiltinDataReader(participant, BuiltinTopicDcpsParticipant)
     endpoints = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
+    subscriptions = BuiltinDataReader(participant, BuiltinTopicDcpsSubscription)
     wait_for(lambda: reader.read(1))
     (told,) = reader.take(1)
     (node,) = told.nodes  # pyright: ignore[reportGeneralTypeIssues]
+    wait_for(lambda: len(reader.get_matched_publications()) and subscriptions.read(1))
+    written = endpoints.take(100)
+    read = [sample for sample in subscriptions.take(100) if sample.participant_key != participant.guid]
     found = {"participant": "".join(user_data(sample.qos) for sample in participants.take(10))}
-    found |= {sample.topic_name: user_data(sample.qos) for sample in endpoints.take(20) if user_data(sample.qos)}
+    found |= {sample.topic_name: user_data(sample.qos) for sample in written if user_data(sample.qos)}
     answer = {
         "participant": in_hex(told.gid),
         "namespace": node.namespace,
@@ -142,6 +149,7 @@ elif mode == "nodes":
         "readers": [in_hex(gid) for gid in node.readers],
         "writers": [in_hex(gid) for gid in node.writers],
         "user_data": found,
+        "without_user_data": sorted(sample.topic_name for sample in (*written, *read) if not user_data(sample.qos)),
     }
     print(json.dumps(answer))
 elif mode == "talk":

@@ -21,7 +21,9 @@ def handle(body: bytes) -> bytes:
 
 peers = sys.argv[3:] or ["127.0.0.1"]
 with Participant(domain, interface=interface, peers=peers, multicast=len(sys.argv) == 3) as participant:
-    participant.serve(ros.service_names("/set_force", "thenar_test/srv/SetForce"), handle, body_bytes=24)
+    participant.serve(
+        ros.service_names("/set_force", "thenar_test/srv/SetForce"), handle, refusal=bytes(8), body_bytes=24
+    )
     print("ready", flush=True)
     sys.stdin.read()
     print(json.dumps(asdict(participant.health())), flush=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from thenar.errors import BadValue
 
@@ -47,8 +46,6 @@ class WireConfig:
     """Network interface of all wires. Nothing is heard on any other."""
     peers: tuple[str, ...] = ()
     """Addresses, separated by commas, to look for DDS programs at where multicast does not reach."""
-    ros: Literal["humble", "jazzy"] = "humble"
-    """Which ROS 2 shows the twin in its list of nodes."""
     state_hz: float = 100.0
     """How often states are published."""
     touch_hz: float = 50.0

@@ -60,7 +60,12 @@ class AuroraNode:
             self._participant.subscribe(
                 self.names.topic(topic), self.names.type_name(kind), partial(self._on_command, topic), qos=SENSOR_DATA
             )
-        self._participant.serve(self.names.policy_service(), self._choose_policy, check=aurora_codec.policy_refusal)
+        self._participant.serve(
+            self.names.policy_service(),
+            self._choose_policy,
+            refusal=aurora_codec.policy_reply(False, "not a PolicyChange request"),
+            check=aurora_codec.policy_refusal,
+        )
 
     def receive(self) -> list[BodyRequest]:
         """Requests since the last call."""

@@ -59,7 +59,8 @@ class ReflexNode(RosNode):
         for topic, kind in COMMANDS.items():
             self.listen(f"{NAMESPACE}/{topic}", kind, partial(self._on_command, topic))
         for service in SERVICES:
-            self.serve(f"{NAMESPACE}/{service.name}", service, partial(self._answer, service.name))
+            answer = partial(self._answer, service.name)
+            self.serve(f"{NAMESPACE}/{service.name}", service, answer, refusal=DONE)  # a message that cannot say no
         self.show()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
@@ -90,12 +91,12 @@ class ReflexNode(RosNode):
         else:
             self._change(lambda driver: _COMMANDED[topic](driver, values), sender)
 
-    def _answer(self, service: str, body: bytes) -> bytes | None:
+    def _answer(self, service: str, body: bytes) -> bytes:
         if service == "set_speed":
             speeds = reflex_codec.speeds_of(body)
             if speeds is None:
                 self._inbox.refuse("set_speed refused: numbers that are none")
-                return DONE  # the message has no way to say no
+                return DONE
             self._change(lambda driver: reflex_driver.set_speed(driver, speeds))
         elif service == "set_tactile_threshold":
             thresholds = reflex_codec.thresholds_of(body)

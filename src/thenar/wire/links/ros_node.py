@@ -26,11 +26,11 @@ class RosNode(DdsLink):
         Args:
             name: Of the node.
             types: Fields of every message type it uses.
-            context: The participant, and which ROS 2 shows us in ``ros2 node list``: Humble and Jazzy differ.
+            context: The participant.
         """
         super().__init__(context.participant)
         self._types = types
-        self._node = ros.Node(self._participant, name, layout=context.config.ros)
+        self._node = ros.Node(self._participant, name)
 
     def publish(self, topic: str, type_name: str) -> Writer:
         """Announce a topic, by its ROS 2 name and type."""
@@ -51,18 +51,20 @@ class RosNode(DdsLink):
         self,
         path: str,
         service: RosService,
-        handler: Callable[[bytes], bytes | None],
+        handler: Callable[[bytes], bytes],
         *,
+        refusal: bytes,
         check: Callable[[bytes], str | None] | None = None,
     ) -> Service:
-        """Answer a service."""
+        """Answer a service; the refusal is the reply to what cannot be a request."""
         request, response = (f"{service.type_name}_{end}" for end in ("Request", "Response"))
         types = {**self._types, request: service.request, response: service.response}
         return self._keep(
             self._participant.serve(
                 ros.service_names(path, service.type_name),
                 handler,
-                body_bytes=service.request_bytes,
+                refusal=refusal,
+                body_bytes=None if check else service.request_bytes,
                 check=check,
                 request_user_data=_hash(request, types),
                 reply_user_data=_hash(response, types),

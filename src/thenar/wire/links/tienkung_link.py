@@ -37,19 +37,15 @@ class TienkungNode(RosNode):
         self._states = {side: self.publish(tienkung_codec.state_topic(side), JOINT_STATE) for side in self._scales}
         for side, scale in self._scales.items():
             self.listen(tienkung_codec.control_topic(side), JOINT_STATE, partial(self._on_control, scale))
-            for service in SERVICES:
-                self.serve(
-                    tienkung_codec.service_path(service.name, side),
-                    service,
-                    partial(self._answer, service.name, scale),
-                    check=tienkung_codec.flexible_refusal if service.request_bytes is None else None,
-                )
         self.show()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Keep the newest state for the services, and publish it when it is time."""
+        """Keep the newest state for the services, which are there from the first one on, and publish it in time."""
         states = {side: hands[scale.hand][0] for side, scale in self._scales.items()}
+        began = bool(self._readings)
         self._readings = {side: inspire_counts.readings(self._scales[side], state) for side, state in states.items()}
+        if not began:
+            self._offer_services()
         if not self._pace.is_due(next(iter(states.values())).stamp_s):
             return
         stamp_s = time.time()
@@ -71,10 +67,18 @@ class TienkungNode(RosNode):
         if command is not None:
             self.request(scale.hand, sender, command=command)
 
-    def _answer(self, service: str, scale: Scale, body: bytes) -> bytes | None:
+    def _offer_services(self) -> None:
+        checks = {"set_angle_flexible": tienkung_codec.flexible_refusal} | dict.fromkeys(REPLIES, _take_any)
+        for side, scale in self._scales.items():
+            for service in SERVICES:
+                answer, check = partial(self._answer, service.name, scale), checks.get(service.name)
+                path = tienkung_codec.service_path(service.name, side)
+                self.serve(path, service, answer, refusal=bytes([False]), check=check)
+        self.show()
+
+    def _answer(self, service: str, scale: Scale, body: bytes) -> bytes:
         if service in REPLIES:
-            readings = self._readings.get(scale.side)
-            return None if readings is None else REPLIES[service](readings)
+            return REPLIES[service](self._readings[scale.side])
         if service == "set_clear_error":
             self.request(scale.hand, clear_errors=True)
             return bytes([True])
@@ -90,3 +94,7 @@ class TienkungNode(RosNode):
         else:
             self.request(scale.hand, command=command)
         return bytes([command is not None])
+
+
+def _take_any(_body: bytes) -> None:
+    """Let any body pass: who only asks for readings gets them."""

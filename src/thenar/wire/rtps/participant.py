@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 MAX_WAIT_S = 0.05
 """How long the thread sleeps at most, so that heartbeats armed by other threads are not late [s]."""
 
+MAKER = b"maker=thenar;"
+"""User data of endpoints that have none of their own: ROS 2 Jazzy warns of every topic without any."""
+
 _TO_READERS = {
     Data: Reader.on_data,
     messages.DataFrag: Reader.on_data_frag,
@@ -173,8 +176,9 @@ class Participant:
     def serve(
         self,
         names: ServiceNames,
-        handler: Callable[[bytes], bytes | None],
+        handler: Callable[[bytes], bytes],
         *,
+        refusal: bytes,
         body_bytes: int | None = None,
         check: Callable[[bytes], str | None] | None = None,
         request_user_data: bytes = b"",
@@ -184,7 +188,8 @@ class Participant:
 
         Args:
             names: Topics and types of the service (`ros.service_names` makes them).
-            handler: Turns the plain CDR body of a request into that of a reply; None means no reply.
+            handler: Turns the plain CDR body of a request into that of a reply.
+            refusal: Body of the reply to what cannot be a request, so that nobody waits forever.
             body_bytes: Exact length of a request's body, where it is fixed [bytes].
             check: Says why a body cannot be a request, or None if it can.
             request_user_data: User data of the request endpoint.
@@ -194,7 +199,8 @@ class Participant:
             raise BadValue("body_bytes and check", None, "one of them: the other flavour's requests must be told apart")
         with self.lock:
             user_data = request_user_data, reply_user_data
-            service = Service(self, names, handler, body_bytes=body_bytes, check=check, user_data=user_data)
+            checks = {"refusal": refusal, "body_bytes": body_bytes, "check": check}
+            service = Service(self, names, handler, **checks, user_data=user_data)
             self._services.append(service)
             return service
 
@@ -298,7 +304,7 @@ class Participant:
             topic=topic,
             type_name=type_name,
             qos=qos or Qos(),
-            user_data=user_data,
+            user_data=user_data or MAKER,
             type_ids=tuple(type_ids),
         )
 

@@ -6,7 +6,6 @@ Ref: rmw_dds_common and rosidl, branches humble and jazzy.
 import re
 import struct
 from collections.abc import Iterable
-from typing import Literal
 
 from thenar.errors import BadValue
 from thenar.wire.rtps.discovery import PARTICIPANT
@@ -19,9 +18,8 @@ from thenar.wire.rtps.writer import Writer
 ENCLAVE = b"enclave=/;"
 """User data by which ROS 2 knows a participant as one of its own."""
 
-Layout = Literal["humble", "jazzy"]
-"""Which ROS 2 reads our node list: the same topic and type name carry ids of different length."""
-GID_BYTES: dict[str, int] = {"humble": 24, "jazzy": 16}
+HUMBLE_GID_BYTES, JAZZY_GID_BYTES = 24, 16
+"""Length of ids in the list of nodes, whose topic and type have the same names in both [bytes]."""
 
 _NAME = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]*/(msg|srv)/[A-Za-z][A-Za-z0-9]*")
@@ -57,6 +55,11 @@ def type_hash_data(type_hash: str) -> bytes:
     return f"typehash={type_hash};".encode("ascii")
 
 
+def gid_bytes(user_data: bytes) -> int:
+    """How long the ids are for the ROS 2 that has an endpoint with this user data: type hashes came with Iron."""
+    return JAZZY_GID_BYTES if b"typehash=" in user_data else HUMBLE_GID_BYTES
+
+
 def _checked(what: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise BadValue(what, name, "a full ROS 2 name such as /inspire_hand/state/left_hand")
@@ -70,15 +73,11 @@ class Node:
         participant: Our end of the domain.
         name: Name of the node.
         namespace: Namespace of the node.
-        layout: Which ROS 2 reads it.
     """
 
-    def __init__(self, participant: Participant, name: str, *, namespace: str = "/", layout: Layout = "humble"):
-        if layout not in GID_BYTES:
-            raise BadValue("layout", layout, " or ".join(GID_BYTES))
+    def __init__(self, participant: Participant, name: str, *, namespace: str = "/"):
         self.name = name
         self.namespace = namespace
-        self.layout: Layout = layout
         self._participant = participant
         self._writer = participant.advertise(
             "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_", qos=LATCHED
@@ -95,8 +94,10 @@ class Node:
             else:
                 (writers if isinstance(endpoint, Writer) else readers).append(endpoint.info.guid)
         guid = self._participant.prefix + PARTICIPANT
-        self._writer.write(
-            encode_node(guid, self.namespace, self.name, readers, writers, gid_bytes=GID_BYTES[self.layout])
+        self._writer.write_each(
+            lambda reader: encode_node(
+                guid, self.namespace, self.name, readers, writers, gid_bytes=gid_bytes(reader.user_data)
+            )
         )
 
 

@@ -41,14 +41,15 @@ class ServiceNames:
 
 
 class Service:
-    """Answers each request exactly once, to the one who asked. Made by `Participant.serve`."""
+    """Answers each request exactly once, to the one who asked, also where it cannot be one: `Participant.serve`."""
 
     def __init__(
         self,
         participant: "Participant",
         names: ServiceNames,
-        handler: Callable[[bytes], bytes | None],
+        handler: Callable[[bytes], bytes],
         *,
+        refusal: bytes,
         body_bytes: int | None,
         check: Callable[[bytes], str | None] | None,
         user_data: tuple[bytes, bytes],
@@ -59,10 +60,11 @@ class Service:
         """Requests that could not be one, by reason."""
         self._participant = participant
         self._handler = handler
+        self._refusal = refusal
         self._body_bytes = body_bytes
         self._check = check
         self._replies: OrderedDict[SampleIdentity, int | None] = OrderedDict()
-        """The number of the reply to each request, None where there was none."""
+        """The number of the reply to each request, None where nobody could be answered."""
         # The writer first: whoever finds the reader finds the writer too.
         self._writer = participant.advertise(
             names.reply_topic, names.reply_type, qos=Qos(depth=REPLIES_KEPT), user_data=user_data[1]
@@ -112,30 +114,35 @@ class Service:
         if len(self._replies) > REQUESTS_REMEMBERED:
             self._replies.popitem(last=False)
         head, body = split_request(request)
-        short = head is not None and len(head) < CYCLONE_HEADER_BYTES
-        why_not = "is shorter than its header" if short else self._refusal(body)
-        if why_not:
-            vendor = "Cyclone request" if head is not None else "plain request"
-            count_reason(self.refusals, f"{self.names.request_topic}: {vendor} {why_not}")
-            return
-        reply = self._handler(body if self._body_bytes is None else body[: self._body_bytes])
-        if reply is None:
-            return
+        if head is not None and len(head) < CYCLONE_HEADER_BYTES:
+            self._refuse("Cyclone request is shorter than its header")
+            return  # nobody could be answered
+        reply = self._refusal  # also where the handler fails: whoever asked waits for an answer
+        try:
+            why_not = self._why_not(body)
+            if why_not:
+                self._refuse(f"{'plain' if head is None else 'Cyclone'} request {why_not}")
+            else:
+                reply = self._handler(body if self._body_bytes is None else body[: self._body_bytes])
+                self.answered += 1
+        finally:
+            self._replies[request.identity] = self._send(request, head, reply)
+
+    def _refuse(self, why: str) -> None:
+        count_reason(self.refusals, f"{self.names.request_topic}: {why}")
+
+    def _send(self, request: Sample, head: bytes | None, reply: bytes) -> int:
+        """Send a reply to the one who asked; return its number."""
         prefix = request.identity.guid[:12]
         if head is not None:
-            number = self._writer.add(encapsulate(head + reply), to=Recipient(prefix, None))
-        else:
-            # Fast DDS names the reader that waits; others go by the writer that asked.
-            asker = read_related_guid(request.inline)
-            entity = asker[12:] if asker and asker[:12] == prefix and asker[15] & 0x0F in (0x04, 0x07) else None
-            identity = SampleIdentity(asker or request.identity.guid, request.identity.number)
-            number = self._writer.add(
-                encapsulate(reply), inline=related_identity(identity), to=Recipient(prefix, entity)
-            )
-        self._replies[request.identity] = number
-        self.answered += 1
+            return self._writer.add(encapsulate(head + reply), to=Recipient(prefix, None))
+        # Fast DDS names the reader that waits; others go by the writer that asked.
+        asker = read_related_guid(request.inline)
+        entity = asker[12:] if asker and asker[:12] == prefix and asker[15] & 0x0F in (0x04, 0x07) else None
+        inline = related_identity(SampleIdentity(asker or request.identity.guid, request.identity.number))
+        return self._writer.add(encapsulate(reply), inline=inline, to=Recipient(prefix, entity))
 
-    def _refusal(self, body: bytes) -> str | None:
+    def _why_not(self, body: bytes) -> str | None:
         wanted = self._body_bytes
         # Some writers pad to a multiple of 4 without saying so.
         if wanted is not None and not wanted <= len(body) <= wanted + -wanted % 4:

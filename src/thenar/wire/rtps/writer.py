@@ -7,7 +7,7 @@ import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from thenar.wire.rtps import messages
@@ -86,7 +86,9 @@ class Writer:
         self._participant = participant
         self._lock = participant.lock
         self._history: dict[int, Change] = {}
-        self._kept: dict[Recipient | None, deque[int]] = {}
+        self._kept: dict[bytes | None, deque[int]] = {}
+        """Numbers kept for all readers (None), or for those of one participant, by its prefix."""
+        self._encode: Callable[[EndpointInfo], bytes] | None = None
         self._addresses: tuple[Address, ...] = ()
         self._any_reliable = False
         self._counts = itertools.count(1)
@@ -133,8 +135,8 @@ class Writer:
                 return self.written  # it left while its request was handled
             change = Change(self.written, payload, inline, time.time(), to, key_only)
             self._history[change.number] = change
-            # Kept per recipient, so that one busy client cannot push out what another still waits for.
-            kept = self._kept.setdefault(to, deque())
+            # Kept per participant, so that one busy client cannot push out what another still waits for.
+            kept = self._kept.setdefault(to.prefix if to else None, deque())
             kept.append(change.number)
             if len(kept) > self.qos.depth:
                 self._history.pop(kept.popleft(), None)
@@ -145,6 +147,17 @@ class Writer:
                     if self._concerns(change, reader):
                         self._send_to_one(change, reader)
             return change.number
+
+    def write_each(self, encode: Callable[[EndpointInfo], bytes]) -> None:
+        """Send each reader a body of its own, now and when it is matched; replaces what was said to it before."""
+        with self._lock:
+            self._encode = encode
+            for reader in [*self.readers.values()]:
+                self._write_to(reader.info)
+
+    def _write_to(self, info: EndpointInfo) -> None:
+        if self._encode is not None:
+            self.add(encapsulate(self._encode(info)), to=Recipient(info.guid[:12], None))
 
     def repeat(self, number: int) -> None:
         """Send a sample once more to those it is for."""
@@ -181,6 +194,7 @@ class Writer:
         self.readers[info.guid] = reader
         self._update_addresses()
         self._resend(reader, list(self._history) if with_history else late_replies)
+        self._write_to(info)
         if reader.reliable:
             self._heartbeat(reader)
             self._arm(reader)
@@ -192,9 +206,8 @@ class Writer:
 
     def drop_participant(self, prefix: bytes) -> None:
         """Forget what was kept for a participant that is gone."""
-        for to in [to for to in self._kept if to and to.prefix == prefix]:
-            for number in self._kept.pop(to):
-                self._history.pop(number, None)
+        for number in self._kept.pop(prefix, ()):
+            self._history.pop(number, None)
 
     def on_acknack(self, guid: bytes, ack: AckNack) -> bool:
         """Take note of what a reader has and send what it misses; False if it is not a reader of ours."""
