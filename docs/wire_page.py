@@ -7,7 +7,8 @@ from tables import table
 from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
 
 from thenar import hands
-from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, modbus_codec, reflex_codec, tienkung_codec
+from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, reflex_codec, tienkung_codec
+from thenar.wire.codecs.registers import register_map
 
 HEAD = """# Wire tables
 
@@ -28,7 +29,7 @@ def wire_page() -> str:
 def inspire() -> list[str]:
     """The DDS interface of the tactile hand."""
     spec = hands.load("inspire_right")
-    rows, byte = [], modbus_codec.REGISTERS["TOUCH"].address
+    rows, byte = [], register_map.REGISTERS["TOUCH"].address
     for field, pad in inspire_codec.TOUCH_FIELDS:
         grid = spec.pad(pad)
         order = "column by column, each from the bottom row up" if pad == "palm" else "row by row"
@@ -67,7 +68,7 @@ def modbus() -> list[str]:
             "yes" if register.saved else "",
             MODBUS_WORDS[register.name],
         )
-        for register in modbus_codec.REGISTERS.values()
+        for register in register_map.REGISTERS.values()
     ]
     return [
         "## Modbus TCP: `modbus`",

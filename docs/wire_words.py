@@ -1,8 +1,8 @@
 """Units and meaning of every field on the wire. A field without words stops the build."""
 
 INSPIRE_WORDS = {
-    "pos_set": "0 open to 2000 closed; -1 leaves the motor alone",
-    "angle_set": "0 closed to 1000 open; -1 leaves the motor alone",
+    "pos_set": "0 open to 2000 closed; -1 ends a motion",
+    "angle_set": "0 closed to 1000 open; -1 ends a motion",
     "force_set": "grams at which the finger stops, 0 to 3000",
     "speed_set": "0 to 1000; 1000 is the full stroke in 0.6 s",
     "mode": "bits: 1 angle, 2 position, 4 force, 8 speed; groups without their bit are ignored",
@@ -34,8 +34,8 @@ MODBUS_WORDS = {
     "CURRENT_LIMIT": "milliamperes",
     "DEFAULT_SPEED_SET": "speed at power-on, 0 to 1000",
     "DEFAULT_FORCE_SET": "force limit at power-on, grams",
-    "POS_SET": "0 open to 2000 closed; -1 (65535) leaves the motor alone",
-    "ANGLE_SET": "0 closed to 1000 open; -1 (65535) leaves the motor alone",
+    "POS_SET": "0 open to 2000 closed; -1 (65535) ends a motion",
+    "ANGLE_SET": "0 closed to 1000 open; -1 (65535) ends a motion",
     "FORCE_SET": "grams",
     "SPEED_SET": "0 to 1000; 1000 is the full stroke in 0.6 s",
     "POS_ACT": "0 open to 2000 closed",

@@ -11,11 +11,11 @@ from tests.oracles import idl_types
 from thenar import hands
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandSettings, HandState
+from thenar.signals import HandState
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts, modbus_codec
+from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
-from thenar.wire.codecs.inspire_counts import Readings, Scale, Settings
+from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.links.registry import known_topics
 from thenar.wire.links.type_ids import TYPE_IDS
 
@@ -379,118 +379,6 @@ def test_dfx_cannot_command_the_left_hand_alone():
         dfx_codec.encode_commands({"left": [1.0] * 6})
 
 
-def test_registers_are_bytes_and_a_word_starts_at_any_of_them():
-    memory = modbus_codec.new_memory()
-    modbus_codec.store(memory, "ERROR", np.array([1, 2, 3, 4, 5, 6]))
-    assert modbus_codec.read_words(memory, 1606, 3) == [0x0201, 0x0403, 0x0605]
-    assert [word & 0xFF for n in range(6) for word in modbus_codec.read_words(memory, 1606 + n, 1) or []] == [
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-    ]
-    modbus_codec.store(memory, "FORCE_ACT", np.array([-1, 0, 1, 2, 3, 4]))
-    assert modbus_codec.read_words(memory, 1582, 2) == [0xFFFF, 0]
-    assert modbus_codec.read_words(memory, modbus_codec.MEMORY_BYTES - 1, 1) is None
-
-
-def test_no_two_registers_share_a_byte():
-    taken = np.zeros(modbus_codec.MEMORY_BYTES, dtype=int)
-    for register in modbus_codec.REGISTERS.values():
-        taken[register.bytes] += 1
-    assert taken.max() == 1
-    assert modbus_codec.REGISTERS["TOUCH"].bytes == slice(3000, 5124)
-
-
-def test_touch_registers_stand_where_the_manual_has_them():
-    first, places = 3000, {}
-    for (name, _), size in zip(inspire_codec.TOUCH_FIELDS, LAYOUT.sizes, strict=True):
-        places[name] = first
-        first += 2 * size
-    assert [places[f"finger{n}_tip_touch"] for n in ("one", "two", "three", "four", "five")] == [
-        3000,
-        3370,
-        3740,
-        4110,
-        4480,
-    ]
-    assert [places[f"finger{n}_top_touch"] for n in ("one", "two", "three", "four", "five")] == [
-        3018,
-        3388,
-        3758,
-        4128,
-        4498,
-    ]
-    assert [places[f"finger{n}_palm_touch"] for n in ("one", "two", "three", "four", "five")] == [
-        3210,
-        3580,
-        3950,
-        4320,
-        4708,
-    ]
-    assert places["fingerfive_middle_touch"] == 4690
-    assert places["palm_touch"] == 4900
-
-
-def test_a_write_commands_only_the_motors_it_names():
-    memory = modbus_codec.new_memory()
-    write = modbus_codec.write_words(memory, SCALE, 1490, [250])
-    assert write is not None
-    assert write.command is not None
-    assert np.isnan(write.command.target_rad).tolist() == [True, True, False, True, True, True]
-    assert write.command.target_rad[2] == pytest.approx(0.75 * RIGHT.closed_rad[2] + 0.25 * RIGHT.open_rad[2])
-    held = modbus_codec.write_words(memory, SCALE, 1486, [65535] * 6)
-    assert held is not None
-    assert held.command is not None
-    assert np.isnan(held.command.target_rad).all()
-    assert held.command.stop is not None
-    assert held.command.stop.all()
-    assert write.command.stop is None
-
-
-def test_one_byte_registers_act_only_on_one():
-    memory = modbus_codec.new_memory()
-    clear = modbus_codec.write_words(memory, SCALE, 1004, [1])
-    assert clear is not None
-    assert (clear.clear_errors, clear.save, clear.factory_reset, clear.command) == (True, False, False, None)
-    save = modbus_codec.write_words(memory, SCALE, 1005, [1])
-    assert save is not None
-    assert (save.clear_errors, save.save, save.factory_reset) == (False, True, False)
-    zero = modbus_codec.write_words(memory, SCALE, 1009, [1])
-    assert zero is not None
-    assert zero.zero_force
-    nothing = modbus_codec.write_words(memory, SCALE, 1004, [0])
-    assert nothing is not None
-    assert not nothing.clear_errors
-
-
-def test_readings_cannot_be_written():
-    memory = modbus_codec.new_memory()
-    assert modbus_codec.write_words(memory, SCALE, 1582, [7, 7]) is None
-    assert modbus_codec.write_words(memory, SCALE, 3000, [7]) is None
-    assert modbus_codec.load(memory, "FORCE_ACT").tolist() == [0] * 6
-
-
-def test_registers_show_what_was_told_over_any_wire():
-    memory = modbus_codec.new_memory()
-    told = HandSettings(
-        target_rad=RIGHT.closed_rad,
-        speed_rad_s=0.5 * RIGHT.top_speed_rad_s,
-        force_limit_n=np.full(6, 300 * GRAM_FORCE_N),
-        current_limit_a=np.full(6, 1.5),
-        zeroing=True,
-    )
-    modbus_codec.store_settings(memory, inspire_counts.settings(SCALE, told), zeroing=told.zeroing)
-    assert modbus_codec.load(memory, "ANGLE_SET").tolist() == [0] * 6
-    assert modbus_codec.load(memory, "POS_SET").tolist() == [2000] * 6
-    assert modbus_codec.load(memory, "SPEED_SET").tolist() == [500] * 6
-    assert modbus_codec.load(memory, "FORCE_SET").tolist() == [300] * 6
-    assert modbus_codec.load(memory, "CURRENT_LIMIT").tolist() == [1500] * 6
-    assert modbus_codec.load(memory, "GESTURE_FORCE_CLB").tolist() == [1]
-
-
 def test_counts_are_mapped_by_name_not_by_place():
     order = [5, 3, 1, 0, 2, 4]
     shuffled = replace(RIGHT, actuators=tuple(RIGHT.actuators[n] for n in order))
@@ -499,37 +387,3 @@ def test_counts_are_mapped_by_name_not_by_place():
     assert [
         name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
     ] == ["little"]
-
-
-def test_readings_and_settings_stand_at_the_vendors_addresses():
-    # Ref: register table of the RH56DFTP.
-    memory = modbus_codec.new_memory()
-    readings = Readings(
-        stroke=six(1), angle=six(2), force=six(-3), current_ma=six(4),
-        error=six(5, "u1"), status=six(6, "u1"), temperature_c=six(7, "u1"),
-    )  # fmt: skip
-    modbus_codec.store_readings(memory, readings)
-    settings = Settings(stroke=six(11), angle=six(12), force=six(13), speed=six(14), current_limit_ma=six(15))
-    modbus_codec.store_settings(memory, settings, zeroing=True)
-    words = {1534: 1, 1546: 2, 1582: 0xFFFD, 1594: 4, 1606: 0x0505, 1612: 0x0606, 1618: 0x0707}
-    words |= {1474: 11, 1486: 12, 1498: 13, 1522: 14, 1020: 15}
-    for address, word in words.items():
-        count = 3 if 1606 <= address <= 1618 else 6
-        assert modbus_codec.read_words(memory, address, count) == [word] * count, address
-    assert memory[1009] == 1
-
-
-def test_a_new_hand_has_the_factory_settings():
-    memory = modbus_codec.new_memory()
-    assert modbus_codec.read_words(memory, 1032, 12) == [1000] * 12
-    assert memory[1000] == 1
-    assert list(memory[1700:1704]) == [192, 168, 11, 210]
-
-
-@pytest.mark.parametrize("address", [1004, 1005, 1006, 1009])
-def test_only_a_one_sets_something_off(address: int):
-    for value in (0, 1, 2, 255):
-        write = modbus_codec.write_words(modbus_codec.new_memory(), SCALE, address, [value])
-        assert write is not None
-        acts = write.clear_errors, write.save, write.factory_reset, write.zero_force
-        assert acts == tuple(value == 1 and address == one for one in (1004, 1005, 1006, 1009))

@@ -21,7 +21,7 @@ from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 
 import thenar
 from tests.oracles import idl_types
-from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.wire.clients.inspire_clients import DfxClient
@@ -228,25 +228,6 @@ def test_another_type_moves_nothing_even_if_its_writer_is_gone_at_once(domain: i
             start_peer("wrong_type.py", domain, 0.0, "once").wait(timeout=20)
         time.sleep(0.3)
         assert twin.health().hands["inspire_right"].requests == 0
-
-
-def test_reasons_for_refusal_do_not_grow_without_end(port: int):
-    from pymodbus.client import ModbusTcpClient
-
-    with serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port)) as twin:
-        client = ModbusTcpClient("127.0.0.1", port=port)
-        assert client.connect()
-        for address in range(9000, 9200):
-            assert client.read_holding_registers(address, count=1).isError()
-        assert client.read_coils(0, count=1).isError()
-        assert client.write_register(1487, 0).isError() is False  # half of two values: nobody moves
-        client.close()
-        refused = twin.health().links[0].refused
-        assert len(refused) <= 65
-        assert sum(refused.values()) >= 200
-        assert angles_of(twin, "inspire_right").min() > 980
-        targets = twin.run_on_loop(lambda world: world.settings("inspire_right").target_rad)
-        np.testing.assert_allclose(targets, twin.world.hand("inspire_right").open_rad)
 
 
 def test_a_command_over_dfx_to_the_right_hand_leaves_the_left_alone(domain: int):
@@ -462,43 +443,6 @@ def test_the_twin_keeps_time_while_everything_talks(domain: int, port: int):
     assert health.touch_hz[1] == pytest.approx(100.0, rel=0.02)
     assert health.diverged == ()
     assert grown_mb < 20.0
-
-
-def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
-    from thenar.wire.clients.modbus_client import ModbusHand
-
-    spec = thenar.hands.load("inspire_right")
-    options = {
-        "wires": ("modbus",),
-        "scene": "empty",
-        "modbus": ModbusOptions(port=port, flash=tmp_path),
-        "profile": "ideal",
-    }
-    with serve("inspire_right", **options) as twin, ModbusHand(spec, host="127.0.0.1", port=port) as hand:
-        twin.run_on_loop(lambda world: world.faults.inject("inspire_right", "index", "motor"))
-        assert wait_for(lambda: hand.read("ERROR").tolist() == [0, 0, 0, 8, 0, 0])
-        hand.write("CLEAR_ERROR", [1])
-        assert wait_for(lambda: hand.read("ERROR").tolist() == [0] * 6)
-        hand.write("DEFAULT_SPEED_SET", [321] * 6)
-        hand.write("IP_PART", [192 + 256 * 168, 123 + 256 * 210])
-        hand.write("SAVE", [1])
-        hand.write("GESTURE_FORCE_CLB", [1])
-        hand.write("ANGLE_SET", [500, -1, -1, -1, -1, -1])
-        assert hand.read("ANGLE_SET")[0] == 500  # at once: nobody may read an old target back
-        assert wait_for(lambda: hand.read("GESTURE_FORCE_CLB").tolist() == [0])
-        assert wait_for(lambda: abs(int(hand.read("ANGLE_ACT")[0]) - 500) < 5)
-        assert hand.read("STATUS")[0] in (1, 2)
-        with pytest.raises(ThenarError, match="exception"):
-            hand.write("FORCE_ACT", [1])
-    with serve("inspire_right", **options), ModbusHand(spec, host="127.0.0.1", port=port) as hand:
-        assert hand.read("DEFAULT_SPEED_SET").tolist() == [321] * 6
-        assert wait_for(lambda: hand.read("SPEED_SET").tolist() == [321] * 6)  # a hand wakes up with its defaults
-        assert hand.read("IP_PART").tolist() == [192, 168, 123, 210]
-        hand.write("RESET_PARA", [1])
-        assert hand.read("DEFAULT_SPEED_SET").tolist() == [1000] * 6
-    (tmp_path / "inspire_right.json").write_text("{}")
-    with pytest.raises(BadFile, match="HAND_ID"):
-        serve("inspire_right", **options)
 
 
 def test_two_terminals_are_a_demonstration(domain: int, port: int):

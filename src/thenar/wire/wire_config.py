@@ -12,8 +12,11 @@ from thenar.errors import BadValue
 class ModbusOptions:
     """Registers of Inspire hands on TCP."""
 
+    host: tuple[str, ...] = ()
+    """Addresses to listen at in place of the interface's, separated by commas: one for each hand, all on one port, as
+    programs for two hands expect it, or one for all."""
     port: int = 6000
-    """Port of the first hand; the next hands count up."""
+    """Port of the first hand; the next hands count up where they share an address."""
     flash: Path | None = None
     """Folder in which hands keep what clients tell them to save; without one it is forgotten."""
 

@@ -13,7 +13,7 @@ from thenar.errors import MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
-from thenar.wire.codecs.modbus_codec import READINGS, REGISTERS
+from thenar.wire.codecs.registers.register_map import READINGS, REGISTERS
 
 try:
     from pymodbus import FramerType

@@ -95,7 +95,7 @@ PROTOCOLS = {
         Protocol(
             name="modbus",
             label="Modbus",
-            link="thenar.wire.links.modbus_link:ModbusServer",
+            link="thenar.wire.links.registers.modbus_link:ModbusServer",
             serves=is_inspire,
         ),
         Protocol(

@@ -138,11 +138,9 @@ def store_settings(memory: bytearray, settings: Settings, *, zeroing: bool) -> N
     store(memory, "GESTURE_FORCE_CLB", np.array([zeroing]))
 
 
-def read_words(memory: bytearray, address: int, count: int) -> list[int] | None:
-    """The words of a read request; None where the memory has none."""
-    if address < 0 or count < 1 or address + 2 * count > len(memory):
-        return None
-    return np.frombuffer(bytes(memory[address : address + 2 * count]), "<u2").tolist()
+def read_bytes(memory: bytearray, address: int, size: int) -> bytes | None:
+    """The bytes of a read request; None where the memory has none."""
+    return bytes(memory[address : address + size]) if 0 < size <= len(memory) - address else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,17 +156,16 @@ class Write:
     current_limit: bool
 
 
-def write_words(memory: bytearray, scale: Scale, address: int, words: list[int]) -> Write | None:
+def write_bytes(memory: bytearray, scale: Scale, address: int, data: bytes) -> Write | None:
     """Carry out a write request on the memory and say what it asks; None if no byte of it may be written.
 
     Bytes of the request that may not be written are left as they are, so a word over a one-byte register does not
     touch its neighbour's meaning: only the value 1 sets something off.
     """
-    size = 2 * len(words)
-    if not words or address < 0 or address + size > len(memory) or not _WRITABLE[address : address + size].any():
+    if address + len(data) > len(memory) or not _WRITABLE[address : address + len(data)].any():
         return None
     touched = np.zeros(len(memory), dtype=bool)
-    for place, value in enumerate(np.array(words, dtype="<u2").tobytes(), start=address):
+    for place, value in enumerate(data, start=address):
         if _WRITABLE[place]:
             memory[place] = value
             touched[place] = True

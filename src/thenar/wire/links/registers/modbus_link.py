@@ -1,0 +1,110 @@
+"""Inspire hands on Modbus TCP: an address and port per hand, and as many requests in a segment as a client likes."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from functools import partial
+
+from thenar.errors import BadValue, ThenarError
+from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
+from thenar.wire.links.registry import LinkContext
+from thenar.wire.rtps.network import interface_address
+
+HEADER = struct.Struct(">HHHB")  # transaction, protocol (0), length of what follows, unit
+LENGTHS = range(2, 255)  # unit, function code, and up to 252 bytes more
+
+
+class ModbusServer(RegisterLink):
+    """The twin's side: a Modbus TCP server per hand, on a thread of its own."""
+
+    wire = "modbus"
+
+    def __init__(self, context: LinkContext):
+        """Open one port per hand: the same one where each hand has an address of its own, else counting up."""
+        options, names = context.config.modbus, [spec.name for spec in context.hands]
+        hosts = options.host or (interface_address(context.config.interface),)
+        if len(hosts) not in (1, len(names)):
+            raise BadValue("modbus.host", ",".join(hosts), f"one address, or one for each of {', '.join(names)}")
+        steps = [n if len(hosts) == 1 else 0 for n in range(len(names))]
+        if not (options.port >= 1 and options.port + steps[-1] <= 65535):
+            raise BadValue("modbus.port", options.port, f"a number from 1 to {65535 - steps[-1]}")
+        super().__init__(context, client="Modbus client")
+        self.addresses = {
+            name: (hosts[n % len(hosts)], options.port + step)
+            for n, (name, step) in enumerate(zip(names, steps, strict=True))
+        }
+        self._servers: list[asyncio.Server] = []
+        self._clients: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="modbus", daemon=True)
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
+        except OSError as error:
+            self.close()
+            raise ThenarError(
+                f"cannot listen on {self._where()} ({error.strerror}): is a twin running? "
+                "Try another --modbus.port or --modbus.host"
+            ) from error
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        return LinkHealth(
+            wire=self.wire,
+            where=self._where(),
+            listeners=len(self._clients),
+            written=0,
+            not_written=0,
+            peers=self._peers({name: f"{host}:{port}" for name, (host, port) in self.addresses.items()}),
+            refused=dict(self._inbox.refused),
+        )
+
+    def close(self) -> None:
+        """Hang up and close the ports."""
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._shut(), self._loop).result(timeout=5.0)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _where(self) -> str:
+        return ", ".join(f"{host}:{port}" for host, port in self.addresses.values())
+
+    async def _open(self) -> None:
+        for name, (host, port) in self.addresses.items():
+            self._servers.append(await asyncio.start_server(partial(self._serve, self._hands[name]), host, port))
+
+    async def _serve(self, hand: HandRegisters, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one client, request after request in the order in which they came, until it hangs up."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients.add(task)
+        try:
+            while True:
+                transaction, protocol, length, unit = HEADER.unpack(await reader.readexactly(HEADER.size))
+                if length not in LENGTHS:
+                    self._inbox.refuse("a Modbus header with an impossible length: hung up")
+                    return
+                pdu = await reader.readexactly(length - 1)
+                if protocol != 0:
+                    self._inbox.refuse(f"protocol {protocol} in a Modbus header; 0 is Modbus")
+                    continue
+                reply = hand.answer(pdu)
+                writer.write(HEADER.pack(transaction, 0, len(reply) + 1, unit) + reply)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # it hung up
+        finally:
+            self._clients.discard(task)
+            writer.close()
+
+    async def _shut(self) -> None:
+        for server in self._servers:
+            server.close()
+        clients = list(self._clients)
+        for client in clients:
+            client.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
