@@ -19,7 +19,9 @@ _UNREAD = "carried, without effect"
 DFX_WORDS = {
     "mode": _UNREAD,
     "q": "1 open to 0 closed",
-    **dict.fromkeys(("dq", "tau", "kp", "kd", "reserve", "ddq", "tau_est", "q_raw", "dq_raw", "ddq_raw"), _UNREAD),
+    "dq": "of a state: the driven joint's velocity, rad/s, as in Unitree's simulator; not read",
+    "tau_est": "the driven joint's torque, N m, as in Unitree's simulator",
+    **dict.fromkeys(("tau", "kp", "kd", "reserve", "ddq", "q_raw", "dq_raw", "ddq_raw"), _UNREAD),
     "temperature": _UNREAD,
     "lost": "readings missed in a row by a hand that is not there",
 }
