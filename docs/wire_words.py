@@ -27,8 +27,8 @@ DFX_WORDS = {
 }
 
 MODBUS_WORDS = {
-    "HAND_ID": "kept, without effect on TCP",
-    "REDU_RATIO": "kept, without effect on TCP",
+    "HAND_ID": "the hand's id on RS-485; without effect on TCP",
+    "REDU_RATIO": "kept; a pseudo-terminal has no baud rate",
     "CLEAR_ERROR": "write 1",
     "SAVE": "write 1: saved registers outlive a restart (`--modbus.flash FOLDER`)",
     "RESET_PARA": "write 1: saved registers as from the factory",

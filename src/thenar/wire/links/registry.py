@@ -102,6 +102,13 @@ PROTOCOLS = {
             serves=is_inspire,
         ),
         Protocol(
+            name="rs485",
+            label="RS-485",
+            link="thenar.wire.links.registers.rs485_link:SerialHands",
+            serves=is_inspire,
+            default=False,
+        ),
+        Protocol(
             name="tienkung",
             label="ROS 2 (Tienkung)",
             link="thenar.wire.links.tienkung_link:TienkungNode",
