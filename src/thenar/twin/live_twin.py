@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
+import math
 import os
 import queue
 import sys
@@ -14,30 +16,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, count_reason
-from thenar.signals import (
-    HandCommand,
-    HandSettings,
-    HandState,
-    Request,
-    SceneRequest,
-    SceneState,
-    SolidContacts,
-    TouchFrame,
-)
+from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
 from thenar.twin.world import World, warm_up_touch
 from thenar.wire.links.inbox import LinkHealth
+
+logger = logging.getLogger(__name__)
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
 NICE = -10  # of the whole process, where the system allows it
 SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
 STATUS_EVERY_S = 0.5
-MAX_SENDERS = 64
+MAX_SENDERS = 64  # of a hand, kept for the last second's
+REQUESTS_PER_TICK = 16  # of each link; what comes faster waits
+MAX_WAITING = 256  # requests of each link; a flood beyond it loses the oldest
+STANDING_S = 1.0  # a stage that is at the same thing for so long is reported
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -69,19 +67,6 @@ class Link(Protocol):
 
     def close(self) -> None:
         """Leave."""
-        ...
-
-
-@runtime_checkable
-class SceneLink(Link, Protocol):
-    """A link that also moves what is around the hands."""
-
-    def receive_scene(self) -> list[SceneRequest]:
-        """Requests about the surroundings since the last call."""
-        ...
-
-    def publish_scene(self, stamp_s: float, read: Callable[[], SceneState]) -> None:
-        """Send where everything is; ``read`` tells."""
         ...
 
 
@@ -132,10 +117,10 @@ class Health:
     """Wires that are disconnected, as a fault."""
     refused: dict[str, int]
     """Requests the world did not accept, by reason."""
-    resets: int
-    """How often clients have put objects or everything back."""
     diverged: tuple[str, ...]
     """What was said each time the simulation had to be put back, or a reading of the skin left out."""
+    standing: tuple[str, ...]
+    """Stages (physics, touch, links) that have been at the same thing for more than a second, in words."""
 
 
 @dataclass(kw_only=True)
@@ -187,12 +172,14 @@ class LiveTwin:
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
         self._touch_queue: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
         self._calls: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
+        self._waiting: list[deque[Request]] = [deque() for _ in self.links]
+        """Requests that no tick had time for yet, of each link."""
+        self._turned_s = {"physics": math.inf, "touch": math.inf}
+        """When each loop began its last turn, of those that run."""
         self._commanded = {name: _Commanded() for name in world.hand_names}
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
         self._refused: Counter[str] = Counter()
         self._diverged: deque[str] = deque(maxlen=16)
-        self._resets = 0
-        self._scene_links = [link for link in self.links if isinstance(link, SceneLink)]
         self._ticks = self._late_ticks = self._states = self._touches = 0
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
@@ -201,9 +188,10 @@ class LiveTwin:
         self._failure: BaseException | None = None
         self._pre_step, self._status_sink = pre_step, publish_status
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
-        self._helpers = [threading.Thread(target=self._touch_loop, name="touch", daemon=True)]
-        if publish_status is not None:
-            self._helpers.append(threading.Thread(target=self._status_loop, name="health", daemon=True))
+        self._helpers = [
+            threading.Thread(target=self._touch_loop, name="touch", daemon=True),
+            threading.Thread(target=self._status_loop, name="health", daemon=True),
+        ]
 
     def __enter__(self) -> Self:
         """Start."""
@@ -311,6 +299,7 @@ class LiveTwin:
     def health(self) -> Health:
         """How it is doing, from any thread."""
         now_s = time.perf_counter()
+        links = tuple(link.health() for link in self.links)
         wall_s = max(self._measured_s - self._began_s, 1e-9)
         latencies_s = list(self._latencies_s.copy()) or [0.0]  # a copy: the loop goes on adding to it
         median_s, p99_s = np.percentile(latencies_s, (50, 99))
@@ -335,19 +324,31 @@ class LiveTwin:
                 )
                 for name, hand in self._commanded.items()
             },
-            links=tuple(link.health() for link in self.links),
+            links=links,
             active_link=self._active_link,
             ignored=dict(self._ignored),
             disconnected=tuple(sorted(self._disconnected)),
             refused=dict(self._refused),
-            resets=self._resets,
             diverged=tuple(self._diverged),
+            standing=tuple(
+                f"{stage} has been at the same thing for {standing_s:.0f} s"
+                for stage, standing_s in (
+                    *((stage, now_s - turned_s) for stage, turned_s in self._turned_s.items()),
+                    *((f"the {link.wire} link", link.standing_s) for link in links),
+                )
+                if standing_s > STANDING_S and self.running
+            ),
         )
 
     def _status_loop(self) -> None:
-        assert self._status_sink is not None
+        standing = False
         while not self._stopping.wait(STATUS_EVERY_S):
-            self._status_sink(self.health())
+            health = self.health()
+            if health.standing and not standing:
+                logger.warning("%s", "; ".join(health.standing))
+            standing = bool(health.standing)
+            if self._status_sink is not None:
+                self._status_sink(health)
 
     def _run(self) -> None:
         switch_s = sys.getswitchinterval()
@@ -366,6 +367,7 @@ class LiveTwin:
         due_s = self._began_s
         next_state_s = next_touch_s = self._began_s
         while not self._stopping.is_set():
+            self._turned_s["physics"] = time.perf_counter()
             wait_s = due_s - time.perf_counter()
             if wait_s > 0.0:
                 time.sleep(wait_s)
@@ -407,9 +409,17 @@ class LiveTwin:
             self._diverged.append(str(error))
 
     def _take_requests(self, *, switching_on: bool = False) -> None:
-        """Do what was asked; what hands do by themselves when they are switched on needs no command."""
-        for link in self.links:
-            for request in link.receive():
+        """Do what was asked, as much of it as a tick has time for; the rest waits for the next.
+
+        What hands do by themselves when they are switched on needs no command.
+        """
+        for link, waiting in zip(self.links, self._waiting, strict=True):
+            waiting.extend(link.receive())
+            for _ in range(len(waiting) - MAX_WAITING):
+                waiting.popleft()
+                count_reason(self._refused, f"{link.wire}: more requests than there is time for")
+            for _ in range(min(len(waiting), REQUESTS_PER_TICK)):
+                request = waiting.popleft()
                 if link.wire in self._disconnected:
                     continue
                 if self._active_link not in ("", link.wire) and not switching_on:
@@ -417,15 +427,6 @@ class LiveTwin:
                     continue
                 try:
                     self._apply(request)
-                except ThenarError as error:
-                    count_reason(self._refused, str(error))
-        # No commands to hands: these act whichever link has the command.
-        for link in self._scene_links:
-            for request in link.receive_scene():
-                if link.wire in self._disconnected:
-                    continue
-                try:
-                    self._apply_scene(request)
                 except ThenarError as error:
                     count_reason(self._refused, str(error))
 
@@ -444,15 +445,10 @@ class LiveTwin:
         who = self._commanded[hand]
         who.requests += 1
         who.sender, who.at_s = request.sender, now_s
+        who.senders.pop(request.sender, None)  # so that the first one is always the one that was silent longest
         who.senders[request.sender] = now_s
         if len(who.senders) > MAX_SENDERS:
-            who.senders = {name: at_s for name, at_s in who.senders.items() if now_s - at_s < 1.0}
-
-    def _apply_scene(self, request: SceneRequest) -> None:
-        if request.reset:
-            (self.reset if request.reset == "all" else self.world.props.reset)()
-            self._resets += 1
-        self.world.place(objects=request.objects, wrists=request.wrists)
+            del who.senders[next(iter(who.senders))]
 
     def _run_calls(self) -> None:
         while self._calls:
@@ -467,15 +463,12 @@ class LiveTwin:
         for link in self.links:
             if link.wire not in self._disconnected:
                 link.publish_state(hands)
-        for link in self._scene_links:
-            if link.wire not in self._disconnected:
-                states = {name: state for name, (state, _) in hands.items()}
-                link.publish_scene(self.world.time_s, lambda states=states: self.world.scene_state(states))
 
     def _touch_loop(self) -> None:
         """Sample skins beside the physics, which goes on meanwhile."""
         try:
             while not self._stopping.is_set():
+                self._turned_s["touch"] = time.perf_counter()
                 with contextlib.suppress(queue.Empty):
                     self._publish_touch(*self._touch_queue.get(timeout=0.2))
                     self._touches += 1

@@ -74,7 +74,7 @@ class AuroraNode:
     def publish(self, report: BodyReport) -> None:
         """Send what the robot reports."""
         for topic, body in aurora_codec.reports_of(report, wall_s=time.time()).items():
-            self._writers[topic].write(body)
+            self._writers[topic].post(body)
 
     def health(self) -> LinkHealth:
         """How it is doing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -12,8 +13,7 @@ from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.type_ids import TYPE_IDS
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sample, Service, Writer
 
-MAX_PEERS = 64  # remembered by a link; silent ones are forgotten beyond that
-FORGOTTEN_S = 10.0
+MAX_PEERS = 64  # remembered by a link; beyond that the one that was silent longest is forgotten
 
 End = TypeVar("End", Reader, Writer, Service)
 
@@ -76,16 +76,18 @@ class DdsLink:
     def health(self) -> LinkHealth:
         """How it is doing."""
         writers = [end for end in self._ends if isinstance(end, Writer)]
-        refused = self._inbox.refused + self._participant.datagram_refusals
-        for end in self._ends:
+        refused = Counter(self._inbox.refused.copy())  # copies: their threads go on counting
+        refused.update(self._participant.datagram_refusals.copy())
+        for end in list(self._ends):
             if not isinstance(end, Writer):
-                refused += end.refusals
+                refused.update(end.refusals.copy())
         return LinkHealth(
             wire=self.wire,
             where=self.where,
             listeners=max((len(writer.readers) for writer in writers), default=0),
             written=sum(writer.written - writer.not_written for writer in writers),
-            not_written=sum(writer.not_written for writer in writers),
+            not_written=sum(writer.not_written + writer.dropped for writer in writers),
+            standing_s=self._participant.standing_s,
             peers=tuple(peer.health(topic) for (topic, _), peer in list(self._peers.items())),
             refused=dict(refused),
         )
@@ -101,17 +103,18 @@ class DdsLink:
     def _record(self, topic: str, sample: Sample, now_s: float) -> str:
         """Count a message of a peer; return who that is."""
         key = topic, sample.identity.guid
-        if key not in self._peers:
-            if len(self._peers) >= MAX_PEERS:
-                self._peers = {known: p for known, p in self._peers.items() if now_s - p.last_s < FORGOTTEN_S}
-            self._peers[key] = PeerStats(self._participant.describe(sample.identity.guid))
-        self._peers[key].record(now_s)
-        return self._peers[key].who
+        # Taken out and put back, so that the first one is always the one that was silent longest.
+        peer = self._peers.pop(key, None) or PeerStats(self._participant.describe(sample.identity.guid))
+        self._peers[key] = peer
+        if len(self._peers) > MAX_PEERS:
+            del self._peers[next(iter(self._peers))]
+        peer.record(now_s)
+        return peer.who
 
 
 def send(writer: Writer, message: bytes) -> None:
-    """Write a message as the codecs make it: with its header, which the writer puts there itself."""
-    writer.write(message[len(cdr.HEADER) :])
+    """Post a message as the codecs make it: with its header, which the writer puts there itself."""
+    writer.post(message[len(cdr.HEADER) :])
 
 
 class StatusPublisher:
@@ -123,7 +126,10 @@ class StatusPublisher:
         self._writer: Writer | None = None
 
     def publish(self, health: Any) -> None:
-        """Publish it."""
+        """Publish it soon; never waits."""
+        self._participant.post(self._write, status_codec.encode_status(health))
+
+    def _write(self, status: bytes) -> None:
         if self._writer is None:
             self._writer = self._participant.advertise(status_codec.TOPIC, status_codec.TYPE, qos=LATCHED)
-        self._writer.write(status_codec.encode_status(health))
+        self._writer.write(status)

@@ -78,6 +78,8 @@ class LinkHealth:
     peers: tuple[PeerHealth, ...]
     refused: dict[str, int]
     """Messages that were refused or bent, by reason."""
+    standing_s: float = 0.0
+    """For how long a thread of its has been at the same thing [s]; 0 when all wait for work."""
 
 
 class Inbox:

@@ -5,7 +5,7 @@ The maker's driver is a ROS 1 package. This is its interface in ROS 2 types of t
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,13 +13,14 @@ from functools import partial
 import numpy as np
 
 from thenar.pace import Pace
-from thenar.signals import HandSettings, HandState, TouchFrame
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver
+from thenar.wire.links.inbox import MAX_WAITING
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import SERVICE_CALLER, RosNode
@@ -31,6 +32,7 @@ _COMMANDED: dict[str, Callable[..., Driver]] = {
     "raw_hand_command": reflex_driver.to_raw,
     "radian_hand_command": reflex_driver.to_radians,
 }
+CHANGES_PER_CALL = 16
 _CALIBRATE_TACTILE = partial(replace, offset=None)  # the next reading counts as untouched
 _CALLED: dict[str, Callable[[Driver], Driver]] = {
     "calibrate_fingers": reflex_driver.calibrate_fingers,
@@ -53,7 +55,8 @@ class ReflexNode(RosNode):
         self._board = Board(context.hands)
         self._pace = Pace(context.config.publish_hz("reflex"))
         self._driver = Driver()
-        self._lock = threading.Lock()  # commands and states come on threads of their own
+        self._changes: deque[tuple[Callable[[Driver], Driver], str]] = deque(maxlen=MAX_WAITING)
+        """What was asked of the driver, and by whom; done on the loop's thread, like all that changes it."""
         super().__init__("reflex_takktile", TYPES, context)
         self._states = self.publish(STATE_TOPIC, HAND)
         for topic, kind in COMMANDS.items():
@@ -63,17 +66,24 @@ class ReflexNode(RosNode):
             self.serve(f"{NAMESPACE}/{service.name}", service, answer, refusal=DONE)  # a message that cannot say no
         self.show()
 
+    def receive(self) -> list[Request]:
+        """Let the driver do what was asked of it, some at a time; requests to the motors since the last call."""
+        for _ in range(min(len(self._changes), CHANGES_PER_CALL)):
+            make, sender = self._changes.popleft()
+            before = self._driver
+            self._driver = make(before)
+            self._pass_on(before, sender)
+        return super().receive()
+
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """When it is time: let the driver react to the newest state, and publish what it makes of it."""
         state = hands[self._board.hand.name][0]
         if not self._pace.is_due(state.stamp_s):
             return
-        reading = self._board.read(state)
-        with self._lock:
-            before = self._driver
-            self._driver, message = reflex_driver.on_reading(before, reading)
-            self._pass_on(before, "the ReFlex driver itself")
-        self._states.write(reflex_codec.encode_hand(message))
+        before = self._driver
+        self._driver, message = reflex_driver.on_reading(before, self._board.read(state))
+        self._pass_on(before, "the ReFlex driver itself")
+        self._states.post(reflex_codec.encode_hand(message))
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep what the barometers feel for the next state; the first time counts as untouched."""
@@ -106,10 +116,9 @@ class ReflexNode(RosNode):
         return DONE
 
     def _change(self, make: Callable[[Driver], Driver], sender: str = SERVICE_CALLER) -> None:
-        with self._lock:
-            before = self._driver
-            self._driver = make(before)
-            self._pass_on(before, sender)
+        if len(self._changes) == MAX_WAITING:
+            self._inbox.refuse("more requests than can be looked at")
+        self._changes.append((make, sender))
 
     def _pass_on(self, before: Driver, sender: str) -> None:
         """Tell the motors what changed."""

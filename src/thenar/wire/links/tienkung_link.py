@@ -51,7 +51,7 @@ class TienkungNode(RosNode):
         stamp_s = time.time()
         for side, state in states.items():
             message = tienkung_codec.joint_state_of(self._scales[side], state, self._readings[side], stamp_s=stamp_s)
-            self._states[side].write(tienkung_codec.encode_joint_state(message))
+            self._states[side].post(tienkung_codec.encode_joint_state(message))
 
     def _on_control(self, scale: Scale, sender: str, body: bytes) -> None:
         try:

@@ -70,6 +70,7 @@ _SMALL_FRACTION = 429496730  # a tenth of a second: how long writers may block, 
 # In an XTypes TypeInformation: the length of a TypeIdentifierWithSize, and the kind of the complete type's hash.
 _COMPLETE_TYPE = b"\x14\x00\x00\x00\xf2"
 _MAX_STRINGS = 64
+_MAX_TEXT_BYTES = 1024  # of a name or of user data: what is longer is no name
 
 
 class SampleIdentity(NamedTuple):
@@ -158,6 +159,8 @@ class _Values:
         (length,) = struct.unpack_from(self.order + "I", value, offset)
         if offset + 4 + length > len(value):
             raise Refused("discovery parameter is shorter than it says")
+        if length > _MAX_TEXT_BYTES:
+            raise Refused(f"discovery text is longer than {_MAX_TEXT_BYTES} bytes")
         return value[offset + 4 : offset + 4 + length]
 
     def text(self, pid: int) -> str:

@@ -33,6 +33,8 @@ VENDOR_NAMES = {
 UNKNOWN_ENTITY = bytes(4)
 UNKNOWN_PREFIX = bytes(12)
 HEADER_BYTES = 20
+MAX_SUBMESSAGES = 1024
+"""Of a datagram; no library puts nearly as many into one."""
 SET_BITS = 256
 """Most numbers one set may span."""
 
@@ -214,6 +216,8 @@ def read_message(datagram: bytes) -> Message:
             if offset > end:
                 raise Refused("submessage is longer than its datagram")
             read = _READ.get(kind)
+            if len(submessages) == MAX_SUBMESSAGES:
+                raise Refused(f"datagram has more than {MAX_SUBMESSAGES} submessages")
             if read is not None:
                 submessages.append(read(datagram, flags, start, offset))
         if offset != end:

@@ -1,19 +1,21 @@
-"""A participant: our end of a DDS domain, with one thread that receives and keeps time.
+"""A participant: our end of a DDS domain, with a thread that receives and keeps time, and one that sends.
 
 It knows nothing of hands, messages or ROS 2.
 """
 
+import contextlib
 import itertools
 import logging
 import math
 import os
+import queue
 import socket
 import struct
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from thenar.errors import BadValue, count_reason
@@ -32,6 +34,15 @@ logger = logging.getLogger(__name__)
 
 MAX_WAIT_S = 0.05
 """How long the thread sleeps at most, so that heartbeats armed by other threads are not late [s]."""
+
+MAX_POSTED = 256
+"""Samples that may wait for the sender; more are dropped and counted."""
+DATAGRAM_S = 0.02
+"""What one datagram may cost [s of this thread]; the rest of it is dropped, and reliable writers send it again."""
+
+INTERNAL_ERROR = "internal error"
+MAX_LOGGED_ERRORS = 16
+"""Internal errors that are logged; more are only counted, lest a stranger fill the disk."""
 
 MAKER = b"maker=thenar;"
 """User data of endpoints that have none of their own: ROS 2 Jazzy warns of every topic without any."""
@@ -110,9 +121,14 @@ class Participant:
         self._entities = itertools.count(1)
         self._announce_s = announce_s
         self._announce_due_s = self._liveliness_due_s = -math.inf
+        self._posted: queue.SimpleQueue[tuple[Callable[[bytes], object], bytes] | None] = queue.SimpleQueue()
+        self._working_since_s = {"receiving": math.inf, "sending": math.inf}
+        """When each thread began with what it is at."""
         self._running = True
         self._thread = threading.Thread(target=self._run, name=f"rtps-{domain}", daemon=True)
         self._thread.start()
+        self._sender = threading.Thread(target=self._send_posted, name=f"rtps-{domain}-sender", daemon=True)
+        self._sender.start()
 
     def __enter__(self) -> "Participant":
         return self
@@ -216,6 +232,9 @@ class Participant:
 
     def close(self) -> None:
         """Take leave of all peers and stop; safe to call twice."""
+        if threading.current_thread() not in (self._thread, self._sender):
+            self._posted.put(None)
+            self._sender.join()
         with self.lock:
             if not self._running:
                 return
@@ -242,6 +261,11 @@ class Participant:
         with self.lock:
             peer = self._directory.peers.get(guid[:12])
             return peer.description if peer else "a program that has left"
+
+    @property
+    def standing_s(self) -> float:
+        """For how long one of its threads has been at the same thing [s]; 0 when all wait for work."""
+        return max(0.0, time.monotonic() - min(self._working_since_s.values()))
 
     def health(self) -> Health:
         """Who is there, who talks to whom, what was refused and why."""
@@ -274,6 +298,13 @@ class Participant:
                 count_reason(self.datagram_refusals, why_not)
                 all_sent = False
         return all_sent
+
+    def post(self, write: Callable[[bytes], object], body: bytes) -> bool:
+        """Leave a sample to the sender, from any thread and without the lock; False where too many wait."""
+        fits = self._posted.qsize() < MAX_POSTED
+        if fits:
+            self._posted.put((write, body))
+        return fits
 
     def deliver(self, callback: Callable[[Any], None], value: Any) -> None:
         """Call a user's function once the lock is free again, so that it may take locks of its own."""
@@ -308,21 +339,38 @@ class Participant:
             type_ids=tuple(type_ids),
         )
 
-    # The thread.
+    # The threads.
 
     def _run(self) -> None:
         while self._running:
-            try:
+            arrived = None
+            with self._working("receiving"):
                 self._keep_time()
-                for datagram, source in self._network.receive(MAX_WAIT_S):
+                arrived = list(self._network.receive(MAX_WAIT_S))
+            if arrived is None:
+                time.sleep(MAX_WAIT_S)  # what went wrong may do so again at once
+            for datagram, source in arrived or ():
+                with self._working("receiving"):
                     self._on_datagram(datagram, source)
-                    if not self._running:
-                        return
-            except Exception:
-                # A mistake of ours: count it and go on, the others still talk to us.
+
+    def _send_posted(self) -> None:
+        while (posted := self._posted.get()) is not None:
+            write, body = posted
+            with self._working("sending"):
+                write(body)
+
+    @contextlib.contextmanager
+    def _working(self, at: str) -> Iterator[None]:
+        """Note what a thread is at. A mistake of ours is counted and it goes on: the others still talk to us."""
+        self._working_since_s[at] = time.monotonic()
+        try:
+            yield
+        except Exception:
+            self.refuse(INTERNAL_ERROR)
+            if self.datagram_refusals[INTERNAL_ERROR] < MAX_LOGGED_ERRORS:
                 logger.exception("internal error of the RTPS participant on domain %d", self.domain)
-                self.refuse("internal error")
-                time.sleep(MAX_WAIT_S)
+        finally:
+            self._working_since_s[at] = math.inf
 
     def _keep_time(self) -> None:
         now_s = time.monotonic()
@@ -370,9 +418,13 @@ class Participant:
     def _on_message(self, message: Message, source: str) -> None:
         vendor, prefix = message.header
         mine, stamp_s = True, None
+        until_s = time.thread_time() + DATAGRAM_S
         if peer := self._directory.peers.get(prefix):
             peer.heard_s = self.now_s
-        for sub in message.submessages:
+        for index, sub in enumerate(message.submessages):
+            if index % 16 == 15 and time.thread_time() > until_s:
+                self.refuse("datagram takes too long")
+                return
             if isinstance(sub, messages.InfoTs):
                 stamp_s = sub.stamp_s
             elif isinstance(sub, messages.InfoDst):

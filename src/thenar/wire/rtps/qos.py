@@ -1,6 +1,5 @@
 """Quality of service: what an endpoint offers or asks for, and why two of them do not match, in words."""
 
-import fnmatch
 import math
 from dataclasses import dataclass
 
@@ -52,7 +51,32 @@ LATCHED = Qos(durability=TRANSIENT_LOCAL, depth=1)
 
 def _share_a_partition(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
     ours, theirs = ours or ("",), theirs or ("",)
-    return any(fnmatch.fnmatchcase(a, b) or fnmatch.fnmatchcase(b, a) for a in ours for b in theirs)
+    return any(matches(a, b) or matches(b, a) for a in ours for b in theirs)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern of letters, ``*`` (any run) and ``?`` (any one): Cyclone's wildcards.
+
+    The pieces between the stars are found one after the other: a peer's pattern must not be able to cost more than
+    its length times that of the name, which is empty for all endpoints of ours.
+    """
+    first, *pieces = pattern.split("*")
+    if not _fits(first, name[: len(first)]):
+        return False
+    if not pieces:
+        return len(name) == len(first)
+    at, last = len(first), pieces.pop()
+    for piece in pieces:
+        fitting = (n for n in range(at, len(name) - len(piece) + 1) if _fits(piece, name[n : n + len(piece)]))
+        found = next(fitting, None)
+        if found is None:
+            return False
+        at = found + len(piece)
+    return at + len(last) <= len(name) and _fits(last, name[len(name) - len(last) :])
+
+
+def _fits(piece: str, text: str) -> bool:
+    return len(piece) == len(text) and all(a in ("?", b) for a, b in zip(piece, text, strict=True))
 
 
 def mismatch(offered: Qos, asked: Qos) -> str | None:
@@ -75,5 +99,5 @@ def mismatch(offered: Qos, asked: Qos) -> str | None:
     if offered.representations[0] not in asked.representations:
         return f"the writer encodes as {offered.representations[0]}, the reader accepts {asked.representations}"
     if not _share_a_partition(offered.partitions, asked.partitions):
-        return f"the writer is in partitions {offered.partitions}, the reader in {asked.partitions}"
+        return f"the writer is in partitions {offered.partitions[:4]}, the reader in {asked.partitions[:4]}"
     return None

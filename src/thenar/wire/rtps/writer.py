@@ -79,6 +79,8 @@ class Writer:
         """Number of the last sample."""
         self.not_written = 0
         """Samples of which some datagram could not be sent."""
+        self.dropped = 0
+        """Samples that were posted while too many others waited."""
         self.sent_again = 0
         self.readers: dict[bytes, MatchedReader] = {}
         self.mismatches: dict[bytes, str] = {}
@@ -106,6 +108,10 @@ class Writer:
             The number of the sample.
         """
         return self.add(encapsulate(body))
+
+    def post(self, body: bytes) -> None:
+        """Leave one sample to be sent to all readers by the participant's sender; never waits for anything."""
+        self.dropped += not self._participant.post(self.write, body)
 
     def wait_for_readers(self, timeout_s: float, count: int = 1) -> bool:
         """Wait until so many readers hear us; False if the time ran out.
