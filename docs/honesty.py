@@ -21,7 +21,7 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("heat", "modelled: no figure is public"),
         ("touch", _TOUCH),
         ("counts of a taxel", "assumed: 1000 a newton, 0 to 4095, as public simulators of this hand have it"),
-        ("protocols", "real: DDS, Unitree's DFX topics, Modbus TCP, Tienkung's ROS 2; RS-485 and CAN are absent"),
+        ("protocols", "real: DDS, Unitree's DFX topics, Modbus TCP, RS-485, Tienkung's ROS 2; CAN is absent"),
         ("checked on hardware by us", "no"),
     ),
     "inspire_dfx": (
@@ -33,7 +33,7 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("status, errors, current", "real codes and bits of the manual; the current's law is modelled"),
         ("heat", "modelled: no figure is public"),
         ("touch", "absent, as on the hand"),
-        ("protocols", "real: Unitree's DFX topics, the DDS interface, Modbus TCP, Tienkung's ROS 2"),
+        ("protocols", "real: Unitree's DFX topics, the DDS interface, Modbus TCP, RS-485, Tienkung's ROS 2"),
         ("checked on hardware by us", "no"),
     ),
     "shadow": (

@@ -71,8 +71,8 @@ def modbus() -> list[str]:
         for register in register_map.REGISTERS.values()
     ]
     return [
-        "## Modbus TCP: `modbus`",
-        "An address counts bytes; values are little endian.",
+        "## Registers: `modbus`, `rs485`",
+        "An address counts bytes; values are little endian, words on Modbus big endian as ever.",
         table(("register", "address", "values", "type", "", "saved", "unit and meaning"), rows),
     ]
 

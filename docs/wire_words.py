@@ -19,14 +19,16 @@ _UNREAD = "carried, without effect"
 DFX_WORDS = {
     "mode": _UNREAD,
     "q": "1 open to 0 closed",
-    **dict.fromkeys(("dq", "tau", "kp", "kd", "reserve", "ddq", "tau_est", "q_raw", "dq_raw", "ddq_raw"), _UNREAD),
+    "dq": "of a state: the driven joint's velocity, rad/s, as in Unitree's simulator; not read",
+    "tau_est": "the driven joint's torque, N m, as in Unitree's simulator",
+    **dict.fromkeys(("tau", "kp", "kd", "reserve", "ddq", "q_raw", "dq_raw", "ddq_raw"), _UNREAD),
     "temperature": _UNREAD,
     "lost": "readings missed in a row by a hand that is not there",
 }
 
 MODBUS_WORDS = {
-    "HAND_ID": "kept, without effect on TCP",
-    "REDU_RATIO": "kept, without effect on TCP",
+    "HAND_ID": "the hand's id on RS-485; without effect on TCP",
+    "REDU_RATIO": "kept; a pseudo-terminal has no baud rate",
     "CLEAR_ERROR": "write 1",
     "SAVE": "write 1: saved registers outlive a restart (`--modbus.flash FOLDER`)",
     "RESET_PARA": "write 1: saved registers as from the factory",

@@ -162,6 +162,8 @@ def test_a_client_of_dfx_that_waits_for_the_right_hand_is_released_at_once(domai
     assert heard["waited_s"] < 1.5
     np.testing.assert_allclose(heard["q"][:3], 0.5, atol=0.03)
     np.testing.assert_allclose(heard["q"][6:], 0.9, atol=0.03)
+    assert min(heard["dq"][:4]) > 0.5  # fingers of the right hand closed, which is where their joints' angles grow
+    assert min(abs(tau) for tau in heard["tau_est"][:6]) > 1e-3
 
 
 def test_a_client_of_dfx_is_released_by_a_left_hand_alone(domain: int):
@@ -476,7 +478,7 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["command", "shadow_right", "--close", "1"], "Inspire"),
         (["command", "inspire_right", "--close", "1", "--wire", "modbus", "--modbus", "127.0.0.1:1"], "thenar serve"),
         (["serve", "--interface", "nosuch0"], "this machine has"),
-        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus, reflex, reflex_udp, tienkung"),
+        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus, reflex, reflex_udp, rs485, sim, tienkung"),
         (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
         (["serve", "--domain", "999"], "0 to 232"),
         (["serve", "--state-hz", "5000"], "hertz"),

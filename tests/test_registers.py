@@ -243,7 +243,7 @@ MALFORMED = [
 )
 def test_a_malformed_request_gets_the_exception_of_the_standard_and_changes_nothing(pdu: bytes, code: int):
     inbox = Inbox()
-    hand = HandRegisters(RIGHT, inbox, None, client="Modbus client")
+    hand = HandRegisters(RIGHT, inbox, None, medium="Modbus")
     before, waiting = bytes(hand.memory), len(inbox)
     assert hand.answer(pdu) == bytes([pdu[0] | 0x80, code])
     assert bytes(hand.memory) == before
@@ -252,7 +252,7 @@ def test_a_malformed_request_gets_the_exception_of_the_standard_and_changes_noth
 
 
 def test_what_the_standard_allows_is_answered():
-    hand = HandRegisters(RIGHT, Inbox(), None, client="Modbus client")
+    hand = HandRegisters(RIGHT, Inbox(), None, medium="Modbus")
     assert hand.answer(read(1032, 2)) == bytes.fromhex("03 04 03e8 03e8")
     assert hand.answer(read(3000, 125)) == bytes([3, 250]) + bytes(250)
     assert hand.answer(write_one(1486, 500)) == write_one(1486, 500)
@@ -346,7 +346,7 @@ def test_minus_one_over_modbus_stops_a_finger_that_moves(port: int):
 def test_a_program_with_wrong_addresses_for_the_angles_is_told_the_right_one():
     # Ref: plusml-rh56dftp has ANGLE_SET(0) to ANGLE_SET(4) at 1464 to 1472.
     inbox = Inbox()
-    hand = HandRegisters(RIGHT, inbox, None, client="Modbus client")
+    hand = HandRegisters(RIGHT, inbox, None, medium="Modbus")
     assert hand.answer(write_one(1464, 500)) == bytes([0x86, 2])
     told = "register 1464 cannot be written; ANGLE_SET is at 1486: plusml-rh56dftp has it wrong"
     assert list(inbox.refused) == [told]

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from thenar.wire.clients.inspire_clients import DfxClient as DfxClient
     from thenar.wire.clients.inspire_clients import InspireClient as InspireClient
     from thenar.wire.clients.modbus_client import ModbusHand as ModbusHand
+    from thenar.wire.clients.sim_client import SimClient as SimClient
     from thenar.wire.rtps import Participant as Participant
     from thenar.wire.wire_config import ModbusOptions as ModbusOptions
 
@@ -93,6 +94,7 @@ _NAMES = {
     "thenar.twin.world": "World",
     "thenar.wire.clients.inspire_clients": "DfxClient InspireClient",
     "thenar.wire.clients.modbus_client": "ModbusHand",
+    "thenar.wire.clients.sim_client": "SimClient",
     "thenar.wire.wire_config": "ModbusOptions",
     "thenar.wire.rtps": "Participant",
 }

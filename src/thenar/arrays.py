@@ -14,10 +14,7 @@ BoolArray = NDArray[np.bool_]
 
 def finite_vector(field: str, value: ArrayLike, *, positive: bool = False) -> FloatArray:
     """Three finite numbers as a new array; anything else is refused by the name of its field. Shape (3,)."""
-    try:
-        vector = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        vector = np.zeros(0)
+    vector = _numbers(value)
     if vector.shape != (3,) or not np.all(np.isfinite(vector)):
         raise BadValue(field, value, "three finite numbers")
     if positive and not np.all(vector > 0.0):
@@ -27,11 +24,19 @@ def finite_vector(field: str, value: ArrayLike, *, positive: bool = False) -> Fl
 
 def unit_quaternion(field: str, value: ArrayLike) -> FloatArray:
     """A quaternion of norm 1, w first, as a new array; one of another norm is refused. Shape (4,)."""
-    quat = np.array(value, dtype=np.float64)
+    quat = _numbers(value)
     norm = np.linalg.norm(quat)
     if quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
         raise BadValue(field, value, "four numbers of norm 1, w first")
     return quat / norm
+
+
+def _numbers(value: ArrayLike) -> FloatArray:
+    """A new array; empty where something is no number."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:

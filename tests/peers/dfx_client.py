@@ -76,13 +76,15 @@ def main() -> None:
     waited = time.time() - began
     until = time.time() + seconds
     # Right half closed, left nearly open: the order on the wire is right, then left.
-    goal = [0.5] * 6 + [0.9] * 6
+    goal, fastest, strongest = [0.5] * 6 + [0.9] * 6, [0.0] * 12, [0.0] * 12
     while time.time() < until:
         writer.write(MotorCmds([MotorCmd(0, value, 0, 0, 0, 0, [0, 0, 0]) for value in goal]))
         for sample in reader.take(N=10):
             q = [state.q for state in sample.states]
+            fastest = [max(was, state.dq, key=abs) for was, state in zip(fastest, sample.states, strict=True)]
+            strongest = [max(was, state.tau_est, key=abs) for was, state in zip(strongest, sample.states, strict=True)]
         time.sleep(0.01)
-    print(json.dumps({"waited_s": waited, "q": q}), flush=True)
+    print(json.dumps({"waited_s": waited, "q": q, "dq": fastest, "tau_est": strongest}), flush=True)
     del kept
 
 

@@ -32,13 +32,14 @@ from thenar.cli.sim.snapshot import Snapshot
 from thenar.cli.sim.touch import Touch
 from thenar.cli.wire.command import Command
 from thenar.cli.wire.inspect import Inspect
+from thenar.cli.wire.reset import Reset
 from thenar.cli.wire.watch import Watch
 from thenar.errors import ThenarError
 
 TITLE = "A digital twin for dexterous robot hands."
 VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
-    "Put hands on the network": (Serve, Inspect, Command, Watch, Body),
+    "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
     "Look up": (Hands, Scenes, Export),
     "This machine": (Info,),

@@ -26,6 +26,9 @@ from thenar.signals.hand_signals import HandState as HandState
 from thenar.signals.hand_signals import MotorError as MotorError
 from thenar.signals.hand_signals import MotorStatus as MotorStatus
 from thenar.signals.hand_signals import Request as Request
+from thenar.signals.scene_signals import Pose as Pose
+from thenar.signals.scene_signals import SceneRequest as SceneRequest
+from thenar.signals.scene_signals import SceneState as SceneState
 from thenar.signals.touch_frame import PadLayout as PadLayout
 from thenar.signals.touch_frame import TouchFrame as TouchFrame
 from thenar.signals.value import Value as Value

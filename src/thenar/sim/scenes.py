@@ -158,6 +158,11 @@ def names() -> tuple[str, ...]:
     return tuple(SCENES)
 
 
+def name_of(scene: Scene) -> str:
+    """The name of a scene; ``own`` for one that is not among the named ones."""
+    return next((name for name, known in SCENES.items() if known is scene), "own")
+
+
 def load(scene: str | Scene) -> Scene:
     """The scene of that name; a scene itself is passed on."""
     if not isinstance(scene, (str, Scene)):

@@ -52,6 +52,20 @@ class WorldProps:
         pose = [*finite_vector("pos_m", pos_m), *unit_quaternion("quat_wxyz", quat_wxyz)]
         self._data.qpos[at : at + 7], self._data.qvel[dof : dof + 6] = pose, 0.0
 
+    def velocity(self, prop: str) -> FloatArray:
+        """Velocity [m/s] and, in its own frame, angular velocity [rad/s] of an object; zeros for a fixed one."""
+        if not self.is_free(prop):
+            return np.zeros(6)
+        dof = self._model.joint(prop).dofadr[0]
+        return self._data.qvel[dof : dof + 6].copy()
+
+    def reset(self) -> None:
+        """Put every free object back where it began, at rest, and release what is dragged."""
+        self.release()
+        for prop in filter(self.is_free, self.names):
+            start = self._model.qpos0[self._free_qpos(prop) :][:7]
+            self.move(prop, pos_m=start[:3], quat_wxyz=start[3:])
+
     def resize(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
         """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
         self._check(prop)

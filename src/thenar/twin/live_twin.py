@@ -16,12 +16,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, count_reason
-from thenar.signals import HandCommand, HandSettings, HandState, Request, SolidContacts, TouchFrame
+from thenar.signals import (
+    HandCommand,
+    HandSettings,
+    HandState,
+    Request,
+    SceneRequest,
+    SceneState,
+    SolidContacts,
+    TouchFrame,
+)
 from thenar.twin.world import World, warm_up_touch
 from thenar.wire.links.inbox import LinkHealth
 
@@ -67,6 +76,19 @@ class Link(Protocol):
 
     def close(self) -> None:
         """Leave."""
+        ...
+
+
+@runtime_checkable
+class SceneLink(Link, Protocol):
+    """A link that also moves what is around the hands."""
+
+    def receive_scene(self) -> list[SceneRequest]:
+        """Requests about the surroundings since the last call."""
+        ...
+
+    def publish_scene(self, stamp_s: float, read: Callable[[], SceneState]) -> None:
+        """Send where everything is; ``read`` tells."""
         ...
 
 
@@ -117,6 +139,8 @@ class Health:
     """Wires that are disconnected, as a fault."""
     refused: dict[str, int]
     """Requests the world did not accept, by reason."""
+    resets: int
+    """How often clients have put objects or everything back."""
     diverged: tuple[str, ...]
     """What was said each time the simulation had to be put back, or a reading of the skin left out."""
     standing: tuple[str, ...]
@@ -180,6 +204,8 @@ class LiveTwin:
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
         self._refused: Counter[str] = Counter()
         self._diverged: deque[str] = deque(maxlen=16)
+        self._resets = 0
+        self._scene_links = [link for link in self.links if isinstance(link, SceneLink)]
         self._ticks = self._late_ticks = self._states = self._touches = 0
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
@@ -329,6 +355,7 @@ class LiveTwin:
             ignored=dict(self._ignored),
             disconnected=tuple(sorted(self._disconnected)),
             refused=dict(self._refused),
+            resets=self._resets,
             diverged=tuple(self._diverged),
             standing=tuple(
                 f"{stage} has been at the same thing for {standing_s:.0f} s"
@@ -429,6 +456,15 @@ class LiveTwin:
                     self._apply(request)
                 except ThenarError as error:
                     count_reason(self._refused, str(error))
+        # No commands to hands: these act whichever link has the command.
+        for link in self._scene_links:
+            for request in link.receive_scene():
+                if link.wire in self._disconnected:
+                    continue
+                try:
+                    self._apply_scene(request)
+                except ThenarError as error:
+                    count_reason(self._refused, str(error))
 
     def _apply(self, request: Request) -> None:
         world, hand = self.world, request.hand
@@ -450,6 +486,12 @@ class LiveTwin:
         if len(who.senders) > MAX_SENDERS:
             del who.senders[next(iter(who.senders))]
 
+    def _apply_scene(self, request: SceneRequest) -> None:
+        if request.reset:
+            (self.reset if request.reset == "all" else self.world.props.reset)()
+            self._resets += 1
+        self.world.place(objects=request.objects, wrists=request.wrists)
+
     def _run_calls(self) -> None:
         while self._calls:
             call, result = self._calls.popleft()
@@ -463,6 +505,10 @@ class LiveTwin:
         for link in self.links:
             if link.wire not in self._disconnected:
                 link.publish_state(hands)
+        for link in self._scene_links:
+            if link.wire not in self._disconnected:
+                states = {name: state for name, (state, _) in hands.items()}
+                link.publish_scene(self.world.time_s, lambda states=states: self.world.scene_state(states))
 
     def _touch_loop(self) -> None:
         """Sample skins beside the physics, which goes on meanwhile."""

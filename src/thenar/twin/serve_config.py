@@ -34,8 +34,9 @@ class ServeConfig(WireConfig):
     """Surroundings: thenar scenes lists them."""
     wires: tuple[str, ...] = DEFAULT_WIRES
     """Protocols, separated by commas; default takes those the hands are usually reached by. There are inspire (DDS of
-    the tactile hand), dfx (Unitree's DDS topics), modbus, tienkung (ROS 2), reflex (the ReFlex hand's driver in ROS 2
-    types; the original is ROS 1) and reflex_udp (that hand's own packets)."""
+    the tactile hand), dfx (Unitree's DDS topics), modbus (TCP), rs485 (a serial line), tienkung (ROS 2), reflex (the
+    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets) and sim (reset,
+    poses, shear), which comes with every protocol on DDS."""
     profile: Literal["measured", "ideal"] = "measured"
     """measured has latency, overshoot and noise of a real hand, ideal has none."""
     skin: Mapping[str, Path] = field(default_factory=dict)

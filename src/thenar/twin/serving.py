@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import load
+from thenar.sim import scenes
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
 from thenar.twin.live_twin import Link, LiveTwin, warm_up
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
 from thenar.twin.world import World
-from thenar.wire.links.registry import PROTOCOLS, LinkContext, Protocol, default_wires, find_protocols
+from thenar.wire.links.registry import PROTOCOLS, SIM, LinkContext, Protocol, default_wires, find_protocols
 
 if TYPE_CHECKING:
     from thenar.twin.page.page_link import PageLink
@@ -56,8 +57,8 @@ def serve(
         publish_status = next(filter(None, (getattr(link, "publish_status", None) for link in links)), None)
         page = None
         if config.view:
-            wires = [link.wire for link in links]
-            page = _open_page(world, config.page, scene=scene if isinstance(scene, str) else "own", wires=wires)
+            wires = [link.wire for link in links if link.wire != SIM]  # those that command hands
+            page = _open_page(world, config.page, wires=wires)
             opened.callback(page.close)
             links.append(page)
         twin = LiveTwin(world, links, state_hz=config.state_hz, touch_hz=config.touch_hz, publish_status=publish_status)
@@ -76,7 +77,8 @@ def _protocols(config: ServeConfig) -> list[Protocol]:
             raise BadValue("wires", wires, f"at least one of {', '.join(PROTOCOLS)}")
         wanted = "hands with a protocol: inspire_* or reflex; add --view to see others in a browser"
         raise BadValue("--hands", ",".join(config.hands), wanted)
-    return find_protocols(wires)
+    found = find_protocols(wires)
+    return found if all(one.name == SIM or not one.states for one in found) else find_protocols((*wires, SIM))
 
 
 def _calibrations(config: ServeConfig) -> dict[str, Calibration]:
@@ -94,10 +96,11 @@ def _calibrations(config: ServeConfig) -> dict[str, Calibration]:
     return made
 
 
-def _open_page(world: World, options: PageOptions, *, scene: str, wires: Sequence[str]) -> PageLink:
+def _open_page(world: World, options: PageOptions, *, wires: Sequence[str]) -> PageLink:
     from thenar.twin.page.page_link import PageLink
     from thenar.twin.page.playback import made_recordings, warm_up_playback
 
     for name in world.hand_names:
         warm_up_playback(world.hand(name))
+    scene = scenes.name_of(world.physics.config.scene)
     return PageLink(world, scene=scene, wires=wires, recordings=made_recordings(), title="thenar", **asdict(options))

@@ -12,7 +12,7 @@ import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged
 from thenar.hands.spec import HandSpec
-from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, TouchFrame
+from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, Pose, SceneState, TouchFrame
 from thenar.sim import scenes
 from thenar.sim.physics import Physics, Snapshot, check_duration
 from thenar.sim.props import Prop, Sphere
@@ -193,6 +193,42 @@ class World:
         """Back to time 0: hands open, objects where they began, motors cool, skins without a past."""
         self.physics.reset()
         self.reset_skins()
+
+    def scene_state(self, states: Mapping[str, HandState] | None = None) -> SceneState:
+        """Where everything is now.
+
+        Args:
+            states: Of the hands, where they have been read already.
+        """
+        states = states or {name: self.state(name) for name in self.hand_names}
+        hands, props = [states[name] for name in self.hand_names], self.props.names
+        return SceneState(
+            stamp_s=self.time_s,
+            scene=scenes.name_of(self.physics.config.scene),
+            hand_names=self.hand_names,
+            palm_pose=np.array([np.concatenate(self.wrists.pose(name)) for name in self.hand_names]),
+            joint_rad=tuple(hand.joint_rad for hand in hands),
+            joint_velocity_rad_s=tuple(hand.joint_velocity_rad_s for hand in hands),
+            object_names=props,
+            object_pose=np.array([np.concatenate(self.props.pose(name)) for name in props]).reshape(-1, 7),
+            object_velocity=np.array([self.props.velocity(name) for name in props]).reshape(-1, 6),
+        )
+
+    def place(self, *, objects: Mapping[str, Pose] | None = None, wrists: Mapping[str, Pose] | None = None) -> None:
+        """Put objects somewhere, at rest, and send driven wrists somewhere: all of it, or nothing where one cannot be.
+
+        Args:
+            objects: Position [m] and quat_wxyz in the world by object; None for an orientation is upright.
+            wrists: The same of palm frames by hand; None for an orientation keeps it.
+        """
+        fixed = [name for name in objects or {} if not self.props.is_free(name)]
+        fixed += [name for name in wrists or {} if not self.wrists.is_driven(name)]
+        if fixed:
+            raise BadValue("pose of", ", ".join(fixed), "an object that is not fixed, or a hand with a driven wrist")
+        for name, (pos_m, quat_wxyz) in (objects or {}).items():
+            self.props.move(name, pos_m=pos_m, quat_wxyz=(1.0, 0.0, 0.0, 0.0) if quat_wxyz is None else quat_wxyz)
+        for name, (pos_m, quat_wxyz) in (wrists or {}).items():
+            self.wrists.move(name, pos_m=pos_m, quat_wxyz=quat_wxyz)
 
     def reset_skins(self) -> None:
         """Let skins start without a past."""

@@ -18,7 +18,16 @@ class ModbusOptions:
     port: int = 6000
     """Port of the first hand; the next hands count up where they share an address."""
     flash: Path | None = None
-    """Folder in which hands keep what clients tell them to save; without one it is forgotten."""
+    """Folder in which hands keep what clients tell them to save, over rs485 too; without one it is forgotten."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rs485Options:
+    """Serial line of Inspire hands, as a pseudo-terminal."""
+
+    ports: tuple[str, ...] = ()
+    """Names to give it, separated by commas: one for all hands on one line (the right one with id 1, the left one with
+    id 2), or one for each hand on a line of its own (id 1); without any it has only that of the system."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +63,7 @@ class WireConfig:
     touch_hz: float = 50.0
     """How often skins are read and published."""
     modbus: ModbusOptions = ModbusOptions()
+    rs485: Rs485Options = Rs485Options()
     tienkung: TienkungOptions = TienkungOptions()
     reflex: ReflexOptions = ReflexOptions()
 

@@ -1,17 +1,21 @@
 """Unitree's messages for Inspire hands (``rt/inspire/cmd`` and ``rt/inspire/state``) as bytes, both ways.
 
 One message carries both hands: six motors of the RIGHT hand, then six of the LEFT, each in the order of `MOTORS`.
-``q`` runs from 0 (closed) to 1 (open). As in the robot's own service only ``q`` means anything.
+``q`` runs from 0 (closed) to 1 (open). The robot's own service fills nothing else; as in Unitree's simulator ``dq`` is
+the joint's velocity [rad/s] and ``tau_est`` its torque [N m], both positive where the joint's angle grows. Of a command
+only ``q`` means anything.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
 from thenar.wire.codecs import cdr, inspire_counts
@@ -45,11 +49,19 @@ MOTOR_STATE = np.dtype(
 )
 
 
-def encode_states(readings: Mapping[str, Readings], *, lost: int = 0) -> bytes:
+def encode_states(
+    readings: Mapping[str, Readings],
+    *,
+    dq_rad_s: Mapping[str, FloatArray] = MappingProxyType({}),
+    tau_nm: Mapping[str, FloatArray] = MappingProxyType({}),
+    lost: int = 0,
+) -> bytes:
     """A state message. A hand that is not there reads open and lost, so that clients waiting for it go on.
 
     Args:
         readings: By side.
+        dq_rad_s: Velocities of the driven joints by side, six each [rad/s]; 0 where there are none.
+        tau_nm: Their torques [N m].
         lost: Readings that an absent hand has missed so far.
     """
     states = np.zeros(len(SIDES) * len(MOTORS), dtype=MOTOR_STATE)
@@ -59,6 +71,8 @@ def encode_states(readings: Mapping[str, Readings], *, lost: int = 0) -> bytes:
         if side in readings:
             six = states[6 * n : 6 * n + 6]
             six["q"] = readings[side].angle / np.float32(ANGLE_TOP)
+            six["dq"] = dq_rad_s.get(side, 0.0)
+            six["tau_est"] = tau_nm.get(side, 0.0)
             six["lost"] = 0
     return cdr.HEADER + struct.pack("<I", states.size) + states.tobytes()
 

@@ -14,6 +14,7 @@ TOPIC = "thenar/status"
 
 
 TYPE = "thenar::TwinStatus"
+MAX_STATUS = 1 << 20
 
 
 def encode_status(health: Any) -> bytes:
@@ -23,10 +24,16 @@ def encode_status(health: Any) -> bytes:
 
 
 def decode_status(message: bytes) -> dict[str, Any]:
-    """What a status message says."""
+    """What a status message says; what is not a JSON object is refused."""
     reader = cdr.Reader(message)
-    length = reader.length(1 << 20, "status")
-    return json.loads(reader.numbers("u1", length, "status").tobytes().rstrip(b"\x00"))
+    text = reader.numbers("u1", reader.length(MAX_STATUS, "status"), "status").tobytes().rstrip(b"\x00")
+    try:
+        status = json.loads(text)
+    except (ValueError, RecursionError):
+        raise cdr.BadMessage("status is not JSON") from None
+    if not isinstance(status, dict):
+        raise cdr.BadMessage(f"status is a {type(status).__name__}; wanted a JSON object")
+    return status
 
 
 def _plain(value: Any) -> Any:

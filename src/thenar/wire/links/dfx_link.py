@@ -27,8 +27,14 @@ class DfxTopics(DdsLink):
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Send both hands."""
-        readings = {side: inspire_counts.readings(scale, hands[scale.hand][0]) for side, scale in self._by_side.items()}
-        send(self._state, dfx_codec.encode_states(readings, lost=self._state.written))
+        here = {side: (scale, hands[scale.hand][0]) for side, scale in self._by_side.items()}
+        message = dfx_codec.encode_states(
+            {side: inspire_counts.readings(scale, state) for side, (scale, state) in here.items()},
+            dq_rad_s={side: state.velocity_rad_s[scale.actuators] for side, (scale, state) in here.items()},
+            tau_nm={side: state.torque_nm[scale.actuators] for side, (scale, state) in here.items()},
+            lost=self._state.written,
+        )
+        send(self._state, message)
 
     def _on_command(self, message: bytes, sender: str, arrived_s: float) -> None:
         commands = dfx_codec.decode_commands(message)

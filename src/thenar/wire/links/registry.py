@@ -11,12 +11,15 @@ from typing import Any
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.spec import HandSpec
-from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.wire_config import WireConfig
+
+SIM = "sim"
+"""Topics of the simulator itself, served with every protocol on DDS: reset, poses, stress."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +102,13 @@ PROTOCOLS = {
             serves=is_inspire,
         ),
         Protocol(
+            name="rs485",
+            label="RS-485",
+            link="thenar.wire.links.registers.rs485_link:SerialHands",
+            serves=is_inspire,
+            default=False,
+        ),
+        Protocol(
             name="tienkung",
             label="ROS 2 (Tienkung)",
             link="thenar.wire.links.tienkung_link:TienkungNode",
@@ -120,6 +130,15 @@ PROTOCOLS = {
             label="UDP (ReFlex)",
             link="thenar.wire.links.reflex_udp_link:ReflexUdp",
             serves=is_reflex,
+        ),
+        Protocol(
+            name=SIM,
+            label="DDS (simulator)",
+            link="thenar.wire.links.sim_link:SimTopics",
+            serves=lambda _: True,
+            default=False,
+            states=sim_codec.STATES,
+            commands=sim_codec.COMMANDS,
         ),
     )
 }

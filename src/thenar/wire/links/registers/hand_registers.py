@@ -30,19 +30,19 @@ PLUSML_ANGLE_SET = range(1464, 1474)
 class HandRegisters:
     """The memory of one hand, as clients read and write it."""
 
-    def __init__(self, spec: HandSpec, inbox: Inbox, flash: Path | None, *, client: str):
+    def __init__(self, spec: HandSpec, inbox: Inbox, flash: Path | None, *, medium: str):
         """A hand as it wakes up: what it saved before, or what a new one has.
 
         Args:
             spec: The hand.
             inbox: Where what its clients ask for is left.
             flash: File of what it saves; None: it forgets.
-            client: Who asks, in words.
+            medium: Over what its clients come, in words.
         """
         self.scale = Scale.of(spec)
         self.layout = TouchLayout.of(spec) if spec.pads else None
-        self.stats = PeerStats(f"{client}s")
-        self._inbox, self._client = inbox, client
+        self.stats = PeerStats(f"clients on {medium}")
+        self._inbox, self._sender = inbox, f"a client on {medium}"
         self._flash = flash
         self._lock = threading.Lock()  # between the server's thread and the loop's
         self._unseen_writes = 0
@@ -56,6 +56,10 @@ class HandRegisters:
     def hand_id(self) -> int:
         """Its address on a serial line."""
         return int(register_map.load(self.memory, "HAND_ID")[0])
+
+    @hand_id.setter
+    def hand_id(self, number: int) -> None:
+        register_map.store(self.memory, "HAND_ID", np.array([number]))
 
     def answer(self, pdu: bytes) -> bytes:
         """Answer a Modbus request."""
@@ -95,7 +99,7 @@ class HandRegisters:
             if write.command is not None or write.clear_errors or write.zero_force or limit_a is not None:
                 self._unseen_writes += 1
                 self._request(
-                    f"a {self._client}",
+                    self._sender,
                     command=write.command,
                     clear_errors=write.clear_errors,
                     zero_force=write.zero_force,
@@ -157,14 +161,14 @@ class HandRegisters:
 class RegisterLink:
     """What links to registers have in common: the hands, and what goes between them and the twin's loop."""
 
-    def __init__(self, context: LinkContext, *, client: str):
-        """Wake the hands up; ``client`` is who asks, in words."""
+    def __init__(self, context: LinkContext, *, medium: str):
+        """Wake the hands up; ``medium`` is over what clients come, in words."""
         folder = context.config.modbus.flash
         if folder is not None:
             _make_folder(folder)
         self._inbox = Inbox()
         self._hands = {
-            spec.name: HandRegisters(spec, self._inbox, folder / f"{spec.name}.json" if folder else None, client=client)
+            spec.name: HandRegisters(spec, self._inbox, folder / f"{spec.name}.json" if folder else None, medium=medium)
             for spec in context.hands
         }
 

@@ -31,7 +31,7 @@ class ModbusServer(RegisterLink):
         steps = [n if len(hosts) == 1 else 0 for n in range(len(names))]
         if not (options.port >= 1 and options.port + steps[-1] <= 65535):
             raise BadValue("modbus.port", options.port, f"a number from 1 to {65535 - steps[-1]}")
-        super().__init__(context, client="Modbus client")
+        super().__init__(context, medium="Modbus")
         self.addresses = {
             name: (hosts[n % len(hosts)], options.port + step)
             for n, (name, step) in enumerate(zip(names, steps, strict=True))

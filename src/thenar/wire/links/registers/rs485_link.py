@@ -1,0 +1,177 @@
+"""Inspire hands on a serial line: a pseudo-terminal that answers the hand's own RS-485 frames and Modbus RTU."""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+import threading
+import time
+import tty
+from collections.abc import Sequence
+from pathlib import Path
+
+from thenar.errors import BadFile, BadValue
+from thenar.wire.codecs.registers import rs485_frames
+from thenar.wire.codecs.registers.modbus_pdu import Refusal
+from thenar.wire.codecs.registers.register_map import REGISTERS
+from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REPLY, REQUEST, WRITE_COMMAND, WRITTEN, own_frame
+from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
+from thenar.wire.links.registry import LinkContext
+
+SILENCE_S = 0.02  # ends what is no whole frame; longer than on a real line, where nobody schedules
+SAVED_AFTER_S = 1.0  # from the acknowledgement of SAVE to its result
+MAX_BYTES = 252  # that a frame of the hand's own can carry
+BROADCAST = 0  # address of Modbus RTU that all hear and nobody answers
+
+
+class SerialHands(RegisterLink):
+    """The twin's side: all hands on one line, or a line for each."""
+
+    wire = "rs485"
+
+    def __init__(self, context: LinkContext):
+        """Open the lines."""
+        names, ports = [spec.name for spec in context.hands], context.config.rs485.ports
+        if len(ports) not in (0, 1, len(names)):
+            raise BadValue("rs485.ports", ",".join(ports), f"one name, or one for each of {', '.join(names)}")
+        super().__init__(context, medium="RS-485")
+        hands = list(self._hands.values())
+        lines = [hands] if len(ports) < 2 else [[hand] for hand in hands]
+        self._lines: list[SerialLine] = []
+        for number, line in enumerate(lines):
+            try:
+                self._lines.append(SerialLine(line, Path(ports[number]) if ports else None, self._inbox))
+            except OSError as error:
+                self.close()
+                raise BadFile(ports[number], f"cannot name a serial line ({error.strerror})") from error
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        return LinkHealth(
+            wire=self.wire,
+            where=", ".join(map(str, self._lines)),
+            listeners=sum(line.recent for line in self._lines),
+            written=0,
+            not_written=0,
+            peers=self._peers({hand.scale.hand: line.path for line in self._lines for hand in line.hands}),
+            refused=dict(self._inbox.refused),
+        )
+
+    def close(self) -> None:
+        """Close the lines."""
+        for line in self._lines:
+            line.close()
+
+
+class SerialLine:
+    """One line and the hands on it, answered on a thread of its own."""
+
+    def __init__(self, hands: Sequence[HandRegisters], name: Path | None, inbox: Inbox):
+        """Open it, with a link of this name to it.
+
+        Hands that would have the same id are told apart as on a robot with both on one line: the right one is 1.
+        """
+        self.hands = sorted(hands, key=lambda hand: hand.scale.side != "right")
+        for number, hand in enumerate(self.hands):
+            while hand.hand_id in [other.hand_id for other in self.hands[:number]]:
+                hand.hand_id += 1
+        self._inbox = inbox
+        if name is not None and name.is_symlink() and not name.exists():
+            name.unlink()  # of a twin that was killed
+        self._ours, self._theirs = os.openpty()  # theirs stays open, so that a client may come and go
+        tty.setraw(self._theirs)
+        os.set_blocking(self._ours, False)
+        self.path = os.ttyname(self._theirs)
+        self._name = name
+        if name is not None:
+            try:
+                name.symlink_to(self.path)
+            except OSError:
+                os.close(self._ours)
+                os.close(self._theirs)
+                raise
+        self._results: list[tuple[float, bytes]] = []  # that are sent later, and when
+        self._heard_s = -1.0
+        self._stop, self._stopped = os.pipe()
+        self._thread = threading.Thread(target=self._listen, name="rs485", daemon=True)
+        self._thread.start()
+
+    def __str__(self) -> str:
+        """Where it is and who answers there."""
+        hands = ", ".join(f"{hand.scale.hand} {hand.hand_id}" for hand in self.hands)
+        return f"{self._name or self.path} ({hands})"
+
+    @property
+    def recent(self) -> bool:
+        """Whether somebody has asked something lately."""
+        return self._heard_s >= 0.0 and time.perf_counter() - self._heard_s < 2.0
+
+    def close(self) -> None:
+        """Stop answering."""
+        os.write(self._stopped, b"\0")
+        self._thread.join()
+        for file in (self._ours, self._theirs, self._stop, self._stopped):
+            os.close(file)
+        if self._name is not None:
+            self._name.unlink(missing_ok=True)
+
+    def _listen(self) -> None:
+        line = b""
+        while True:
+            now_s = time.perf_counter()
+            waits_s = [due_s - now_s for due_s, _ in self._results] + ([SILENCE_S] if line else [])
+            ready, _, _ = select.select([self._ours, self._stop], [], [], max(min(waits_s), 0.0) if waits_s else None)
+            if self._stop in ready:
+                return
+            if self._ours in ready:
+                line += os.read(self._ours, 4096)
+                self._heard_s = time.perf_counter()
+            elif line and time.perf_counter() - self._heard_s >= SILENCE_S:
+                # What is no whole frame may still be one of Modbus with another function code or length.
+                if frame := rs485_frames.take_rtu(line):
+                    self._send(self._reply(frame))
+                    line = b""
+                else:
+                    self._inbox.refuse("bytes on the serial line that are no frame")
+                    line = rs485_frames.after_noise(line)
+            while frame := rs485_frames.take_frame(line):
+                self._send(self._reply(frame))
+                line = line[len(frame) :]
+            for due_s, frame in list(self._results):
+                if due_s <= time.perf_counter():
+                    self._results.remove((due_s, frame))
+                    self._send(frame)
+
+    def _reply(self, frame: bytes) -> bytes:
+        """The answer to a frame; empty where none is due."""
+        if frame.startswith(REQUEST):
+            return self._own_reply(*struct.unpack("<BxBH", frame[2:7]), frame[7:-1])
+        unit, pdu = frame[0], frame[1:-2]
+        replies = [hand.answer(pdu) for hand in self.hands if unit in (BROADCAST, hand.hand_id)]
+        return rs485_frames.rtu_frame(unit, replies[0]) if replies and unit != BROADCAST else b""
+
+    def _own_reply(self, hand_id: int, command: int, address: int, data: bytes) -> bytes:
+        """The answer to one of the hand's own frames. What cannot be done is not answered: nobody says how."""
+        hand = next((hand for hand in self.hands if hand.hand_id == hand_id), None)
+        if hand is None:
+            return b""
+        if command == READ_COMMAND and len(data) == 1 and data[0] <= MAX_BYTES:
+            found = hand.read(address, data[0])
+            return b"" if found is None else own_frame(REPLY, hand_id, command, address, found)
+        if command == WRITE_COMMAND and data:
+            why_not = hand.write(address, data)
+            if address == REGISTERS["SAVE"].address and data == WRITTEN:
+                result = own_frame(REPLY, hand_id, READ_COMMAND, address, b"\xff" if why_not else b"\0")
+                self._results.append((time.perf_counter() + SAVED_AFTER_S, result))
+                why_not = None
+            return b"" if why_not is Refusal.ILLEGAL_ADDRESS else own_frame(REPLY, hand_id, command, address, WRITTEN)
+        self._inbox.refuse(f"a frame with command {command:#04x} and {len(data)} bytes; the hand knows 0x11 and 0x12")
+        return b""
+
+    def _send(self, reply: bytes) -> None:
+        try:
+            os.write(self._ours, reply)
+        except BlockingIOError:
+            self._inbox.refuse("answers that a client on the serial line does not read")
