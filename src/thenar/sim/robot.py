@@ -65,8 +65,24 @@ class RobotInterface:
         )
 
     def torques(self) -> FloatArray:
-        """What the motors give [N m]."""
-        return self._physics.data.actuator_force[self._motor]
+        """What the motors gave during the last step [N m].
+
+        The integrator solves for the servos at the end of a step, where the joints are now; only a motor that was at
+        its strength when the step began gave just that.
+        """
+        model, data, motor = self._physics.model, self._physics.data, self._motor
+        bias, began = model.actuator_biasprm[motor], data.actuator_force[motor]
+        force = model.actuator_gainprm[motor, 0] * data.ctrl[motor] + bias[:, 0]
+        force += bias[:, 1] * data.qpos[self._qpos] + bias[:, 2] * data.qvel[self._dof]
+        return np.where(np.abs(began) < model.actuator_forcerange[motor, 1], force, began)
+
+    def stop_torques(self) -> FloatArray:
+        """What the end stops of the joints gave during the last step [N m]."""
+        model, data, torque = self._physics.model, self._physics.data, np.zeros(self._physics.model.nv)
+        at_stop = data.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT
+        if at_stop.any():
+            mujoco.mj_mulJacTVec(model, data, torque, np.where(at_stop, data.efc_force, 0.0))
+        return torque[self._dof]
 
     def drive(
         self,

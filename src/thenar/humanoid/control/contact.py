@@ -1,35 +1,47 @@
-"""Forces on the feet, estimated from the joints: a momentum observer, and a probability with hysteresis.
+"""Forces on the feet, estimated from the joints: inverse dynamics between two instants, and a probability.
 
-The generalized momentum ``p = M qd`` changes by ``tau + C^T qd - g`` and by what pushes from outside. The observer
-integrates what it knows and takes the rest for outside forces, smoothed with its gain.
+What the joints' motion needs beyond their drives and end stops comes from outside: the ground. While only the feet can
+touch it, their forces follow from the legs' joints. A robot that lies there touches it with other links too: then every
+low place of the body may be pushed, upwards and within friction; of all forces that explain the motion, the least.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, IntArray, cross
+from thenar.hands.shapes import Capsule
 from thenar.humanoid.model.body_spec import BodySpec
+from thenar.humanoid.state.kindyn import LinkData
 from thenar.humanoid.state.parts import ContactData
 from thenar.humanoid.state.robot_data import RobotSnapshot
+
+SETTLED = 1e-3  # change of all forces in an iteration, against their size
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactSettings:
     """Tuning of the contact estimate, against the simulator's truth; no values of the vendor are public."""
 
-    gain_per_s: float = 60.0
-    """How fast the estimate follows [1/s]: its time constant is 17 ms."""
-    touch_n: float = 60.0
-    """A foot that was in the air counts as down from this force on [N]: a tenth of the weight."""
-    lift_n: float = 30.0
+    touch_n: float = 3.0
+    """A foot that was in the air counts as down from this force on [N]."""
+    lift_n: float = 2.0
     """A foot that was down counts as up below this force [N]."""
-    spread_n: float = 8.0
+    spread_n: float = 0.25
     """Width of the change from unlikely to likely [N]."""
-    base_weight: float = 0.003
-    """How much the base's rows count beside the legs': whatever pushes the trunk shows in them alone."""
+    base_weight: float = 3e-4
+    """How much the base's rows count beside the joints': what pushes or holds the trunk shows in them alone."""
+    lying_base_weight: float = 0.01
+    """The same of a robot that lies on the ground, whose trunk is pushed by the ground that is looked for."""
+    near_m: float = 0.003
+    """Places of the body below this height may touch the ground [m]."""
+    friction: float = 1.0
+    """Of the ground."""
+    iterations: int = 150
+    """Of the solver for a robot that lies, at most; it goes on from the last instant and settles in a tenth of them."""
 
 
 class ContactEstimator:
@@ -37,43 +49,162 @@ class ContactEstimator:
 
     def __init__(self, body: BodySpec, settings: ContactSettings | None = None):
         self.settings = settings or ContactSettings()
-        legs = [6 + np.arange(place.start, place.stop) for place in map(body.group_slice, ("left_leg", "right_leg"))]
-        self._rows = np.concatenate([np.arange(6), *legs])
-        self._weight = np.concatenate([np.full(6, self.settings.base_weight), np.ones(len(self._rows) - 6)])
         self._damping = np.concatenate([np.zeros(6), body.per_joint("damping_nms_rad")])
+        self._places = _Places.of(body)
         self._down = np.zeros(2, dtype=bool)
-        self._residual: FloatArray | None = None
-        self._predicted = np.zeros(body.nv)
-        self._stamp_s = 0.0
+        self._before: RobotSnapshot | None = None
+        self._pushes = np.zeros((len(self._places.link), 3))
 
     def step(self, now: RobotSnapshot) -> ContactData:
         """The estimate with one more instant."""
-        kindyn, state = now.kindyn_data, now.gener_state
-        momentum = kindyn.M @ state.qd
-        if self._residual is None or not 0.0 < now.stamp_s - self._stamp_s < 0.1:
-            # Before the first instant, or after a gap: at rest the outside forces carry the weight.
-            self._residual = kindyn.nle - state.tau
-            self._predicted = momentum - self._residual / self.settings.gain_per_s
+        before, self._before = self._before, now
+        if before is None or not 0.0 < now.stamp_s - before.stamp_s < 0.1:  # the first instant, or after a gap: at rest
+            before = now
+            outside = now.kindyn_data.nle - now.gener_state.tau
         else:
-            inside = state.tau + kindyn.C.T @ state.qd - kindyn.g - self._damping * state.qd
-            self._predicted += (now.stamp_s - self._stamp_s) * (inside + self._residual)
-            self._residual = self.settings.gain_per_s * (momentum - self._predicted)
-        self._stamp_s = now.stamp_s
-        force = self._feet(now)
+            qd = now.gener_state.qd
+            needed = before.kindyn_data.M @ _acceleration(before, now) + before.kindyn_data.nle
+            outside = needed + self._damping * qd - now.gener_state.tau
+        if now.stop_tau is not None:
+            outside[6:] -= now.stop_tau
+        links = before.kindyn_data.colliding_links()
+        arms, heights = self._places.low_points(links)
+        low = np.flatnonzero(heights < self.settings.near_m)
+        if self._places.foot[low].min(initial=0) < 0:
+            force = self._lying(links, arms, low, outside)
+        else:
+            self._pushes[:] = 0.0
+            force = self._standing(before, outside)
         return ContactData(
             stamp_s=now.stamp_s, valid=True, contact_force=force, contact_prob=self._probability(force[:, 2])
         )
 
-    def _feet(self, now: RobotSnapshot) -> FloatArray:
-        """Forces on the feet that explain the residual best. Shape (2, 6)."""
-        assert self._residual is not None
+    def _standing(self, now: RobotSnapshot, outside: FloatArray) -> FloatArray:
+        """Forces and torques on the feet that explain the outside forces best. Shape (2, 6)."""
         left, right = now.kindyn_data.feet_W
-        J = np.concatenate([left.J, right.J])[:, self._rows] * self._weight
-        forces = np.linalg.solve(J @ J.T, J @ (self._weight * self._residual[self._rows]))
+        weight = np.ones(outside.size)
+        weight[:6] = self.settings.base_weight
+        J = np.concatenate([left.J, right.J]) * weight
+        forces = np.linalg.solve(J @ J.T, J @ (weight * outside))
         return np.asarray(forces, dtype=np.float64).reshape(2, 6)
+
+    def _lying(self, links: tuple[LinkData, ...], arms_m: FloatArray, low: IntArray, outside: FloatArray) -> FloatArray:
+        """The same, when any low place of the body may be pushed by the ground. Shape (2, 6)."""
+        places, weight = self._places, np.ones(outside.size)
+        weight[:6] = self.settings.lying_base_weight
+        J = np.concatenate([_point_jacobian(links[places.link[i]], arms_m[i]) for i in low]) * weight
+        pushes = least_pushes(
+            J,
+            weight * outside,
+            start_n=self._pushes[low],
+            friction=self.settings.friction,
+            iterations=self.settings.iterations,
+        )
+        self._pushes[:] = 0.0
+        self._pushes[low] = pushes
+        force = np.zeros((2, 6))
+        for place, push in zip(low, pushes, strict=True):
+            if places.foot[place] >= 0:
+                force[places.foot[place]] += [*push, *cross(arms_m[place], push)]
+        return force
 
     def _probability(self, force_n: FloatArray) -> FloatArray:
         settings = self.settings
         self._down = np.where(self._down, force_n > settings.lift_n, force_n > settings.touch_n)
         middle = np.where(self._down, settings.lift_n, settings.touch_n)
         return 1.0 / (1.0 + np.exp(np.clip(-(force_n - middle) / settings.spread_n, -50.0, 50.0)))
+
+
+def least_pushes(
+    J: FloatArray, outside: FloatArray, *, start_n: FloatArray, friction: float, iterations: int
+) -> FloatArray:
+    """Forces of the ground at some points, upwards and within friction, that explain generalized forces [N].
+
+    Accelerated projected gradient; where several do, small ones. Shape (points, 3).
+
+    Args:
+        J: Jacobian of the points. Shape (3 points, nv).
+        outside: Generalized forces to explain. Shape (nv,).
+        start_n: Forces to start from. Shape (points, 3).
+        friction: Largest ratio of horizontal to vertical force.
+        iterations: At most so many.
+    """
+    H, g = J @ J.T + 1e-6 * np.eye(len(J)), J @ outside
+    # Each point in units of its own, or those that move much would slow the others down; a cone is the same in any.
+    unit = np.repeat(1.0 / np.sqrt(np.diagonal(H).reshape(-1, 3).max(axis=1)), 3)
+    H, g = unit[:, None] * H * unit, unit * g
+    step = 1.0 / np.linalg.norm(H, 2)
+    x = ahead = start_n.ravel() / unit
+    pace = 1.0
+    for _ in range(iterations):
+        new = _into_cones((ahead - step * (H @ ahead - g)).reshape(-1, 3), friction).ravel()
+        moved = new - x
+        if (ahead - new) @ moved > 0.0:  # overshot: slow down
+            pace = 1.0
+        faster = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
+        ahead = new + (pace - 1.0) / faster * moved
+        x, pace = new, faster
+        if moved @ moved < SETTLED**2 * (x @ x):
+            break
+    return (unit * x).reshape(-1, 3)
+
+
+def _into_cones(force_n: FloatArray, friction: float) -> FloatArray:
+    """The nearest forces that push up and do not slip. Shape (n, 3)."""
+    across = np.hypot(force_n[:, 0], force_n[:, 1])
+    up = force_n[:, 2]
+    on_cone = np.clip((friction * across + up) / (1.0 + friction * friction), 0.0, None)
+    new_up = np.where(across <= friction * up, up, on_cone)
+    new_across = np.minimum(across, friction * new_up)
+    scale = new_across / np.maximum(across, 1e-12)
+    return np.stack([scale * force_n[:, 0], scale * force_n[:, 1], new_up], axis=1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Places:
+    """Where a body can touch the ground: the ends of its capsules."""
+
+    link: IntArray
+    """Index among `BodySpec.colliding_links`. Shape (n,)."""
+    foot: IntArray
+    """0 left, 1 right, -1 no foot. Shape (n,)."""
+    pos_m: FloatArray
+    """Centre of the end, in the link. Shape (n, 3)."""
+    radius_m: FloatArray
+
+    @staticmethod
+    def of(body: BodySpec) -> _Places:
+        feet = {name: side for side, name in enumerate(body.roles.feet)}
+        ends = [
+            (index, feet.get(link.name, -1), end_m, shape.radius_m)
+            for index, link in enumerate(body.colliding_links)
+            for shape in link.collision
+            if isinstance(shape, Capsule)
+            for end_m in (shape.start_m, shape.end_m)
+        ]
+        link, foot, pos_m, radius_m = (np.array(column) for column in zip(*ends, strict=True))
+        return _Places(link=link, foot=foot, pos_m=pos_m, radius_m=radius_m)
+
+    def low_points(self, links: tuple[LinkData, ...]) -> tuple[FloatArray, FloatArray]:
+        """Lowest point of each end against its link's origin, in world axes, and its height [m]."""
+        placement = np.array([link.placement for link in links])[self.link]
+        arm = np.einsum("nij,nj->ni", placement[:, :3, :3], self.pos_m)
+        arm[:, 2] -= self.radius_m
+        return arm, placement[:, 2, 3] + arm[:, 2]
+
+
+def _point_jacobian(link: LinkData, arm_m: FloatArray) -> FloatArray:
+    """Jacobian of a point that is so far from a link's origin, in world axes. Shape (3, nv)."""
+    x, y, z = arm_m
+    return link.J[:3] - np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) @ link.J[3:]
+
+
+def _acceleration(before: RobotSnapshot, now: RobotSnapshot) -> FloatArray:
+    """Mean acceleration from one instant to the next, in the axes of the first. Shape (nv,)."""
+    qd, new = before.gener_state.qd, now.gener_state.qd
+    dt_s = now.stamp_s - before.stamp_s
+    acceleration = (new - qd) / dt_s
+    R = before.base_data.R
+    # The base's velocity is in axes that turn with it.
+    acceleration[:3] = (R.T @ now.base_data.R @ new[:3] - qd[:3]) / dt_s - cross(qd[3:6], qd[:3])
+    return acceleration

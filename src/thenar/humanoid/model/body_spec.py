@@ -126,6 +126,11 @@ class BodySpec:
         return tuple(joint for joint in self.joints if isinstance(joint, Hinge))
 
     @cached_property
+    def colliding_links(self) -> tuple[Link, ...]:
+        """Links that can touch something."""
+        return tuple(link for link in self.links if link.collision)
+
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the driven joints, in the robot's sequence."""
         return tuple(hinge.name for hinge in self.hinges)

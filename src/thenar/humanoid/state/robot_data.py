@@ -62,9 +62,11 @@ class RobotSnapshot:
         tau: FloatArray | None,
         qdd: FloatArray | None,
         aux: AuxData,
+        stop_tau: FloatArray | None = None,
     ):
         """Keep the state; what follows from it is computed when it is read."""
         self.stamp_s, self.valid = stamp_s, valid
+        self.stop_tau = stop_tau
         self._aux = aux
         self.kindyn_data = KindynData(solver, stamp_s, valid, q, qd)
         self._q, self._qd, self._joint_tau, self._qdd = q, qd, tau, qdd
@@ -253,6 +255,7 @@ class RobotData:
         qd: ArrayLike,
         tau: ArrayLike | None = None,
         qdd: ArrayLike | None = None,
+        stop_tau: ArrayLike | None = None,
         hand_pvc: Mapping[str, FloatArray] | None = None,
     ) -> RobotSnapshot:
         """Take a new state of the whole robot; whatever is read from now on belongs to it.
@@ -263,12 +266,14 @@ class RobotData:
             qd: Generalized velocities. Shape (nv,).
             tau: Torques of the drives [N m]. Shape (nv - 6,); zeros when left out.
             qdd: Rates of ``qd``, NaN where they are not known. Shape (nv,).
+            stop_tau: Torques of the joints' end stops, where they are known [N m]. Shape (nv - 6,).
             hand_pvc: Position, velocity and current of each hand. Shapes (3, n).
         """
         nv = self.body.nv
         q_, qd_ = _state(q, qd, nv)
         qdd_ = None if qdd is None else _vector("qdd", qdd, nv, finite=False)
         tau_ = None if tau is None else _vector("tau", tau, nv - 6)
+        stop_tau_ = None if stop_tau is None else _vector("stop_tau", stop_tau, nv - 6)
         x, y, z, w = q_[3:7].tolist()
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not 0.99 < norm < 1.01:
@@ -281,7 +286,7 @@ class RobotData:
             shared = self._shared
             if hand_pvc is not None:
                 shared.aux = shared.aux | {"hand_pvc": hand_pvc, "hands_stamp_s": stamp_s}
-            snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, shared.aux)
+            snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, shared.aux, stop_tau_)
             kindyn = snapshot.kindyn_data
             for name in self._eager:
                 getattr(kindyn, name)

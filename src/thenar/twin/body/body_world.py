@@ -100,12 +100,13 @@ class BodyWorld:
     def read(self) -> None:
         """Bring `robot` up to date with the simulation."""
         q, qd, qdd = self.machine.motion()
-        tau = self.machine.torques()
+        tau, stop_tau = self.machine.torques(), self.machine.stop_torques()
         now_s = self.world.time_s
         fresh = not 0.0 <= now_s - self._hands_read_s < HAND_PERIOD_S - 1e-9
         if fresh:
             self._hands_read_s = now_s
-        self.robot.update(now_s, q=q, qd=qd, qdd=qdd, tau=tau, hand_pvc=self._hand_pvc() if fresh else None)
+        hand_pvc = self._hand_pvc() if fresh else None
+        self.robot.update(now_s, q=q, qd=qd, qdd=qdd, tau=tau, stop_tau=stop_tau, hand_pvc=hand_pvc)
 
     def drive(self, command: JointCommand) -> None:
         """Command the drives; they act on it at every step from now on."""
