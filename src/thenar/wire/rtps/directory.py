@@ -31,8 +31,9 @@ MAX_HELD_BYTES = 1 << 24
 """Samples of all participants that are kept until they can be delivered [bytes]."""
 MAX_STRANGERS_BYTES = 1 << 20
 """What is kept of participants that have not announced themselves yet [bytes]."""
-DEPARTED_S = 10.0
-"""How long announcements of a participant that took leave are ignored [s]: some may still be on their way."""
+DEPARTED_S = 1.0
+"""How long announcements of a participant that took leave are ignored [s]: some may still be on their way. No longer,
+for the farewell may have been somebody else's."""
 
 UNMATCHED = "submessage from a writer that is not matched"
 
@@ -55,6 +56,10 @@ class Peer:
         self.meta = discovery.reachable(info.meta, source=source, own=own)
         self.user = discovery.reachable(info.user, source=source, own=own, fallback=info.meta)
         self.endpoints: dict[bytes, EndpointInfo] = {}
+
+    def may_come_from(self, source: str) -> bool:
+        """Whether what it says about itself may come from an address: the one it is heard at, or one it announced."""
+        return source == self.source or source in {host for host, _ in (*self.info.meta, *self.info.user)}
 
     @property
     def vendor_name(self) -> str:
@@ -190,7 +195,7 @@ class Directory:
             guid = discovery.decode_key(data.payload, data.inline, discovery.PID_PARTICIPANT_GUID)
             peer = self.peers.get(guid[:12] if guid else prefix)
             # Nobody may send another one away.
-            if peer and peer.info.prefix == prefix:
+            if peer and peer.info.prefix == prefix and peer.may_come_from(source):
                 self._remove(peer, "took leave")
                 self._departed[prefix] = now_s
             return
@@ -208,6 +213,8 @@ class Directory:
             if (peer.info.meta, peer.info.user) == (info.meta, info.user):
                 peer.info = info
                 return
+            if not peer.may_come_from(source):
+                raise Refused("announcement comes from another address than its participant")
             self._remove(peer, "moved to another address")
         if len(self.peers) >= MAX_PEERS:
             raise Refused("more participants than are kept track of")

@@ -182,13 +182,15 @@ class Writer:
 
     def match(self, info: EndpointInfo) -> None:
         """Serve a reader from now on, and with what is kept if both sides want that."""
-        with_history = info.qos.durability > VOLATILE and self.qos.durability > VOLATILE
         reader = self.readers.get(info.guid)
         if reader is not None:
             reader.info = info
             self._update_addresses()
             return
-        reader = MatchedReader(info, 1 if with_history else self.written + 1, reliable=self.qos.reliable)
+        reader = MatchedReader(info, 1, reliable=self.qos.reliable)
+        with_history = self._owes_history(reader)
+        if not with_history:
+            reader.first = self.written + 1
         recent_s = time.time() - LATE_REPLY_S
         late_replies = [
             change.number
@@ -224,6 +226,8 @@ class Writer:
             reader.ready = True
             self._participant.matching.notify_all()
         has = min(ack.base - 1, self.written)
+        if has < reader.acked and self._owes_history(reader):
+            reader.acked = max(has, 0)  # it has forgotten us meanwhile, and starts anew
         if has > reader.acked:
             reader.acked = has
             reader.heartbeat_wait_s = HEARTBEAT_S
@@ -279,6 +283,9 @@ class Writer:
     @staticmethod
     def _is_addressed(to: Recipient, reader: MatchedReader) -> bool:
         return to.prefix == reader.guid[:12] and to.entity in (None, reader.guid[12:])
+
+    def _owes_history(self, reader: MatchedReader) -> bool:
+        return reader.info.qos.durability > VOLATILE and self.qos.durability > VOLATILE
 
     def _range(self, reader: MatchedReader) -> tuple[int, int]:
         """First and last number that a reader still has to confirm; the first is the higher one if there is none."""
@@ -363,6 +370,9 @@ class Writer:
 
     def _heartbeat(self, reader: MatchedReader) -> None:
         first, last = self._range(reader)
+        if self._owes_history(reader):
+            # All that there is, confirmed or not: a reader that has forgotten us meanwhile needs it again.
+            first = next((n for n, change in self._history.items() if self._concerns(change, reader)), first)
         reader.asked_s = time.monotonic()
         beat = messages.heartbeat(reader.guid[12:], self.entity, first, last, next(self._counts), final=False)
         if self._welcome(reader):

@@ -1,0 +1,169 @@
+"""A participant that was forgotten, for a silence or by somebody's trick, is heard again soon."""
+
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from patience import wait_for
+from raw_rtps_peer import RawPeer
+from test_rtps_peers import ENDLESS, Running, text
+
+from thenar.wire.rtps import Participant, Sample, ServiceNames, discovery, messages, ros
+from thenar.wire.rtps.discovery import Address
+from thenar.wire.rtps.messages import CYCLONE_VENDOR
+from thenar.wire.rtps.network import Network
+
+WITHIN_S = 3.0
+LEASE_S = 1.0
+STRING = ros.message_type("std_msgs/msg/String")
+
+
+class CutNetwork(Network):
+    """A network whose cable can be pulled, one way or both."""
+
+    deaf = mute = False
+
+    def send(self, datagram: bytes, address: Address) -> str | None:
+        return None if self.mute else super().send(datagram, address)
+
+    def receive(self, timeout_s: float) -> Iterator[tuple[bytes, str]]:
+        return (arrived for arrived in super().receive(timeout_s) if not self.deaf)
+
+
+class Pair:
+    """A twin and a client, each with a topic that the other reads, and what was heard last on both."""
+
+    def __init__(self, domain: int):
+        self.network = CutNetwork(domain)
+        self.twin = Participant(domain, lease_s=LEASE_S, announce_s=0.25)
+        self.client = Participant(domain, lease_s=LEASE_S, announce_s=0.25, network=self.network)
+        self.heard: dict[str, bytes] = {}
+        self.writers = {
+            "state": self.twin.advertise("state", "type"),
+            "command": self.client.advertise("command", "type"),
+        }
+        self.client.subscribe("state", "type", lambda sample: self.heard.update(state=sample.body))
+        self.twin.subscribe("command", "type", lambda sample: self.heard.update(command=sample.body))
+
+    def close(self) -> None:
+        self.client.close()
+        self.twin.close()
+
+    def hears(self, word: bytes) -> bool:
+        for writer in self.writers.values():
+            writer.write(word)
+        return self.heard == {"state": word, "command": word}
+
+
+@pytest.fixture
+def pair(domain: int) -> Iterator[Pair]:
+    made = Pair(domain)
+    try:
+        assert wait_for(lambda: made.hears(b"before"), 5.0)
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize(("deaf", "mute"), [(True, False), (False, True), (True, True)], ids=["deaf", "mute", "both"])
+def test_both_hear_again_after_a_lease_has_run_out(pair: Pair, deaf: bool, mute: bool):
+    pair.network.deaf, pair.network.mute = deaf, mute
+    gone = [side for side, cut in ((pair.client, deaf), (pair.twin, mute)) if cut]
+    assert wait_for(lambda: not any(side.peers() for side in gone), 5.0)
+    pair.network.deaf = pair.network.mute = False
+    assert wait_for(lambda: pair.hears(b"after"), WITHIN_S)
+
+
+def speak_for(victim: Participant, to: Participant, submessage: bytes) -> None:
+    """Send something in the name of another."""
+    datagram = messages.header(victim.prefix) + submessage
+    to._network.send(datagram, to.info.meta[0])
+
+
+def farewell_of(victim: Participant) -> bytes:
+    guid = victim.prefix + discovery.PARTICIPANT
+    key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
+    gone = discovery.disposal(guid)
+    return messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 1 << 40, key, gone, key_only=True)
+
+
+@pytest.mark.parametrize("who", ["twin", "client"])
+def test_both_hear_again_after_a_spoofed_farewell(pair: Pair, who: str):
+    victim, other = (pair.twin, pair.client) if who == "twin" else (pair.client, pair.twin)
+    with other.lock:  # so that it is seen to be gone
+        speak_for(victim, other, farewell_of(victim))
+        time.sleep(0.02)
+    assert wait_for(lambda: not other.peers())
+    assert wait_for(lambda: pair.hears(b"after"), WITHIN_S)
+
+
+@pytest.mark.parametrize("who", ["twin", "client"])
+def test_both_hear_again_after_a_spoofed_announcement(pair: Pair, who: str):
+    victim, other = (pair.twin, pair.client) if who == "twin" else (pair.client, pair.twin)
+    known_s = other.peers()[0].known_s
+    elsewhere = replace(victim.info, meta=(("127.0.0.1", 9),), user=(("127.0.0.1", 9),))
+    payload = discovery.encode_participant(elsewhere)
+    speak_for(victim, other, messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 1, payload))
+    assert wait_for(lambda: [peer.known_s < known_s for peer in other.peers()] == [True])
+    assert wait_for(lambda: pair.hears(b"after"), WITHIN_S)
+
+
+def test_what_is_said_of_a_participant_from_another_address_is_not_believed(domain: int):
+    with Participant(domain) as participant:
+        names = ServiceNames(request_topic="a", request_type="b", reply_topic="c", reply_type="d")
+        peer = RawPeer(domain, names, vendor=CYCLONE_VENDOR)
+        peer.meet()
+        (known,) = participant._directory.peers.values()
+        key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, peer.prefix + discovery.PARTICIPANT)
+        gone = discovery.disposal(peer.prefix + discovery.PARTICIPANT)
+        farewell = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 2, key, gone, key_only=True)
+        moved = discovery.encode_participant(replace(known.info, meta=(("192.0.2.7", 9),)))
+        elsewhere = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 3, moved)
+        for said in (farewell, elsewhere):
+            participant._on_datagram(peer.datagram(said), "192.0.2.66")
+        assert [peer.guid_prefix for peer in participant.peers()] == [peer.prefix.hex()]
+        assert participant._directory.peers[peer.prefix] is known
+        participant._on_datagram(peer.datagram(farewell), "127.0.0.1")
+        assert participant.peers() == ()
+        peer.close()
+
+
+@pytest.mark.parametrize("trick", ["silence", "farewell"])
+def test_cyclone_hears_again_and_is_heard_again(trick: str, domain: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PEER_LEASE_S", "1")
+    got: list[Sample] = []
+    with Participant(domain, user_data=ros.ENCLAVE, lease_s=LEASE_S, announce_s=0.25) as participant:
+        writer = participant.advertise("rt/from_thenar", STRING)
+        participant.subscribe("rt/to_thenar", STRING, got.append)
+        peers = [Running("cyclone", mode, domain, ENDLESS, 10.0) for mode in ("listen", "talk")]
+        listener, _ = peers
+        try:
+            word = iter(range(ENDLESS))
+
+            def both_hear(since: tuple[int, int]) -> bool:
+                writer.write(text(f"{next(word)}"))
+                return len(listener.lines) > since[0] and len(got) > since[1]
+
+            assert wait_for(lambda: both_hear((0, 0)), 15.0)
+            prefixes = [bytes.fromhex(peer.guid_prefix) for peer in participant.peers()]
+            if trick == "silence":
+                for peer in peers:
+                    peer.process.send_signal(signal.SIGSTOP)
+                assert wait_for(lambda: not participant.peers(), 5.0)
+                for peer in peers:
+                    peer.process.send_signal(signal.SIGCONT)
+            else:
+                for prefix in prefixes:
+                    guid = prefix + discovery.PARTICIPANT
+                    key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
+                    gone = discovery.disposal(guid)
+                    said = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 9, key, gone, key_only=True)
+                    participant._on_datagram(messages.header(prefix) + said, "127.0.0.1")
+                assert participant.peers() == ()
+            since = len(listener.lines), len(got)
+            assert wait_for(lambda: both_hear(since), WITHIN_S)
+        finally:
+            for peer in peers:
+                peer.kill()
