@@ -48,6 +48,13 @@ MODBUS_WORDS = {
     "STATUS": "0 releasing, 1 grasping, 2 at position, 3 at force, 5 current protection, 6 stall, 7 fault",
     "TEMP": "degrees Celsius",
     "IP_PART": "kept; the twin listens where `thenar serve` says",
+    "ACTION_SEQ_CHECKDATA1": "0x90 in a whole action sequence",
+    "ACTION_SEQ_CHECKDATA2": "0xEB in a whole action sequence",
+    "ACTION_SEQ_STEPNUM": "steps of the action sequence, 1 to 8",
+    "ACTION_SEQ_STEP": "8 steps of 19: six angles, six speeds, six force limits, milliseconds to wait",
+    "ACTION_SEQ_INDEX": "which action sequence stands in the registers above",
+    "SAVE_ACTION_SEQ": "write 1: keep it",
+    "ACTION_SEQ_RUN": "write 1: play it; 1 until it is over",
     "TOUCH": "counts of all taxels, in the order of the touch message",
 }
 

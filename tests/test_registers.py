@@ -402,3 +402,71 @@ def test_modbus_clears_errors_saves_and_calibrates(port: int, tmp_path: Path):
     (tmp_path / "inspire_right.json").write_text("{}")
     with pytest.raises(BadFile, match="HAND_ID"):
         serve("inspire_right", **options)
+
+
+def step(angle: int, speed: int, wait_ms: int) -> list[int]:
+    return [angle] * 6 + [speed] * 6 + [1000] * 6 + [wait_ms]
+
+
+def store_action(hand: ModbusTcpClient, index: int, steps: list[list[int]]) -> None:
+    """Word by word and in the order of public drivers for the RH56DFX."""
+    hand.write_register(2320, index)
+    hand.write_register(2002, len(steps))
+    for number, values in enumerate(steps):
+        for place, value in enumerate(values):
+            hand.write_register(2016 + 38 * number + 2 * place, value)
+    hand.write_register(2000, 0x90)
+    hand.write_register(2001, 0xEB)
+    assert not hand.write_register(2321, 1).isError()
+
+
+def test_an_action_sequence_is_stored_played_step_by_step_and_outlives_a_restart(port: int, tmp_path: Path):
+    options = ModbusOptions(port=port, flash=tmp_path)
+
+    def twin_with_client() -> tuple[LiveTwin, ModbusTcpClient]:
+        return (
+            serve("inspire_right", wires=("modbus",), scene="empty", profile="ideal", modbus=options),
+            ModbusTcpClient("127.0.0.1", port=port),
+        )
+
+    def angle() -> int:
+        return hand.read_holding_registers(1546, count=1).registers[0]
+
+    def running() -> bool:
+        return hand.read_holding_registers(2322, count=1).registers[0] & 0xFF == 1
+
+    twin, hand = twin_with_client()
+    with twin, hand:
+        store_action(hand, 4, [step(500, 1000, 800), step(900, 1000, 0)])
+        hand.write_register(2320, 7)
+        assert hand.read_holding_registers(2002, count=1).registers[0] & 0xFF == 0  # nothing is stored there
+        hand.write_register(2322, 1)
+        assert wait_for(lambda: any("sequence 7 is not whole" in why for why in twin.health().links[0].refused))
+        assert angle() == 1000
+    twin, hand = twin_with_client()
+    with twin, hand:
+        hand.write_register(2320, 4)
+        assert hand.read_holding_registers(2016, count=2).registers == [500, 500]
+        hand.write_register(2322, 1)
+        assert wait_for(lambda: abs(angle() - 500) < 8)
+        reached_s = twin.world.time_s
+        assert running()
+        assert wait_for(lambda: angle() > 520)
+        assert twin.world.time_s - reached_s > 0.3  # it waited
+        assert wait_for(lambda: abs(angle() - 900) < 8)
+        assert wait_for(lambda: not running())
+        # A client that moves the hand itself ends a sequence.
+        hand.write_register(2322, 1)
+        assert wait_for(lambda: abs(angle() - 500) < 8)
+        hand.write_registers(1486, [300] * 6)
+        assert wait_for(lambda: abs(angle() - 300) < 8)
+        assert not running()
+
+
+def test_a_word_over_a_one_byte_register_leaves_its_neighbor_alone():
+    memory = register_map.new_memory()
+    write_words(memory, 2002, [5])
+    write_words(memory, 2001, [0xEB])
+    assert memory[2002] == 5
+    write_words(memory, 1700, [10, 256 * 7])  # the parts of an address are four bytes
+    assert list(memory[1700:1704]) == [10, 0, 0, 7]

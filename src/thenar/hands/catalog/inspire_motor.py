@@ -36,7 +36,7 @@ _MOTORS = {
     "thumb_bend": (0.012547, 0.1677, 0.1778),
     "thumb_rotation": (GRAM_FORCE_N, 0.0919, 0.0919),
 }
-_OFFSET_N = {"index": 0.414}  # N = slope * counts - this
+_OFFSET_N = {"index": 0.414}  # N = slope * counts - this, from 102 counts on
 
 IDLE_A = 0.2 / 6  # Ref: RH56DFTP manual, whole hand at 24 V: idle 0.2 A,
 FREE_A = 1.2 / 6  # free motion 1.2 A on average,

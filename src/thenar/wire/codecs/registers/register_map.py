@@ -67,6 +67,14 @@ REGISTERS = {
         Register(name="STATUS", address=1612, count=6, dtype="u1"),
         Register(name="TEMP", address=1618, count=6, dtype="u1"),
         Register(name="IP_PART", address=1700, count=4, dtype="u1", writable=True, saved=True),
+        # One action sequence, the one of ACTION_SEQ_INDEX.
+        Register(name="ACTION_SEQ_CHECKDATA1", address=2000, count=1, dtype="u1", writable=True),
+        Register(name="ACTION_SEQ_CHECKDATA2", address=2001, count=1, dtype="u1", writable=True),
+        Register(name="ACTION_SEQ_STEPNUM", address=2002, count=1, dtype="u1", writable=True),
+        Register(name="ACTION_SEQ_STEP", address=2016, count=8 * 19, dtype="<i2", writable=True),
+        Register(name="ACTION_SEQ_INDEX", address=2320, count=1, dtype="u1", writable=True),
+        Register(name="SAVE_ACTION_SEQ", address=2321, count=1, dtype="u1", writable=True),
+        Register(name="ACTION_SEQ_RUN", address=2322, count=1, dtype="u1", writable=True),
         # Five fingers and the palm, one after the other, in the order of the touch message.
         Register(name="TOUCH", address=3000, count=1062, dtype="<i2"),
     )
@@ -94,7 +102,11 @@ COMMANDS = {"stroke": "POS_SET", "angle": "ANGLE_SET", "force": "FORCE_SET", "sp
 SETTINGS = {**COMMANDS, "current_limit_ma": "CURRENT_LIMIT"}
 """Registers of the fields of `Settings`."""
 
+ACTION_BLOCK = slice(REGISTERS["ACTION_SEQ_CHECKDATA1"].address, REGISTERS["ACTION_SEQ_STEP"].bytes.stop)
+"""Where the action sequence stands."""
+
 SAVED = tuple(register for register in REGISTERS.values() if register.saved)
+_SINGLE_BYTES = {register.address for register in REGISTERS.values() if register.size == 1}
 _WRITABLE = np.zeros(MEMORY_BYTES, dtype=bool)
 for _register in REGISTERS.values():
     _WRITABLE[_register.bytes] = _register.writable
@@ -148,20 +160,27 @@ class Write:
     """What a write request asks of the hand."""
 
     command: HandCommand | None
+    moves: bool
+    """Whether the command is about where motors go."""
     out_of_range: int
     clear_errors: bool
     zero_force: bool
     save: bool
     factory_reset: bool
     current_limit: bool
+    choose_action: bool
+    save_action: bool
+    run_action: bool
 
 
 def write_bytes(memory: bytearray, scale: Scale, address: int, data: bytes) -> Write | None:
     """Carry out a write request on the memory and say what it asks; None if no byte of it may be written.
 
-    Bytes of the request that may not be written are left as they are, so a word over a one-byte register does not
-    touch its neighbour's meaning: only the value 1 sets something off.
+    Bytes of the request that may not be written are left as they are. A word over a one-byte register is meant for
+    that register alone, so its upper byte of 0 does not reach the neighbour; and only the value 1 sets something off.
     """
+    if len(data) == 2 and data[1] == 0 and address in _SINGLE_BYTES:
+        data = data[:1]
     if address + len(data) > len(memory) or not _WRITABLE[address : address + len(data)].any():
         return None
     touched = np.zeros(len(memory), dtype=bool)
@@ -184,12 +203,16 @@ def write_bytes(memory: bytearray, scale: Scale, address: int, data: bytes) -> W
     command, wrong = inspire_counts.command(scale, **asked) if asked else (None, 0)
     return Write(
         command=command,
+        moves="angle" in asked or "stroke" in asked,
         out_of_range=wrong,
         clear_errors=pressed("CLEAR_ERROR"),
         zero_force=pressed("GESTURE_FORCE_CLB"),
         save=pressed("SAVE"),
         factory_reset=pressed("RESET_PARA"),
         current_limit=hit("CURRENT_LIMIT"),
+        choose_action=hit("ACTION_SEQ_INDEX"),
+        save_action=pressed("SAVE_ACTION_SEQ"),
+        run_action=pressed("ACTION_SEQ_RUN"),
     )
 
 

@@ -14,17 +14,21 @@ import numpy as np
 
 from thenar.errors import BadFile
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, MotorStatus, Request, TouchFrame
 from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.codecs.registers import modbus_pdu, register_map
+from thenar.wire.codecs.registers.action_steps import BLOCK_BYTES, steps_of
 from thenar.wire.codecs.registers.modbus_pdu import EXCEPTION, Refusal
+from thenar.wire.codecs.registers.register_map import Write
 from thenar.wire.links.inbox import Inbox, PeerHealth, PeerStats
+from thenar.wire.links.registers.action_player import ActionPlayer
 from thenar.wire.links.registry import LinkContext
 
 # Where plusml-rh56dftp believes ANGLE_SET(0) to ANGLE_SET(4) to be; its ANGLE_SET(5) is the little finger's.
 PLUSML_ANGLE_SET = range(1464, 1474)
+ACTIONS = "ACTION_SEQ"  # in the file of what is saved
 
 
 class HandRegisters:
@@ -46,7 +50,10 @@ class HandRegisters:
         self._flash = flash
         self._lock = threading.Lock()  # between the server's thread and the loop's
         self._unseen_writes = 0
+        self._player = ActionPlayer()
+        self._actions: dict[int, bytes] = {}  # sequences that were saved, by index
         self.memory = register_map.new_memory()
+        self._saved = self._registers_to_save()
         if flash is not None and flash.exists():
             self._load_flash(flash)
         speed, force = (register_map.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
@@ -96,6 +103,9 @@ class HandRegisters:
             if write.current_limit:
                 limit_a = np.empty(len(inspire_counts.MOTORS))
                 limit_a[self.scale.actuators] = register_map.load(self.memory, "CURRENT_LIMIT") / 1e3
+            if write.moves:
+                self._player.play(())
+            kept = self._handle_actions(write)
             if write.command is not None or write.clear_errors or write.zero_force or limit_a is not None:
                 self._unseen_writes += 1
                 self._request(
@@ -105,18 +115,23 @@ class HandRegisters:
                     zero_force=write.zero_force,
                     current_limit_a=limit_a,
                 )
-        if write.save and not self._save():
-            return Refusal.DEVICE_FAILURE
-        return None
+            if write.save:
+                kept |= self._registers_to_save()
+        return None if not kept or self._save(kept) else Refusal.DEVICE_FAILURE
 
     def store(self, state: HandState, told: HandSettings) -> None:
         """Put what the hand reports into the memory."""
         readings, settings = inspire_counts.readings(self.scale, state), inspire_counts.settings(self.scale, told)
         with self._lock:
             register_map.store_readings(self.memory, readings)
+            step = self._player.due(state.stamp_s, moving=bool((readings.status <= MotorStatus.GRASPING).any()))
+            register_map.store(self.memory, "ACTION_SEQ_RUN", np.array([self._player.playing]))
             # A client that has just written reads its own words, not those from before the loop has seen them.
             if not self._unseen_writes:
                 register_map.store_settings(self.memory, settings, zeroing=told.zeroing)
+        if step is not None:
+            asked, _ = inspire_counts.command(self.scale, angle=step.angle, speed=step.speed, force=step.force)
+            self._request(self._sender, command=asked)
 
     def seen(self) -> None:
         """The loop has taken everything that was written so far."""
@@ -132,14 +147,33 @@ class HandRegisters:
     def _request(self, sender: str, **asked: Any) -> None:
         self._inbox.put(Request(hand=self.scale.hand, sender=sender, arrived_s=time.perf_counter(), **asked))
 
-    def _save(self) -> bool:
-        """Keep what is to be kept; False if it cannot be."""
+    def _handle_actions(self, write: Write) -> dict[str, Any]:
+        """Do what a write asks of the action sequences, and say what of them is to be saved."""
+        index = int(register_map.load(self.memory, "ACTION_SEQ_INDEX")[0])
+        if write.choose_action:
+            self.memory[register_map.ACTION_BLOCK] = self._actions.get(index, bytes(BLOCK_BYTES))
+        block = bytes(self.memory[register_map.ACTION_BLOCK])
+        if (write.save_action or write.run_action) and not steps_of(block):
+            self._inbox.refuse(f"action sequence {index} is not whole (0x90, 0xEB, 1 to 8 steps); a new hand has none")
+            return {}
+        if write.run_action:
+            self._player.play(steps_of(block))
+        if not write.save_action:
+            return {}
+        self._actions[index] = block
+        return {ACTIONS: {str(number): kept.hex() for number, kept in self._actions.items()}}
+
+    def _registers_to_save(self) -> dict[str, Any]:
+        return {one.name: register_map.load(self.memory, one.name).tolist() for one in register_map.SAVED}
+
+    def _save(self, kept: dict[str, Any]) -> bool:
+        """Keep what is to be kept, and what was kept before; False if it cannot be."""
+        self._saved |= kept
         if self._flash is None:
             return True
-        saved = {one.name: register_map.load(self.memory, one.name).tolist() for one in register_map.SAVED}
         fresh = self._flash.with_suffix(".new")
         try:
-            fresh.write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
+            fresh.write_text(json.dumps(self._saved, indent=2) + "\n", encoding="utf-8")
             fresh.replace(self._flash)  # whole or not at all
         except OSError as error:
             self._inbox.refuse(f"SAVE failed: {error}")
@@ -154,7 +188,11 @@ class HandRegisters:
                 if values.shape != (register.count,):
                     raise ValueError(f"{register.name} needs {register.count} whole numbers")
                 register_map.store(self.memory, register.name, values)
-        except (ValueError, KeyError, TypeError, OSError) as error:
+            self._actions = {int(number): bytes.fromhex(kept) for number, kept in saved.get(ACTIONS, {}).items()}
+            if not all(map(steps_of, self._actions.values())):
+                raise ValueError(f"{ACTIONS} needs whole sequences")
+            self._saved = saved
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError) as error:
             raise BadFile(flash, f"not saved registers ({error}); delete it to start with a new hand's") from error
 
 
