@@ -463,6 +463,23 @@ def test_an_action_sequence_is_stored_played_step_by_step_and_outlives_a_restart
         assert not running()
 
 
+def test_what_two_links_to_one_hand_save_is_all_kept(tmp_path: Path):
+    flash = tmp_path / "inspire_right.json"
+    first, second = (HandRegisters(RIGHT, Inbox(), flash, medium=medium) for medium in ("Modbus", "RS-485"))
+    block = b"\x90\xeb\1" + bytes(13) + struct.pack("<19h", *step(500, 1000, 0))
+    for hand, index in ((first, 3), (second, 5)):
+        assert hand.write(2320, bytes([index])) is None
+        assert hand.write(2000, block) is None
+        assert hand.write(2321, b"\1") is None
+    first.write(1032, struct.pack("<6h", *[321] * 6))
+    assert first.write(1005, b"\1") is None
+    woken = HandRegisters(RIGHT, Inbox(), flash, medium="Modbus")
+    assert register_map.load(woken.memory, "DEFAULT_SPEED_SET").tolist() == [321] * 6
+    for index in (3, 5):
+        woken.write(2320, bytes([index]))
+        assert woken.read(2000, len(block)) == block
+
+
 def test_a_word_over_a_one_byte_register_leaves_its_neighbor_alone():
     memory = register_map.new_memory()
     write_words(memory, 2002, [5])

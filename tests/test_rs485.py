@@ -1,5 +1,6 @@
 """Inspire hands on a serial line: their own RS-485 frames and Modbus RTU, over a pseudo-terminal."""
 
+import json
 import os
 import select
 import struct
@@ -181,7 +182,8 @@ def test_a_program_drives_and_feels_the_twin_over_a_named_port_and_saves(tmp_pat
         # SAVE is acknowledged, and its result comes a second later.
         save = client.ask(bytes.fromhex("EB 90 01 04 12 ED 03 01 08"), 18)
         assert save == bytes.fromhex("90 EB 01 04 12 ED 03 01 08 90 EB 01 04 11 ED 03 00 06")
-        assert (tmp_path / "inspire_right.json").exists()
+        kept = json.loads((tmp_path / "inspire_right.json").read_text())
+        assert (kept["HAND_ID"], kept["ACTION_SEQ"]) == ([1], {})
         health = twin.health()
         assert health.hands["inspire_right"].sender == "a client on RS-485"
         assert health.links[0].where == f"{port} (inspire_right 1)"

@@ -53,7 +53,7 @@ class HandRegisters:
         self._player = ActionPlayer()
         self._actions: dict[int, bytes] = {}  # sequences that were saved, by index
         self.memory = register_map.new_memory()
-        self._saved = self._registers_to_save()
+        self._new = self._registers_to_save()
         if flash is not None and flash.exists():
             self._load_flash(flash)
         speed, force = (register_map.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
@@ -161,21 +161,23 @@ class HandRegisters:
         if not write.save_action:
             return {}
         self._actions[index] = block
-        return {ACTIONS: {str(number): kept.hex() for number, kept in self._actions.items()}}
+        return {ACTIONS: {str(index): block.hex()}}
 
     def _registers_to_save(self) -> dict[str, Any]:
         return {one.name: register_map.load(self.memory, one.name).tolist() for one in register_map.SAVED}
 
     def _save(self, kept: dict[str, Any]) -> bool:
         """Keep what is to be kept, and what was kept before; False if it cannot be."""
-        self._saved |= kept
         if self._flash is None:
             return True
         fresh = self._flash.with_suffix(".new")
         try:
-            fresh.write_text(json.dumps(self._saved, indent=2) + "\n", encoding="utf-8")
+            # What another link to this hand has saved stays.
+            saved = json.loads(self._flash.read_text(encoding="utf-8")) if self._flash.exists() else self._new
+            saved = {**saved, **kept, ACTIONS: {**saved.get(ACTIONS, {}), **kept.get(ACTIONS, {})}}
+            fresh.write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
             fresh.replace(self._flash)  # whole or not at all
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._inbox.refuse(f"SAVE failed: {error}")
             return False
         return True
@@ -191,7 +193,6 @@ class HandRegisters:
             self._actions = {int(number): bytes.fromhex(kept) for number, kept in saved.get(ACTIONS, {}).items()}
             if not all(map(steps_of, self._actions.values())):
                 raise ValueError(f"{ACTIONS} needs whole sequences")
-            self._saved = saved
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError) as error:
             raise BadFile(flash, f"not saved registers ({error}); delete it to start with a new hand's") from error
 

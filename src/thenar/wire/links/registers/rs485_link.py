@@ -45,7 +45,9 @@ class SerialHands(RegisterLink):
                 self._lines.append(SerialLine(line, Path(ports[number]) if ports else None, self._inbox))
             except OSError as error:
                 self.close()
-                raise BadFile(ports[number], f"cannot name a serial line ({error.strerror})") from error
+                raise BadFile(
+                    ports[number], f"cannot name a serial line ({error.strerror}); try another --rs485.ports"
+                ) from error
 
     def health(self) -> LinkHealth:
         """How it is doing."""
