@@ -68,11 +68,13 @@ def influence(cells: int, hu: float, hv: float):
     return apply
 
 
-def converged_pressure(gap: np.ndarray, apply, total: float, rounds: int = 300) -> np.ndarray:
+def converged_pressure(
+    gap: np.ndarray, apply, total: float, rounds: int = 300, start: np.ndarray | None = None
+) -> np.ndarray:
     """Pressures that are nowhere negative, sum to ``total`` and close the gap where they are not zero."""
     finite = np.isfinite(gap)
     g = np.where(finite, gap, 0.0)
-    p = finite.astype(float)
+    p = finite.astype(float) if start is None else start.copy()
     p *= total / p.sum()
     t, before, keep = np.zeros_like(p), 1.0, 0.0
     for _ in range(rounds):
@@ -97,10 +99,52 @@ def converged_pressure(gap: np.ndarray, apply, total: float, rounds: int = 300) 
     return p
 
 
+def leaning_pressure(gap: np.ndarray, apply, total: float, lever: np.ndarray) -> np.ndarray:
+    """The same under an object that has leaned until ``lever`` (a coordinate of every cell) is 0 on average.
+
+    Not solved as thenar does: slopes are tried, each with pressures run to convergence, until the moment changes sign,
+    and then between the last two.
+    """
+    reach = np.abs(lever).max()
+
+    def moment(slope: float, start: np.ndarray | None) -> tuple[float, np.ndarray]:
+        p = converged_pressure(gap + slope * lever, apply, total, start=start)
+        return float(p @ lever) / (total * reach), p
+
+    low, (at_low, p) = 0.0, moment(0.0, None)
+    step = math.copysign(np.ptp(apply(p)[p > 0]) / reach + 1e-3 * np.abs(apply(p)).max() / reach, at_low)
+    high, (at_high, p) = step, moment(step, p)
+    while at_low * at_high > 0.0:
+        low, at_low = high, at_high
+        high, step = high + 2 * step, 2 * step
+        at_high, p = moment(high, p)
+    for _ in range(30):  # regula falsi, with the weight of an end that stays halved
+        if abs(at_high) < 1e-5:
+            break
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        at, p = moment(middle, p)
+        if at * at_high < 0.0:
+            low, at_low = high, at_high
+        else:
+            at_low /= 2
+        high, at_high = middle, at
+    return p
+
+
 def fine_map(
-    hand: HandSpec, pad: Pad, result: PadPress, window: dict, *, young_pa: float = 1e6, cells: int = 128
+    hand: HandSpec,
+    pad: Pad,
+    result: PadPress,
+    window: dict,
+    *,
+    young_pa: float = 1e6,
+    cells: int = 128,
 ) -> np.ndarray:
-    """Pressure of a pad's taxels [Pa] from a fine grid over the same patch. Shape (rows, cols)."""
+    """Pressure of a pad's taxels [Pa] from a fine grid over the same patch. Shape (rows, cols).
+
+    An object that touches in two points leans along the line through them until the centre of pressure is that of their
+    forces.
+    """
     contacts = result.pressed.contacts
     solids = contacts.solids
     skin, thing = solids[result.pressed.touched_solid(pad.link)], solids[result.pressed.object_solid]
@@ -116,8 +160,14 @@ def fine_map(
     gap = np.where(np.isfinite(high) & np.isfinite(low), low - high, np.inf)
     gap -= gap.min()
     give = influence(cells, hu, hv)
-    scale = 1.0 / (math.pi * reduced_modulus_pa(young_pa))
-    p = converged_pressure(gap / scale, give, window["force_n"] / (hu * hv))
+    scale, total = 1.0 / (math.pi * reduced_modulus_pa(young_pa)), window["force_n"] / (hu * hv)
+    if len(contacts.pair) == 2:
+        press = np.einsum("nx,nx->n", contacts.force_n, contacts.normal)
+        line = np.subtract(*contacts.position_m)
+        lever = (q - press @ contacts.position_m / press.sum()) @ (line - (line @ n) * n)
+        p = leaning_pressure(gap / scale, give, total, lever / np.linalg.norm(line))
+    else:
+        p = converged_pressure(gap / scale, give, total)
     body = skin["body"]
     R, origin = contacts.body_R[body], contacts.body_pos_m[body]
     names = [x.name for x in hand.pads]

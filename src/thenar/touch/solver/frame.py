@@ -20,7 +20,7 @@ from thenar.touch.solver.gap import measure_window
 from thenar.touch.solver.groups import gather
 from thenar.touch.solver.influence import ASPECTS
 from thenar.touch.solver.neighbors import solve_neighbors
-from thenar.touch.solver.pressure import is_supported, solve_pressure, solve_tilted_pressure
+from thenar.touch.solver.pressure import is_supported, solve_pressure
 from thenar.touch.solver.touch_records import (
     Contacts,
     Elastic,
@@ -85,8 +85,6 @@ def solve_touch(
         window = windows[group.window]
         parts = scene.parts[scene.first_part[group.partner] : scene.first_part[group.partner + 1]]
         group.solved = solve_window(group, window, scene, parts, elastic, smooth_grid)
-        if group.solved and group.flat:
-            solve_tilted_pressure(group, window, elastic)
     solve_neighbors(groups[:count], windows, elastic)
     for g in range(count):
         group = groups[g]
@@ -103,8 +101,6 @@ def solve_window(
     group: Record, window: Record, scene: Scene, parts: IntArray, elastic: Elastic, smooth_grid: int
 ) -> bool:
     """Fit a window to its patch and solve its pressures; False when skin and object share no line.
-
-    The pressures of a flat contact's lasting window are left to `solve_tilted_pressure`.
 
     Args:
         group: Contacts; cells, directions, heights and gaps of the last pass are written to it.
@@ -128,8 +124,7 @@ def solve_window(
             fresh, warm = True, False
             continue
         warm = warm and is_supported(group, window)
-        if not (group.flat and warm):
-            solve_pressure(group, window, elastic, warm)
+        solve_pressure(group, window, elastic, warm)
         window.passes += 1
         change = refit(group, window, warm, turns < MAX_TURNS) if window.passes < MAX_PASSES else KEPT
         if change == KEPT:

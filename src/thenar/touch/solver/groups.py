@@ -12,7 +12,9 @@ from thenar.touch.solver.influence import MAX_CELLS
 from thenar.touch.solver.touch_records import Contacts, Record, dot
 
 SAME_DIRECTION = math.cos(math.radians(30.0))
-SPREAD_M = 1e-3  # contact points this far apart in both directions fix the tilt of a flat contact
+SPREAD_M = (
+    1e-3  # contact points that lie this far from their centre (root mean square, by force) fix how the object leans
+)
 MAX_GROUPS = 96
 
 GROUP = np.dtype(
@@ -28,7 +30,8 @@ GROUP = np.dtype(
         ("spread", np.float64, (3, 3)),
         ("friction", np.float64, 3),  # tangential force on the skin
         ("force_n", np.float64),  # size of the force: less than the weight where normals differ
-        ("flat", np.bool_),  # contact points are spread in two directions
+        ("leans", np.int64),  # directions in which the contact points are spread: none, one or two
+        ("line", np.float64, 3),  # that in which they are spread most
         ("window", np.int64),
         ("solved", np.bool_),
         ("modulus_pa", np.float64),
@@ -82,7 +85,7 @@ def gather(contacts: Contacts, shapes: Record, link_of_shape: IntArray, groups: 
         for a in range(3):
             group.origin[a] = group.moment[a] / group.weight
             group.normal[a] = group.force[a] / group.force_n
-        group.flat = group.points >= 3 and _is_flat(group)
+        _set_leans(group)
     return count
 
 
@@ -105,16 +108,21 @@ def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float
 
 
 @nb.njit(cache=True)
-def _is_flat(group: Record) -> bool:
-    """Whether contact points are spread in two directions: then their centre is the centre of pressure."""
-    trace, square = 0.0, 0.0
+def _set_leans(group: Record) -> None:
+    """Find in which directions the contact points are spread: there their centre is the centre of pressure."""
+    covariance = np.empty((3, 3))
+    trace, square, largest = 0.0, 0.0, 0
     for a in range(3):
         for b in range(3):
-            covariance = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
-            square += covariance * covariance
-            if a == b:
-                trace += covariance
+            covariance[a, b] = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
+            square += covariance[a, b] ** 2
+        trace += covariance[a, a]
+        if covariance[a, a] > covariance[largest, largest]:
+            largest = a
     # Points lie nearly in a plane: two eigenvalues matter, with this sum and this sum of squares.
     product = max(0.0, (trace * trace - square) / 2)
-    smaller = trace / 2 - math.sqrt(max(0.0, trace * trace / 4 - product))
-    return smaller > SPREAD_M * SPREAD_M
+    apart = math.sqrt(max(0.0, trace * trace / 4 - product))
+    group.leans = (trace / 2 + apart > SPREAD_M**2) + (trace / 2 - apart > SPREAD_M**2)
+    if group.leans == 1:  # every column of the covariance then points along the line
+        column = covariance[:, largest]
+        group.line[:] = column / math.sqrt(dot(column, column))

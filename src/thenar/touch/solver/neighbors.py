@@ -10,7 +10,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.influence import MAX_CELLS, point_response
-from thenar.touch.solver.pressure import solve_pressure, solve_tilted_pressure
+from thenar.touch.solver.pressure import solve_pressure
 from thenar.touch.solver.touch_records import Elastic, Record, combine, dot, minus
 
 CLOSE = 1.5  # patches nearer than this many of their sizes feel each other
@@ -49,10 +49,7 @@ def solve_neighbors(groups: Record, windows: Record, elastic: Elastic) -> None:
             window.neighbor_displacement_m[:] = displacement
             if news:
                 changed = True
-                if one.flat:
-                    solve_tilted_pressure(one, window, elastic)
-                else:
-                    solve_pressure(one, window, elastic, True)
+                solve_pressure(one, window, elastic, True)
         if not changed:
             return
 

@@ -1,8 +1,8 @@
 """Pressures that close a window's gaps: Polonsky and Keer's conjugate gradients.
 
-A flat object that is pressed off its middle leans: two more unknowns, so that the centre of pressure is right.
-Residuals are then freed of every plane (not only of their mean), and pressures scaled by a plane so that force and both
-moments are met.
+An object that is pressed off its middle leans in the directions in which its contact points are spread: one or two
+more unknowns, so that the centre of pressure is right. Residuals are then freed of every plane (not only of their
+mean), and pressures scaled by a plane so that force and moments are met.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT, MISS
 from thenar.touch.solver.influence import ASPECTS, write_table
-from thenar.touch.solver.touch_records import Elastic, Record
+from thenar.touch.solver.touch_records import Elastic, Record, dot
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
@@ -24,7 +24,7 @@ RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and ro
 
 @nb.njit(cache=True)
 def solve_pressure(group: Record, window: Record, elastic: Elastic, warm: bool, polish: bool = False) -> None:
-    """Solve the window's pressures for the group's gaps and force.
+    """Solve the window's pressures for the group's gaps, force and, where it leans, centre of force.
 
     A ``warm`` start is from the window's own pressures. A cold one is that of a window that was laid anew: what
     neighbors press away is then unknown.
@@ -34,30 +34,32 @@ def solve_pressure(group: Record, window: Record, elastic: Elastic, warm: bool, 
         window.crowded = False
         window.neighbor_displacement_m[:] = 0.0
     total = _prepare(group, window, elastic)
-    n = window.grid * window.grid
+    n, leans = window.grid * window.grid, group.leans > 0
     if not warm:
         _first_guess(elastic.gap[:n], window.pressure)
     _scale_to(elastic.gap, n, total, window.pressure)
+    if leans:
+        _write_plane(group, window, elastic.plane)
     rounds = POLISH_ITERATIONS if polish else WARM_ITERATIONS if warm else COLD_ITERATIONS
-    _conjugate_gradients(window.pressure, window.grid, total, rounds, POLISHED if polish else TOLERANCE, False, elastic)
+    tolerance = POLISHED if polish else TOLERANCE
+    _conjugate_gradients(window.pressure, window.grid, total, rounds, tolerance, leans, elastic)
+    if leans:
+        meet_moments(elastic.plane, elastic.gap, n, total, window.pressure)
 
 
 @nb.njit(cache=True)
-def solve_tilted_pressure(group: Record, window: Record, elastic: Elastic) -> None:
-    """Re-solve a window's pressures so that their centre is the contact's centre of force, in place."""
-    grid, cell, aspect, plane = window.grid, window.cell_m, ASPECTS[window.aspect], elastic.plane
-    total = _prepare(group, window, elastic)
+def _write_plane(group: Record, window: Record, plane: FloatArray) -> None:
+    """Write 1 and the coordinates of every cell along which the object may lean, from the contact's centre of force."""
+    grid, cell, aspect = window.grid, window.cell_m, ASPECTS[window.aspect]
     half = (grid - 1) / 2.0
     reach = half * cell * max(1.0, aspect) + abs(window.u_m) + abs(window.v_m)
+    line_u, line_v = dot(group.line, group.e1) / reach, dot(group.line, group.e2) / reach
     for i in range(grid):
+        u = window.u_m + (i - half) * cell
         for j in range(grid):
-            plane[i * grid + j, 0] = 1.0
-            plane[i * grid + j, 1] = (window.u_m + (i - half) * cell) / reach
-            plane[i * grid + j, 2] = (window.v_m + (j - half) * cell * aspect) / reach
-    # A window of the last frame starts near the answer.
-    rounds = WARM_ITERATIONS if window.passes == 1 else 2 * COLD_ITERATIONS
-    _conjugate_gradients(window.pressure, grid, total, rounds, TOLERANCE, True, elastic)
-    meet_moments(plane, elastic.gap, grid * grid, total, window.pressure)
+            k, v = i * grid + j, window.v_m + (j - half) * cell * aspect
+            plane[k, 0] = 1.0
+            plane[k, 1], plane[k, 2] = (u / reach, v / reach) if group.leans == 2 else (u * line_u + v * line_v, 0.0)
 
 
 @nb.njit(cache=True)
@@ -209,7 +211,7 @@ def meet_moments(plane: FloatArray, gap: FloatArray, n: int, total: float, p: Fl
     """Scale pressures by a plane so that they sum to ``total`` about the contact's centre of force.
 
     Args:
-        plane: 1 and both coordinates of every cell. Shape (cells, 3).
+        plane: 1 and both coordinates of every cell; 0: in this direction the object does not lean. Shape (cells, 3).
         gap: `MISS` where there is no object. Shape (cells,).
         n: Number of cells.
         total: Sum of the pressures.
