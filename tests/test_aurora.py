@@ -201,8 +201,8 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     assert client.until(2, "get_velocity_source") == 2
     assert client("get_velocity_source_name") == "Navigation"
     client("set_upper_fsm_state", 0)
-    client("set_fsm_state", 6)
-    assert client.until(6, "get_fsm_state") == 6
+    client("set_fsm_state", 3)
+    assert client.until(3, "get_fsm_state") == 3
     client("set_velocity", 0.4, 0.2, 0.2, 3.5)
     pass_time(data, 0.3)
     near(data.vel_cmd, [0.4, 0.2, 0.2], 0.0)

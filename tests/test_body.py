@@ -218,7 +218,7 @@ def test_security_damps_then_lets_go():
         ({"groups": (group("left_leg", [0.0] * 6),)}, "left_leg belongs to PdStand; client may not command it"),
         ({"groups": (group("left_hand", [0.5] * 5),)}, "position of left_hand has 5 values; left_hand has 6"),
         ({"groups": (group("tail", [0.5]),)}, "no control group named 'tail'"),
-        ({"groups": (group("head", [0.5, np.nan]),)}, "head belongs to PdStand"),
+        ({"groups": (group("head", [0.5, np.nan]),)}, "position of head is not finite"),
         ({"gains": (GroupGains(group="head", kp_nm_rad=np.ones(2), kd_nms_rad=NOTHING),)}, "head belongs to PdStand"),
         ({"move": MoveRequest(kind="joints", joints_rad={}, pose={}, speed={})}, "moves need the upper-body state"),
     ],

@@ -97,10 +97,15 @@ class MissingExtra(ThenarError, ImportError):
         super().__init__(f"{what} needs the package {package}: pip install 'thenar[{extra}]'")
 
 
-def count_reason(tally: Counter[str], reason: str, count: int = 1) -> None:
-    """Count a refusal. Reasons quote what came in, so there may be no end of them: beyond some they count as others."""
-    known = reason in tally or len(tally) < MAX_REASONS
-    tally[reason if known else "other reasons"] += count
+def count_reason(tally: Counter[str], reason: str, count: int = 1) -> bool:
+    """Count a refusal; True if its reason is new.
+
+    Reasons quote what came in, so there may be no end of them: beyond some they count as others.
+    """
+    new = reason not in tally
+    counted_as = reason if not new or len(tally) < MAX_REASONS else "other reasons"
+    tally[counted_as] += count
+    return new and counted_as == reason
 
 
 class WrongEngine(ThenarError, ImportError):

@@ -186,4 +186,6 @@ def _status(twin: LiveBody) -> Group:
         f"late ticks {health.late_ticks} ({100.0 * health.late_ticks / max(health.ticks, 1):.3f} %)"
     )
     reasons = [Text(f"{count} x {why}", style="yellow") for why, count in list(refused.items())[-6:]]
+    clamped = controller.robot.board.clamped
+    reasons += [Text(f"{count} x {joint} clamped to its limit", style="dim") for joint, count in clamped.most_common(3)]
     return Group(head, make_table("", rows), *reasons, Text("Ctrl-C stops it", style="dim"))

@@ -6,6 +6,7 @@ not finite or beyond the limits.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -19,9 +20,18 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadCommand, UnknownName, count_reason
 from thenar.humanoid.model.body_spec import BodySpec, HandRange
 
+logger = logging.getLogger(__name__)
+
 ANYONE = ""
 """Owner of a group that every source may command."""
 SLACK = 1e-9  # rounding of a limit is not beyond it
+CLAMPED_RAD, CLAMPED_HAND_RAD = 1.3, 0.2
+"""Positions so far beyond a limit are taken as the limit; further ones are slips and refused.
+
+The vendor's walking policy adds actions of up to a radian beyond the limits to its default pose; its hand demo goes
+0.12 rad below the thumb's range.
+"""
+REPEATED_S = 5.0  # a refusal that goes on is reported again
 MAX_KP, MAX_KD = 5000.0, 500.0  # beyond any gain of these drives; a slip of a factor is caught
 
 
@@ -57,6 +67,9 @@ class CommandBoard:
         """Source that may command each group."""
         self.refused: Counter[str] = Counter()
         """How often something was refused, by reason."""
+        self.clamped: Counter[str] = Counter()
+        """How often a position beyond a limit was taken as the limit, by joint."""
+        self._reported_s: dict[str, float] = {}
         self._lock = threading.RLock()
         self._counting = _CountRefusals(self)
         self._last_s: dict[str, float] = {}  # when each source last commanded something
@@ -67,8 +80,11 @@ class CommandBoard:
         self._hand_commands: dict[str, HandCommandPvc] = {}
 
     def refuse(self, reason: str) -> None:
-        """Count something that was not done."""
-        count_reason(self.refused, reason)
+        """Count something that was not done and report it; not again and again while it goes on."""
+        new = count_reason(self.refused, reason)
+        if new or self.now_s - self._reported_s.get(reason, self.now_s) >= REPEATED_S:
+            self._reported_s[reason] = self.now_s
+            logger.warning("refused: %s", reason)
 
     def read(self) -> JointCommand:
         """A copy of the command of all drives."""
@@ -102,7 +118,7 @@ class CommandBoard:
         with self._lock, self._counting:
             at = self._owned(source, group)
             speed, torque = self._max_speed[at], self._max_effort[at]
-            position_rad = self._checked(group, "position", position, self._lower[at], self._upper[at], "rad")
+            position_rad = self._within(group, position, self._lower[at], self._upper[at], CLAMPED_RAD)
             velocity_rad_s = effort_nm = 0.0
             if velocity is not None:
                 velocity_rad_s = self._checked(group, "velocity", velocity, -speed, speed, "rad/s")
@@ -158,7 +174,7 @@ class CommandBoard:
                 raise UnknownName("hand", hand, self.hands)
             self._check_owner(source, hand)
             lower, upper = self.hands[hand]
-            rows = [self._checked(hand, "position", position, lower, upper, "rad")]
+            rows = [self._within(hand, position, lower, upper, CLAMPED_HAND_RAD)]
             for name, row in (("velocity", velocity), ("current", current)):
                 empty = np.size(row) == 0
                 rows.append(np.full(lower.size, np.nan) if empty else _finite(hand, name, row, lower.size))
@@ -178,19 +194,39 @@ class CommandBoard:
         if owner not in (ANYONE, source):
             raise BadCommand(f"{group} belongs to {owner}; {source or 'someone without a name'} may not command it")
 
+    def _within(
+        self, group: str, position: ArrayLike, lower: FloatArray, upper: FloatArray, clamped_rad: float
+    ) -> FloatArray:
+        """Positions within the limits; joints that are a little beyond are clamped, each for itself."""
+        array = self._checked(group, "position", position, lower, upper, "rad", beyond=clamped_rad)
+        clamped = np.clip(array, lower, upper)
+        for index in np.flatnonzero(np.abs(array - clamped) > SLACK):
+            self.clamped[self._joint(group, int(index))] += 1
+        return clamped
+
     def _checked(
-        self, group: str, what: str, values: ArrayLike, lower: FloatArray, upper: FloatArray, unit: str
+        self,
+        group: str,
+        what: str,
+        values: ArrayLike,
+        lower: FloatArray,
+        upper: FloatArray,
+        unit: str,
+        beyond: float = SLACK,
     ) -> FloatArray:
         array = np.asarray(values, dtype=np.float64)
         # One comparison when all is well, which NaN fails too; the reason is looked for only when it is not.
-        if array.shape == lower.shape and ((array >= lower - SLACK) & (array <= upper + SLACK)).all():
+        if array.shape == lower.shape and ((array >= lower - beyond) & (array <= upper + beyond)).all():
             return array
         _finite(group, what, array, lower.size)
-        index = int(np.flatnonzero((array < lower - SLACK) | (array > upper + SLACK))[0])
-        name = f"{group}[{index}]"
-        if group not in self.hands:
-            name = self.body.joint_names[self.body.group_slice(group).start + index]
+        index = int(np.flatnonzero((array < lower - beyond) | (array > upper + beyond))[0])
+        name = self._joint(group, index)
         raise BadCommand(f"{what} of {name} is {array[index]:g} {unit}; wanted {lower[index]:g} to {upper[index]:g}")
+
+    def _joint(self, group: str, index: int) -> str:
+        if group in self.hands:
+            return f"{group}[{index}]"
+        return self.body.joint_names[self.body.group_slice(group).start + index]
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class BodyController:
         self.robot = robot
         self.move = MoveTask()
         self.states: dict[WholeBody, StateTasks] = {
-            WholeBody.JointStand: StateTasks(tasks=(JointStandTask(),), allow_upper_body_override=True),
+            WholeBody.JointStand: StateTasks(tasks=(JointStandTask(),)),
             WholeBody.PdStand: StateTasks(tasks=(PdStandTask(),), allow_upper_body_override=True),
             WholeBody.UserCmd: StateTasks(tasks=()),
             WholeBody.UpperBodyUserCmd: StateTasks(tasks=(PdStandTask(),)),
@@ -231,6 +231,11 @@ class BodyController:
         """Whether the legs balance by themselves in this state."""
         return any(isinstance(scheduled.task, PdStandTask) for scheduled in self._whole)
 
+    def lends(self, group: str) -> bool:
+        """Whether a client's command takes a group from the state's own task, until the state changes."""
+        free = self.states[self.whole_body].allow_upper_body_override and self.upper_body == UpperBody.Default
+        return free and group in UPPER_BODY_GROUPS and self.robot.board.owner[group] == self.whole_body.name
+
     # The parts of a tick.
 
     def _estimate_contact(self) -> None:
@@ -273,13 +278,11 @@ class BodyController:
     def _disable(self, scheduled: ScheduledTask) -> None:
         """A fixed task that only fails or is always too slow would make every tick late: it is not run any more."""
         reason = f"task {scheduled.task.name} is disabled: {scheduled.problem}"
-        logger.error(reason)
         self.robot.board.refuse(reason)
         self._fixed.remove(scheduled)
         scheduled.exit()
 
     def _secure(self, reason: str) -> None:
-        logger.error("security: %s", reason)
         self.robot.board.refuse(f"security: {reason}")
         self.change(WholeBody.SecurityProtection)
 

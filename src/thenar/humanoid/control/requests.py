@@ -34,7 +34,7 @@ def actions_of(controller: BodyController, request: BodyRequest) -> Iterator[Cal
     if request.stand_pose is not None:
         yield partial(_set_stand_pose, controller, request.stand_pose)
     for command in request.groups:
-        yield partial(_command_group, controller.robot.board, command)
+        yield partial(_command_group, controller, command)
     for gains in request.gains:
         yield partial(_set_gains, controller.robot.board, gains)
     if request.move is not None:
@@ -70,13 +70,24 @@ def _check_range(what: str, values: np.ndarray, lower: tuple[float, ...], upper:
         raise BadCommand(f"{what} {values.tolist()}; wanted {list(lower)} to {list(upper)}")
 
 
-def _command_group(board: CommandBoard, command: GroupCommand) -> None:
+def _command_group(controller: BodyController, command: GroupCommand) -> None:
+    board = controller.robot.board
     if command.group in HAND_GROUPS:
         board.command_hand(CLIENT, command.group, command.position, command.velocity, command.effort)
         return
     velocity = command.velocity if command.velocity.size else None
     effort = command.effort if command.effort.size else None
-    board.command(CLIENT, command.group, command.position, velocity, effort)
+    if not controller.lends(command.group):
+        board.command(CLIENT, command.group, command.position, velocity, effort)
+        return
+    # As on the robot: a state that leaves the upper body free follows whoever commands it.
+    owner = board.owner[command.group]
+    board.set_owners({command.group: CLIENT})
+    try:
+        board.command(CLIENT, command.group, command.position, velocity, effort)
+    except BadCommand:
+        board.set_owners({command.group: owner})
+        raise
 
 
 def _set_gains(board: CommandBoard, gains: GroupGains) -> None:

@@ -51,10 +51,10 @@ class BodyConfig:
 DEFAULT = """
 Scene: staff
 Fsm:
-  UserController_A: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, WaveTask: {period: 0.005}}
+  UserController_A: {allow_upper_body_override: true, LeanTask: {period: 0.0025}}
   UserController_B: {allow_upper_body_override: true, SquatTask: {period: 0.0025, cup_priority: 1}}
   UserController_C: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, HandOverHandTask: {period: 0.005}}
-  UserController_D: {allow_upper_body_override: true, LeanTask: {period: 0.0025}}
+  UserController_D: {allow_upper_body_override: false, PdStandTask: {period: 0.0025}, WaveTask: {period: 0.005}}
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Collection
@@ -14,6 +15,8 @@ from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, Names
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
+
+logger = logging.getLogger(__name__)
 
 DOMAIN = 123
 """Of the robot."""
@@ -108,7 +111,8 @@ class AuroraNode:
                 arrived_s=time.perf_counter(),
             )
         except BadMessage as error:
-            count_reason(self.refused, f"{topic}: {error}")
+            if count_reason(self.refused, f"{topic}: {error}"):
+                logger.warning("refused: %s: %s", topic, error)
             return
         if len(self._waiting) == MAX_WAITING:
             count_reason(self.refused, "more requests than can be looked at")
