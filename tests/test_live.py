@@ -505,7 +505,7 @@ def test_nobody_there_is_told_with_what_to_type(domain: int):
 
 def test_serve_refuses_what_does_not_fit():
     with pytest.raises(UnknownName, match="modbus"):
-        serve("inspire_right", wires=("rs485",))
+        serve("inspire_right", wires=("can",))
     with pytest.raises(BadValue, match="Inspire"):
         serve("shadow_right", wires=("modbus",))
     with pytest.raises(BadValue, match="at least one"):
