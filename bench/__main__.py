@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 from rich.progress import track
 
-from bench import live, speed, touch
+from bench import grip, live, speed, touch
 from bench.touch_report import short_rows, write_touch_report
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table
@@ -46,6 +46,7 @@ class Bench:
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         message = [asdict(live.measure_message())]
         drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
+        grips = [asdict(row) for row in grip.measure_grips(60.0 if self.minutes > 0.0 else 2.0)]
         lives, calls, soaks, pages = [], [], [], []
         updates, stands, bodies, reports = _measure_body(self.minutes, self.out)
         written += reports
@@ -65,6 +66,7 @@ class Bench:
                     "touch_accuracy": accuracy,
                     "touch_message": message,
                     "drops": drops,
+                    "grips": grips,
                     "live": lives,
                     "calls": calls,
                     "page": pages,
@@ -81,6 +83,7 @@ class Bench:
         print_table(title, short_rows(accuracies))
         print_table("Encoding and writing one touch message, beside the DDS library's own path", message)
         print_table("Random cubes that fall on the ReFlex hand, its sensors read at 40 Hz", drops)
+        print_table("Twenty objects from 5 g to 1 kg in a fist", grips)
         if lives:
             rows = [{"what": name, "measured": value} for name, value in lives[0].items()]
             print_table("The live twin: both hands grasp, DDS at 100 Hz, Modbus polled", rows)

@@ -248,7 +248,7 @@ def test_a_finger_that_is_told_to_stop_ends_its_motion_where_it_is(hand: str):
     state, spec = world.state(hand), hands.load(hand)
     assert abs(state.angle_rad[0] - before_rad) < 0.05 * abs(spec.closed_rad[0] - spec.open_rad[0])
     assert state.status[0] == MotorStatus.POSITION_REACHED
-    assert abs(state.angle_rad[1] - spec.closed_rad[1]) < 0.1  # the others went on
+    assert abs(state.angle_rad[2] - spec.closed_rad[2]) < 0.1  # the others went on
     world.command(hand, HandCommand.closing(only(0, 0.0, motors)))
     world.advance(2.0)
     assert world.state(hand).angle_rad[0] == pytest.approx(spec.open_rad[0], abs=0.02)
