@@ -1,5 +1,6 @@
 """The twin on the network: real clients of other makers in processes of their own, faults, and keeping time."""
 
+import itertools
 import json
 import os
 import random
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 from patience import free_port, wait_for
 from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
+from peers import loopback
 
 import thenar
 from tests.oracles import idl_types
@@ -116,18 +118,25 @@ def test_a_client_that_was_only_told_lo_finds_the_twin(domain: int, monkeypatch:
     """`ChannelFactoryInitialize(1, "lo")`: the twin looks for programs where loopback has no multicast."""
     monkeypatch.setenv("PEER_CONFIG", "sdk")
     with serve(BOTH, wires=("inspire",), scene="empty", domain=domain) as twin:
-        heard = answer_of(start_peer("inspire_peer.py", domain, 2.0, 400))
+        answers = [answer_of(peer) for peer in [start_peer("inspire_peer.py", domain, 2.0, 400) for _ in range(3)]]
         assert twin.health().hands["inspire_right"].requests > 50
-    for side in "lr":
+    for heard, side in itertools.product(answers, "lr"):
         assert heard[side]["states"] > 50
         assert heard[side]["touches"] > 25
         assert np.abs(np.array(heard[side]["angle"])[:3] - 400).max() < 30
 
 
-def test_a_c_peer_of_cyclone_0_10_exchanges_all_three_messages(domain: int, tmp_path: Path):
+@pytest.mark.parametrize("config", ["page", "sdk"])
+def test_a_c_peer_of_cyclone_0_10_exchanges_all_three_messages(config: str, domain: int, tmp_path: Path):
     program = compiled_peer("inspire_peer", "inspire_hand.idl", tmp_path)
+    page = Path(__file__).parents[1].joinpath("docs", "connect.md").read_text(encoding="utf-8")
+    on_page = page.partition("```xml\n")[2].partition("```")[0]
+    (tmp_path / "loopback.xml").write_text(on_page if config == "page" else loopback.SDK, encoding="utf-8")
     with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
-        done = subprocess.run([program, str(domain), "2.5"], capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(
+            [program, str(domain), "2.5"], capture_output=True, text=True, check=True, timeout=30, cwd=tmp_path,
+            env={**os.environ, "CYCLONEDDS_URI": "file://loopback.xml"},
+        )  # fmt: skip
         health = twin.health()
     heard = json.loads(done.stdout)
     assert heard["states"] > 150

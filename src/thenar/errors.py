@@ -7,6 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 MAX_REASONS = 64
+MAX_SHOWN = 300  # characters of a text from outside
 
 
 class ThenarError(Exception):
@@ -97,11 +98,19 @@ class MissingExtra(ThenarError, ImportError):
         super().__init__(f"{what} needs the package {package}: pip install 'thenar[{extra}]'")
 
 
+def clean_text(text: str, limit: int = MAX_SHOWN) -> str:
+    """Text from outside, fit for a terminal and a log: no escape sequences, nothing invisible, and not without end."""
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def count_reason(tally: Counter[str], reason: str, count: int = 1) -> bool:
     """Count a refusal; True if its reason is new.
 
     Reasons quote what came in, so there may be no end of them: beyond some they count as others.
     """
+    reason = clean_text(reason)
     new = reason not in tally
     counted_as = reason if not new or len(tally) < MAX_REASONS else "other reasons"
     tally[counted_as] += count

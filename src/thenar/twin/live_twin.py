@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, count_reason
+from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, clean_text, count_reason
 from thenar.signals import (
     HandCommand,
     HandSettings,
@@ -45,6 +45,7 @@ MAX_SENDERS = 64  # of a hand, kept for the last second's
 REQUESTS_PER_TICK = 16  # of each link; what comes faster waits
 MAX_WAITING = 256  # requests of each link; a flood beyond it loses the oldest
 STANDING_S = 1.0  # a stage that is at the same thing for so long is reported
+MAX_TOLD = 16  # warnings that are logged; health has all of them
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -143,6 +144,10 @@ class Health:
     """How often clients have put objects or everything back."""
     diverged: tuple[str, ...]
     """What was said each time the simulation had to be put back, or a reading of the skin left out."""
+    warnings: tuple[str, ...]
+    """What users should know of, in words: others that publish our topics."""
+    failed: tuple[str, ...]
+    """Parts that have ended or stumbled, though the twin runs, in words."""
     standing: tuple[str, ...]
     """Stages (physics, touch, links) that have been at the same thing for more than a second, in words."""
 
@@ -212,6 +217,8 @@ class LiveTwin:
         self._stopping = threading.Event()
         self._nice: int | None = None
         self._failure: BaseException | None = None
+        self._stumbled: dict[str, str] = {}
+        """What went wrong last in parts that go on, by part."""
         self._pre_step, self._status_sink = pre_step, publish_status
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
         self._helpers = [
@@ -259,11 +266,18 @@ class LiveTwin:
         gc.unfreeze()
         if self._nice is not None:
             _set_nice(self._nice)
+        failures = [self._failure] if self._failure is not None else []
         for link in self.links:
-            link.close()
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+            try:
+                link.close()
+            except Exception as error:  # the others are closed all the same
+                error.add_note(f"while the {link.wire} link was closed")
+                failures.append(error)
+        self._failure = None
+        for other in failures[1:]:
+            logger.error("and besides: %r %s", other, ", ".join(other.__notes__))
+        if failures:
+            raise failures[0]
 
     @property
     def running(self) -> bool:
@@ -357,6 +371,11 @@ class LiveTwin:
             refused=dict(self._refused),
             resets=self._resets,
             diverged=tuple(self._diverged),
+            warnings=tuple(why for link in links for why in link.warnings),
+            failed=(
+                *(f"{link.wire}: {link.failed}" for link in links if link.failed),
+                *(f"{part}: {why}" for part, why in self._stumbled.items()),
+            ),
             standing=tuple(
                 f"{stage} has been at the same thing for {standing_s:.0f} s"
                 for stage, standing_s in (
@@ -368,14 +387,20 @@ class LiveTwin:
         )
 
     def _status_loop(self) -> None:
-        standing = False
+        standing, told = False, set[str]()
         while not self._stopping.wait(STATUS_EVERY_S):
-            health = self.health()
-            if health.standing and not standing:
-                logger.warning("%s", "; ".join(health.standing))
-            standing = bool(health.standing)
-            if self._status_sink is not None:
-                self._status_sink(health)
+            try:
+                health = self.health()
+                if health.standing and not standing:
+                    logger.warning("%s", "; ".join(health.standing))
+                standing = bool(health.standing)
+                for news in sorted({*health.warnings, *health.failed} - told)[: MAX_TOLD - len(told)]:
+                    logger.warning("%s", news)
+                    told.add(news)
+                if self._status_sink is not None:
+                    self._status_sink(health)
+            except Exception as error:  # told once, and tried again: the twin does not depend on it
+                self._stumbled["health"] = clean_text(repr(error))
 
     def _run(self) -> None:
         switch_s = sys.getswitchinterval()
@@ -383,7 +408,7 @@ class LiveTwin:
         try:
             self._loop()
         except BaseException as error:
-            self._failure = error
+            self._failure = self._failure or error
         finally:
             sys.setswitchinterval(switch_s)
             while self._calls:
@@ -519,7 +544,7 @@ class LiveTwin:
                     self._publish_touch(*self._touch_queue.get(timeout=0.2))
                     self._touches += 1
         except BaseException as error:
-            self._failure = error
+            self._failure = self._failure or error
             self._stopping.set()
 
     def _publish_touch(self, world: World, contacts: SolidContacts) -> None:

@@ -56,7 +56,8 @@ class PageProcess:
         self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
         self._first_message, self._on_message = first_message, on_message
         self._stopping, self._started = threading.Event(), threading.Event()
-        self._failure = ""
+        self.failure = ""
+        """Why there is no page and none will come; empty while there is one."""
         self._child: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._lock = threading.Lock()
@@ -65,7 +66,7 @@ class PageProcess:
         self._started.wait(START_S)
         if not self.url:
             self.close()
-            raise ThenarError(self._failure or f"the page did not start within {START_S:.0f} s")
+            raise ThenarError(self.failure or f"the page did not start within {START_S:.0f} s")
 
     @property
     def pid(self) -> int | None:
@@ -91,18 +92,29 @@ class PageProcess:
             records.close()
 
     def _keep_alive(self) -> None:
+        try:
+            self._restart_while_it_dies()
+        except Exception as error:  # such as no more processes
+            self.failure = f"the page's process could not be started: {error!r}"
+            logger.exception("the page is gone")
+        self._started.set()
+
+    def _restart_while_it_dies(self) -> None:
         quick = 0
         while not self._stopping.is_set() and quick < MAX_QUICK_DEATHS:
             began_s = time.monotonic()
             self._run_once()
             quick = quick + 1 if time.monotonic() - began_s < QUICK_DEATH_S else 0
-            if self._failure and not self.url:
+            if self.failure and not self.url:
                 break
             self._stopping.wait(RESTART_S)
-        if quick == MAX_QUICK_DEATHS and not self._failure:
-            self._failure = f"the page's process ended {quick} times right after its start; it says why above"
-            logger.error(self._failure)
-        self._started.set()
+        if quick == MAX_QUICK_DEATHS and not self.failure:
+            self.failure = f"the page's process ended {quick} times right after its start, the last time {self._why()}"
+            logger.error(self.failure)
+
+    def _why(self) -> str:
+        code = None if self._child is None else self._child.returncode
+        return f"killed by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
 
     def _run_once(self) -> None:
         """From start to death."""
@@ -132,7 +144,7 @@ class PageProcess:
                 self._hello["port"] = message["port"]  # where it comes back
                 self._started.set()
             case "failed":
-                self._failure = message["why"]
+                self.failure = message["why"]
                 self._started.set()
             case _:
                 self._on_message(message)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
 from thenar.cli.show import console, make_table, print_json
-from thenar.errors import BadValue
+from thenar.errors import BadValue, ThenarError
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ class Serve(ServeConfig):
         twin = serve(self, page=guarded(self.page))
         page = shown_page(twin)
         with twin:
+            if not self.json:
+                where = ", ".join(f"{link.wire} at {link.where}" for link in twin.health().links)
+                console.print(Text(f"ready on domain {self.domain}, {self.interface}: {where}"), soft_wrap=True)
             if page is not None:
                 announce_page(page.url, to_open=self.open, quiet=self.json)
                 self.begin(page)
@@ -83,6 +86,8 @@ class Serve(ServeConfig):
         else:
             console.print("" if console.is_terminal else "\n", end="")
             console.print("stopped; every topic is disposed and every port closed")
+        if health.failed:
+            raise ThenarError(f"not all of it ran to the end: {'; '.join(health.failed)}")
 
     def begin(self, page: PageLink) -> None:
         """What a page shows by itself at the start: nothing."""
@@ -195,7 +200,8 @@ def _status(options: Serve, health: Health) -> Group:
     ]
     reasons = [Text(f"{count} x {why}", style="yellow") for link in health.links for why, count in link.refused.items()]
     reasons += [Text(f"{count} x {why}", style="yellow") for why, count in health.refused.items()]
-    reasons += [Text(why, style="red") for why in health.diverged]
+    reasons += [Text(why, style="red") for why in (*health.diverged, *health.standing, *health.failed)]
+    reasons += [Text(why, style="yellow") for why in health.warnings]
     if health.skipped_s:
         reasons.append(Text(f"too slow for real time: {health.skipped_s:.1f} s were dropped", style="red"))
     median_s, p99_s = health.command_latency_s

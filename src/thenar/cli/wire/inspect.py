@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from dataclasses import asdict, dataclass
 
+from rich.console import RenderableType
 from rich.text import Text
 
-from thenar.cli.show import console, listed, print_json, print_table
-from thenar.errors import BadValue
+from thenar.cli.show import console, listed, make_table, print_json, print_table
+from thenar.errors import BadValue, clean_text
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Inspect:
     def run(self) -> None:
         """Look and print."""
         from thenar.wire.clients.survey import survey
+        from thenar.wire.codecs.status_codec import TOPIC
 
         if not 0.0 < self.seconds <= 600.0:
             raise BadValue("--seconds", self.seconds, "seconds above 0 and up to 600")
@@ -81,44 +83,43 @@ class Inspect:
                 ],
             )
         for twin in found.twins:
-            _print_twin(twin)
+            try:
+                report = _twin_report(twin)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                words = f"! somebody's {TOPIC} does not say what a twin's does ({error!r})"
+                report = [Text(clean_text(words), style="yellow")]
+            console.print(*report, sep="\n", highlight=False)
         for problem in found.problems:
             console.print(Text(f"! {problem}", style="yellow"), highlight=False)
 
 
-def _print_twin(twin: dict) -> None:
-    """A twin's own report: who commands what, and what it refused."""
-    console.print(
-        f"twin: {twin['time_s']:.1f} s, real-time factor {twin['real_time_factor']:.4f}, "
-        f"{twin['late_ticks']} of {twin['ticks']} ticks late",
-        highlight=False,
-    )
-    rows = []
-    for hand, health in twin["hands"].items():
-        senders = health["recent_senders"]
-        rows.append(
-            {
-                "hand": hand,
-                "requests": health["requests"],
-                "last writer": health["sender"] or "nobody yet",
-                "age_s": "-" if health["age_s"] is None else f"{health['age_s']:.1f}",
-                "at odds": ", ".join(senders) if len(senders) > 1 else "",
-            }
-        )
-    print_table("", rows)
+def _twin_report(twin: dict) -> list[RenderableType]:
+    """A twin's own report: who commands what, what it refused and what is wrong."""
+    hands = [
+        {
+            "hand": hand,
+            "requests": health["requests"],
+            "last writer": health["sender"] or "nobody yet",
+            "age_s": "-" if health["age_s"] is None else f"{health['age_s']:.1f}",
+            "at odds": ", ".join(health["recent_senders"]) if len(health["recent_senders"]) > 1 else "",
+        }
+        for hand, health in twin["hands"].items()
+    ]
     talk = [
         {"wire": link["wire"], "peer": peer["who"], "where": peer["where"], "messages": peer["messages"],
          "hz": f"{peer['rate_hz']:.1f}", "age_s": f"{peer['age_s']:.1f}"}
         for link in twin["links"] for peer in link["peers"]
     ]  # fmt: skip
-    if talk:
-        print_table("", talk)
-    for link in twin["links"]:
-        for why, count in link["refused"].items():
-            console.print(Text(f"! {link['wire']}: {count} x {why}", style="yellow"), highlight=False)
+    lines = [(f"{link['wire']}: {n} x {why}", "yellow") for link in twin["links"] for why, n in link["refused"].items()]
     if twin["skipped_s"]:
-        console.print(Text(f"! too slow for real time: {twin['skipped_s']:.1f} s were let go", style="red"))
-    for why in twin["diverged"]:
-        console.print(Text(f"! {why}", style="red"), highlight=False)
-    for why, count in twin["refused"].items():
-        console.print(Text(f"! {count} x {why}", style="yellow"), highlight=False)
+        lines.append((f"too slow for real time: {twin['skipped_s']:.1f} s were let go", "red"))
+    # What a twin of another version does not say is not missed.
+    lines += [(why, "red") for name in ("failed", "standing", "diverged") for why in twin.get(name, ())]
+    lines += [(why, "yellow") for why in twin.get("warnings", ())]
+    lines += [(f"{count} x {why}", "yellow") for why, count in twin["refused"].items()]
+    head = (
+        f"twin: {twin['time_s']:.1f} s, real-time factor {twin['real_time_factor']:.4f}, "
+        f"{twin['late_ticks']} of {twin['ticks']} ticks late"
+    )
+    tables = [make_table("", rows) for rows in (hands, talk) if rows]
+    return [Text(head), *tables, *(Text(f"! {why}", style=style) for why, style in lines)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thenar.errors import BadValue, ThenarError
+from thenar.errors import BadValue, ThenarError, clean_text
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.twin.page.actions import ACTIONS
 from thenar.twin.page.guided_tour import GuidedTour
@@ -91,6 +91,7 @@ class PageLink:
         self._inbox, self._stats = Inbox(), PeerStats("browsers")
         self._clients = self._written = 0
         self._next_s = 0.0
+        self._stumbled = ""
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self.process = PageProcess(
@@ -200,11 +201,12 @@ class PageLink:
         return LinkHealth(
             wire=PAGE,
             where=self.url,
-            listeners=self._clients,
+            listeners=0 if self.process.failure else self._clients,
             written=self._written,
             not_written=0,
             peers=(self._stats.health(self.url),) if self._stats.messages else (),
             refused=dict(self._inbox.refused),
+            failed=self.process.failure or self._stumbled,
         )
 
     def close(self) -> None:
@@ -217,7 +219,10 @@ class PageLink:
 
     def _keep_reporting(self) -> None:
         while not self._stopping.wait(STATUS_S):
-            self._report_status()
+            try:
+                self._report_status()
+            except Exception as error:  # health says so, and the next one is tried
+                self._stumbled = f"its status could not be sent: {clean_text(repr(error))}"
 
     def _report_status(self) -> None:
         assert self.twin is not None

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from thenar.errors import clean_text
 from thenar.wire.codecs import cdr, status_codec
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.links.registry import known_topics
@@ -94,6 +95,7 @@ def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), s
         now_s = time.monotonic()
         participants = tuple(sorted(peer.description for peer in me.peers()))
         ends = list(me.peer_endpoints())
+    twins, not_twins = _read_statuses(statuses, ends)
     topics = sorted({end.topic for _, end in ends if not end.topic.startswith(("rq/", "rr/"))})
     return Survey(
         domain=domain,
@@ -102,9 +104,9 @@ def survey(*, domain: int, interface: str = "lo", peers: tuple[str, ...] = (), s
         participants=participants,
         topics=tuple(_flow(topic, ends, arrived_s[topic] if topic in known else None, now_s) for topic in topics),
         services=tuple(find_services(ends)),
-        problems=tuple(find_problems(ends)),
+        problems=(*find_problems(ends), *not_twins),
         hints=() if participants else tuple(reasons_for_silence(domain, interface)),
-        twins=tuple(status_codec.decode_status(cdr.HEADER + body) for body in statuses.values()),
+        twins=tuple(twins),
     )
 
 
@@ -128,7 +130,7 @@ def find_problems(ends: Ends) -> list[str]:
             problems.append(f"{topic}: {_participants(clients)} waits for it, but nobody publishes it")
         elif topic in known and clients and not readers:
             problems.append(f"{topic}: {_participants(clients)} publishes it, but nobody listens")
-    return list(dict.fromkeys(problems))
+    return [clean_text(problem) for problem in dict.fromkeys(problems)]
 
 
 def find_services(ends: Ends) -> list[ServiceEnds]:
@@ -138,7 +140,8 @@ def find_services(ends: Ends) -> list[ServiceEnds]:
         here = [(who, end) for who, end in ends if end.topic == topic]
         kind = here[0][1].type_name.replace("::dds_::", "::").removesuffix("_Request_").replace("::", "/")
         servers, clients = (tuple(who for who, _ in side(here)) for side in (_readers, _writers))
-        found.append(ServiceEnds(service=_service(topic), type_name=kind, servers=servers, clients=clients))
+        name = clean_text(_service(topic))
+        found.append(ServiceEnds(service=name, type_name=clean_text(kind), servers=servers, clients=clients))
     return found
 
 
@@ -174,6 +177,19 @@ def local_domains() -> set[int]:
     return {domain for domain, theirs in own.items() if listening.intersection(theirs)}
 
 
+def _read_statuses(statuses: dict[bytes, bytes], ends: Ends) -> tuple[list[dict[str, Any]], list[str]]:
+    """What twins say of themselves, by writer; and in words who says something that no twin would."""
+    writers = {end.guid: who for who, end in ends}
+    twins, problems = [], []
+    for guid, body in statuses.items():
+        try:
+            twins.append(status_codec.decode_status(cdr.HEADER + body))
+        except cdr.BadMessage as error:
+            who = writers.get(guid, "a program that has left")
+            problems.append(f"{status_codec.TOPIC}: what {who} says is no twin's status: {error}")
+    return twins, problems
+
+
 def _writers(ends: Ends) -> Ends:
     return [(who, end) for who, end in ends if end.is_writer]
 
@@ -197,10 +213,10 @@ def _flow(topic: str, ends: Ends, arrived_s: list[float] | None, now_s: float) -
     span_s = times_s[-1] - times_s[0]
     rate_hz = (len(times_s) - 1) / span_s if span_s > 0.0 else 0.0
     return TopicFlow(
-        topic=topic,
+        topic=clean_text(topic),
         writers=tuple(who for who, _ in _writers(here)),
         readers=tuple(who for who, _ in _readers(here)),
-        type_names=tuple(sorted({end.type_name for _, end in here})),
+        type_names=tuple(sorted({clean_text(end.type_name) for _, end in here})),
         rate_hz=None if arrived_s is None else rate_hz,
         age_s=now_s - arrived_s[-1] if arrived_s else None,
     )

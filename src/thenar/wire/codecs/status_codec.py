@@ -8,13 +8,14 @@ import struct
 from dataclasses import asdict
 from typing import Any
 
+from thenar.errors import clean_text
 from thenar.wire.codecs import cdr
 
 TOPIC = "thenar/status"
 
 
 TYPE = "thenar::TwinStatus"
-MAX_STATUS = 1 << 20
+MAX_STATUS, MAX_DEPTH = 1 << 20, 16
 
 
 def encode_status(health: Any) -> bytes:
@@ -33,7 +34,18 @@ def decode_status(message: bytes) -> dict[str, Any]:
         raise cdr.BadMessage("status is not JSON") from None
     if not isinstance(status, dict):
         raise cdr.BadMessage(f"status is a {type(status).__name__}; wanted a JSON object")
-    return status
+    return _clean(status)
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    """The same with all its texts fit to be shown; what is nested without end is refused."""
+    if depth > MAX_DEPTH:
+        raise cdr.BadMessage(f"status is nested more than {MAX_DEPTH} times")
+    if isinstance(value, dict):
+        return {clean_text(key): _clean(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_clean(part, depth + 1) for part in value]
+    return clean_text(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,9 @@ from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sam
 
 MAX_PEERS = 64  # remembered by a link; beyond that the one that was silent longest is forgotten
 
+MAX_RIVALS = 4
+FORGOTTEN_S = 2.0  # a peer that has left is shown for so long
+
 End = TypeVar("End", Reader, Writer, Service)
 
 
@@ -33,6 +36,7 @@ class DdsLink:
         self._ends: list[Reader | Writer | Service] = []
         self._peers: dict[tuple[str, bytes], PeerStats] = {}
         """By topic and writer."""
+        self._rivals: tuple[str, ...] = ()
 
     def advertise(self, topic: str, type_name: str, *, check_readers: bool = False) -> Writer:
         """Announce a topic. As in the vendors' SDKs, writers are reliable and keep one message.
@@ -81,6 +85,8 @@ class DdsLink:
         for end in list(self._ends):
             if not isinstance(end, Writer):
                 refused.update(end.refusals.copy())
+        self._participant.post(self._find_rivals, b"")  # for the next time: this must not wait
+        now_s = time.perf_counter()
         return LinkHealth(
             wire=self.wire,
             where=self.where,
@@ -88,8 +94,25 @@ class DdsLink:
             written=sum(writer.written - writer.not_written for writer in writers),
             not_written=sum(writer.not_written + writer.dropped for writer in writers),
             standing_s=self._participant.standing_s,
-            peers=tuple(peer.health(topic) for (topic, _), peer in list(self._peers.items())),
+            peers=tuple(
+                peer.health(topic)
+                for (topic, writer), peer in list(self._peers.items())
+                if self._participant.knows(writer[:12]) or now_s - peer.last_s < FORGOTTEN_S
+            ),
             refused=dict(refused),
+            warnings=self._rivals,
+        )
+
+    def _find_rivals(self, _: bytes) -> None:
+        """Look for others that publish what one hand alone should: a second twin, or a real hand."""
+        ours = {end.info.topic for end in self._ends if isinstance(end, Writer)}
+        theirs: dict[str, set[str]] = {}
+        for who, end in self._participant.peer_endpoints():
+            if end.is_writer and end.topic in ours:
+                theirs.setdefault(who, set()).add(end.topic)
+        self._rivals = tuple(
+            f"{who} publishes {', '.join(sorted(topics))} too: clients see both hands as one; take another --domain"
+            for who, topics in sorted(theirs.items())[:MAX_RIVALS]
         )
 
     def close(self) -> None:

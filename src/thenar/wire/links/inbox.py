@@ -80,6 +80,10 @@ class LinkHealth:
     """Messages that were refused or bent, by reason."""
     standing_s: float = 0.0
     """For how long a thread of its has been at the same thing [s]; 0 when all wait for work."""
+    warnings: tuple[str, ...] = ()
+    """What its user should know of, in words."""
+    failed: str = ""
+    """Why it has ended, though the twin runs; empty while it works."""
 
 
 class Inbox:

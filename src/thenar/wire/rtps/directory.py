@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from thenar.errors import clean_text
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
 from thenar.wire.rtps.held import Early, EarlyBox, Share
@@ -73,7 +74,7 @@ class Peer:
         program = self.info.name or told.get("__ProcessName", "").rpartition("/")[2] or "a program"
         detail = f"process {told['__Pid']}" if told.get("__Pid") else self.vendor_name
         host = told.get("__Hostname", "" if self.source == LOOPBACK else self.source)
-        return f"{program} ({detail})" + (f" on {host}" if host not in ("", socket.gethostname()) else "")
+        return clean_text(f"{program} ({detail})" + (f" on {host}" if host not in ("", socket.gethostname()) else ""))
 
 
 class Directory:
