@@ -5,8 +5,10 @@ Everything here runs under the participant's lock.
 
 import itertools
 import logging
+import math
 import socket
 import time
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING
 from thenar.errors import clean_text
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
-from thenar.wire.rtps.held import Early, EarlyBox, Share
+from thenar.wire.rtps.held import MAX_STRANGERS_BYTES, Early, EarlyBox, Share
 from thenar.wire.rtps.messages import CYCLONE_VENDOR, UNKNOWN_ENTITY, Data, DataFrag, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network
 from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
@@ -28,10 +30,20 @@ logger = logging.getLogger(__name__)
 
 MAX_PEERS = 128
 MAX_ENDPOINTS_PER_PEER = 2048
-MAX_HELD_BYTES = 1 << 24
-"""Samples of all participants that are kept until they can be delivered [bytes]."""
-MAX_STRANGERS_BYTES = 1 << 20
-"""What is kept of participants that have not announced themselves yet [bytes]."""
+MAX_ENDPOINTS = 8192
+"""Of all participants; nobody has more of them than are left for the others."""
+MAX_PEER_ADDRESSES = 16
+"""Where one participant may have its endpoints listen."""
+MAX_LEASE_S = 120.0
+UNHEARD_LEASE_S = 10.0
+"""Longest lease of a participant that has not shown yet that it hears us [s]."""
+IDLE_S = 30.0
+"""After how long a silence a participant makes room for another when there are too many [s]."""
+ASK_S = 0.01
+"""How often a participant is asked to show that it hears us, at most [s]."""
+ANSWER_RATIO, HEADERS_BYTES = 3, 44
+"""How much is sent to a participant for each byte that it sent, before it has shown that it hears us: its address may
+be somebody else's. And the bytes around an announcement."""
 DEPARTED_S = 1.0
 """How long announcements of a participant that took leave are ignored [s]: some may still be on their way. No longer,
 for the farewell may have been somebody else's."""
@@ -57,6 +69,19 @@ class Peer:
         self.meta = discovery.reachable(info.meta, source=source, own=own)
         self.user = discovery.reachable(info.user, source=source, own=own, fallback=info.meta)
         self.endpoints: dict[bytes, EndpointInfo] = {}
+        self.addresses: set[Address] = {*self.user}
+        """Where its endpoints listen."""
+        self.hears_us = False
+        """Whether it has shown that what we send arrives there: it knows our prefix, which only we could tell it."""
+        self.credit_bytes = 0
+        """What may be sent to it before it has."""
+        self.asked_s = -math.inf
+        """When it was last asked to show it."""
+
+    @property
+    def lease_s(self) -> float:
+        """After how long a silence it counts as gone [s]."""
+        return min(self.info.lease_s, MAX_LEASE_S if self.hears_us else UNHEARD_LEASE_S)
 
     def may_come_from(self, source: str) -> bool:
         """Whether what it says about itself may come from an address: the one it is heard at, or one it announced."""
@@ -87,10 +112,11 @@ class Directory:
         self._participant = participant
         self._network = network
         self._probes = tuple(probes)
-        self.held = Share(MAX_HELD_BYTES)
-        """Who takes how much of what is kept for delivery."""
-        self._early = EarlyBox(self.held)
+        self._early = EarlyBox(participant.held)
         self._strangers = EarlyBox(Share(MAX_STRANGERS_BYTES))
+        self._endpoint_share = Share(MAX_ENDPOINTS)
+        self._addressed: deque[bytes] = deque(maxlen=MAX_PEERS)
+        """Who has shown that it hears us before it announced itself."""
         self._departed: dict[bytes, float] = {}
         """When participants took leave."""
         self._announced: dict[bytes, int] = {}
@@ -167,23 +193,23 @@ class Directory:
 
     def announce(self) -> None:
         """Tell everyone that we are here, wherever somebody may listen."""
-        everyone = self._announcement(self._participant.info)
-        known = {address: peer for peer in self.peers.values() for address in peer.meta}
-        for address in self._everywhere():
-            if address in known:
-                self._announce_to(known[address])
-            else:
-                self._participant.send(everyone, (address,))
+        heard = {address for peer in self.peers.values() if peer.hears_us for address in peer.meta}
+        anywhere = [address for address in self._anywhere() if address not in heard]
+        self._participant.send(self._announcement(self._participant.info), anywhere)
+        for peer in self.peers.values():
+            self._announce_to(peer)
 
     def take_leave(self) -> None:
         """Tell everyone that we are gone."""
         guid = self._participant.prefix + discovery.PARTICIPANT
         key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
-        self._participant.send(self._spdp(key, discovery.disposal(guid), key_only=True), self._everywhere())
+        heard = [address for peer in self.peers.values() if peer.hears_us for address in peer.meta]
+        farewell = self._spdp(key, discovery.disposal(guid), key_only=True)
+        self._participant.send(farewell, dict.fromkeys([*self._anywhere(), *heard]))
 
     def expire(self, now_s: float) -> None:
         """Forget participants that were silent for longer than their lease."""
-        for peer in [p for p in self.peers.values() if now_s - p.heard_s > p.info.lease_s]:
+        for peer in [p for p in self.peers.values() if now_s - p.heard_s > p.lease_s]:
             self._remove(peer, "was silent for longer than its lease")
         self._departed = {p: left_s for p, left_s in self._departed.items() if now_s - left_s < DEPARTED_S}
         for _ in range(self._early.expire(now_s) + self._strangers.expire(now_s)):
@@ -217,22 +243,75 @@ class Directory:
             if not peer.may_come_from(source):
                 raise Refused("announcement comes from another address than its participant")
             self._remove(peer, "moved to another address")
-        if len(self.peers) >= MAX_PEERS:
-            raise Refused("more participants than are kept track of")
         peer = Peer(info, source, self._network.own, now_s)
         if not peer.meta:
             raise Refused("participant has no address we can reach")
+        self._make_room(now_s)
         self.peers[prefix] = peer
+        peer.credit_bytes = ANSWER_RATIO * (len(data.payload) + HEADERS_BYTES)
         logger.info("found %s at %s", peer.description, source)
         # Answer at once: it may not hear our announcements otherwise for seconds.
         self._announce_to(peer)
         for writer, reader in _BUILTIN_PAIRS:
             if info.builtins & discovery.ANNOUNCER_BITS[writer]:
                 self.readers[reader].match(_builtin(prefix + writer, _BUILTIN_QOS, peer))
-            if info.builtins & discovery.ANNOUNCER_BITS[reader]:
-                self.writers[writer].match(_builtin(prefix + reader, _BUILTIN_QOS, peer))
+        if prefix in self._addressed:
+            self.on_addressed(prefix)
+        else:
+            self._ask(peer)
         for early in self._strangers.take(prefix):
             self._participant.on_submessage(early.sub, prefix, early.stamp_s)
+
+    def hears_us(self, prefix: bytes) -> bool:
+        """Whether a participant has shown that what we send to it arrives there."""
+        return prefix in self.peers and self.peers[prefix].hears_us
+
+    def on_addressed(self, prefix: bytes) -> None:
+        """Talk to a participant from now on: it has named us, so it hears us."""
+        peer = self.peers.get(prefix)
+        if peer is None:
+            if prefix not in self._addressed:
+                self._addressed.append(prefix)
+            return
+        if peer.hears_us:
+            return
+        peer.hears_us = True
+        for writer, reader in _BUILTIN_PAIRS:
+            self.readers[reader].greet(prefix + writer)
+            if peer.info.builtins & discovery.ANNOUNCER_BITS[reader]:
+                self.writers[writer].match(_builtin(prefix + reader, _BUILTIN_QOS, peer))
+        for theirs in peer.endpoints.values():
+            for ours in [*self.writers.values()] if not theirs.is_writer else ():
+                self._try(ours, theirs)
+
+    def on_sign_of_life(self, peer: Peer, size: int) -> None:
+        """Note that something of this size has come from a participant."""
+        peer.heard_s = self._participant.now_s
+        if not peer.hears_us:
+            peer.credit_bytes += ANSWER_RATIO * size
+            self._ask(peer)
+
+    def _ask(self, peer: Peer) -> None:
+        """Ask a participant what it knows of our endpoints, which it can only answer to us."""
+        writer = self.writers[discovery.PUBLICATIONS_WRITER]
+        question = self._participant.header + messages.info_dst(peer.info.prefix)
+        question += messages.heartbeat(
+            discovery.PUBLICATIONS_READER, writer.entity, 1, writer.written, next(self._announcements), final=False
+        )
+        cost_bytes = len(question) * len(peer.meta)
+        if self._participant.now_s - peer.asked_s > ASK_S and peer.credit_bytes >= cost_bytes:
+            peer.asked_s = self._participant.now_s
+            peer.credit_bytes -= cost_bytes
+            self._participant.send(question, peer.meta)
+
+    def _make_room(self, now_s: float) -> None:
+        """Forget one when there are too many: one that does not hear us, or else the one that is silent longest."""
+        if len(self.peers) < MAX_PEERS:
+            return
+        slowest = min(self.peers.values(), key=lambda peer: (peer.hears_us, peer.heard_s))
+        if slowest.hears_us and now_s - slowest.heard_s < IDLE_S:
+            raise Refused("more participants than are kept track of")
+        self._remove(slowest, "made room for another")
 
     def _remove(self, peer: Peer, why: str) -> None:
         prefix = peer.info.prefix
@@ -240,14 +319,15 @@ class Directory:
         del self.peers[prefix]
         for guid in [*peer.endpoints, *(prefix + entity for pair in _BUILTIN_PAIRS for entity in pair)]:
             self._forget(guid)
+        self._endpoint_share.give_back(prefix, len(peer.endpoints))
         self._early.forget(prefix)
         for writer in self.writers.values():
             writer.drop_participant(prefix)
 
-    def _everywhere(self) -> list[Address]:
+    def _anywhere(self) -> list[Address]:
+        """Where participants that are not known yet may listen."""
         group = [self._network.group] if self._network.group else []
-        known = [address for peer in self.peers.values() for address in peer.meta]
-        return [address for address in dict.fromkeys([*group, *self._probes, *known]) if address != self._network.meta]
+        return [address for address in dict.fromkeys([*group, *self._probes]) if address != self._network.meta]
 
     def _announce_to(self, peer: Peer) -> None:
         info = self._participant.info
@@ -255,15 +335,22 @@ class Directory:
         # this machine too, and it does not mind that one.
         if peer.info.vendor == messages.RUST_VENDOR and self._network.own == (LOOPBACK,):
             info = replace(info, user=(("0.0.0.0", self._network.user[1]),))
-        self._participant.send(self._announcement(info), peer.meta)
+        # By name until it hears us, which makes it hear us if it is one of us; then for whoever has its port now.
+        announcement = self._announcement(info, to=messages.UNKNOWN_PREFIX if peer.hears_us else peer.info.prefix)
+        for address in peer.meta:
+            if peer.hears_us or peer.credit_bytes >= len(announcement):
+                peer.credit_bytes -= len(announcement)
+                self._participant.send(announcement, (address,))
 
-    def _announcement(self, info: ParticipantInfo) -> bytes:
-        return self._spdp(discovery.encode_participant(info))
+    def _announcement(self, info: ParticipantInfo, to: bytes = messages.UNKNOWN_PREFIX) -> bytes:
+        return self._spdp(discovery.encode_participant(info), to=to)
 
-    def _spdp(self, payload: bytes, inline: bytes = b"", *, key_only: bool = False) -> bytes:
+    def _spdp(
+        self, payload: bytes, inline: bytes = b"", *, key_only: bool = False, to: bytes = messages.UNKNOWN_PREFIX
+    ) -> bytes:
         writer, reader, number = discovery.SPDP_WRITER, discovery.SPDP_READER, next(self._announcements)
         data = messages.data(reader, writer, number, payload, inline, key_only=key_only)
-        return self._participant.header + messages.info_ts(time.time()) + data
+        return self._participant.header + messages.info_dst(to) + messages.info_ts(time.time()) + data
 
     # Their endpoints.
 
@@ -276,6 +363,7 @@ class Directory:
             if sample.key_only or discovery.status(sample.inline):
                 guid = discovery.decode_key(sample.body, sample.inline, discovery.PID_ENDPOINT_GUID)
                 if guid and peer.endpoints.pop(guid, None):
+                    self._endpoint_share.give_back(prefix, 1)
                     self._forget(guid)
                 return
             is_writer = entity == discovery.PUBLICATIONS_WRITER
@@ -289,11 +377,16 @@ class Directory:
             raise Refused("endpoint belongs to another participant")
         if not theirs.topic:
             raise Refused("endpoint has no topic")
-        if len(peer.endpoints) >= MAX_ENDPOINTS_PER_PEER:
-            raise Refused("more endpoints than are kept track of")
+        if theirs.guid not in peer.endpoints:
+            full = len(peer.endpoints) >= MAX_ENDPOINTS_PER_PEER
+            if full or not self._endpoint_share.take(peer.info.prefix, 1):
+                raise Refused("more endpoints than are kept track of")
         found = discovery.reachable(
             theirs.addresses, source=peer.source, own=self._network.own, fallback=peer.info.user or peer.info.meta
         )
+        if len(peer.addresses.union(found)) > MAX_PEER_ADDRESSES:
+            found = peer.user
+        peer.addresses.update(found)
         theirs = replace(theirs, addresses=found or peer.user)
         peer.endpoints[theirs.guid] = theirs
         for ours in [*self.readers.values()] if theirs.is_writer else [*self.writers.values()]:
@@ -305,6 +398,8 @@ class Directory:
         """Match an endpoint of ours with one of theirs, or note why not."""
         if ours.info.topic != theirs.topic or ours.info.is_writer == theirs.is_writer:
             return
+        if isinstance(ours, Writer) and not self.hears_us(theirs.guid[:12]):
+            return  # until it does
         writer, reader = (theirs, ours.info) if theirs.is_writer else (ours.info, theirs)
         why_not = self._type_mismatch(ours.info, theirs) or mismatch(writer.qos, reader.qos)
         if why_not:

@@ -62,6 +62,9 @@ PID_TYPE_INFORMATION = 0x0075
 PID_RELATED_IDENTITY = 0x0083
 PID_RELATED_IDENTITY_FAST = 0x800F
 
+MAX_ADDRESSES = 4
+"""Of a participant or endpoint: several cards of a machine are heard at one."""
+
 DISPOSED, UNREGISTERED = 0b01, 0b10
 
 _PL_CDR_LE = b"\x00\x03\x00\x00"
@@ -388,20 +391,19 @@ def read_related_guid(inline: dict[int, bytes]) -> bytes | None:
 def reachable(
     announced: Sequence[Address], *, source: str, own: Sequence[str], fallback: Sequence[Address] = ()
 ) -> tuple[Address, ...]:
-    """Where to send so that a peer hears it.
+    """Where to send so that a peer hears it, at most `MAX_ADDRESSES`.
 
     Args:
         announced: What the peer announces.
         source: Address its datagram came from.
-        own: Addresses we are bound to; loopback alone means that every peer is on this machine.
+        own: Addresses we are bound to.
         fallback: Taken when the peer announces nothing.
     """
     announced = announced or fallback
-    if list(own) == ["127.0.0.1"]:
-        # A peer on this machine may announce its network card only, yet it hears on loopback too.
-        return tuple(dict.fromkeys(("127.0.0.1", port) for _, port in announced))
-    near = source in own or source.startswith("127.")
-    usable = [address for address in announced if near or not address[0].startswith("127.")]
-    # With several cards, the one its datagram came from is known to be reachable.
-    same = [address for address in usable if address[0] == source]
-    return tuple(dict.fromkeys(same or usable))
+    # The ports it announces, at the address its datagram came from: that one is known to be reachable, and nobody can
+    # have us send to a third. A peer on this machine may announce its network card only, yet it hears on loopback too.
+    found = [(source, port) for _, port in announced]
+    if len(own) > 1 and source in own:
+        here = [address for address in announced if address[0] in own]
+        found = [address for address in here if address[0] == source] or here or found
+    return tuple(dict.fromkeys(found))[:MAX_ADDRESSES]

@@ -35,6 +35,12 @@ class Share:
             del self._held[who]
 
 
+MAX_HELD_BYTES = 1 << 24
+"""Samples of all participants that are kept until they can be delivered [bytes]."""
+MAX_STRANGERS_BYTES = 1 << 20
+"""What is kept of participants that have not announced themselves yet [bytes]."""
+
+
 class Early(NamedTuple):
     """A submessage that came before its sender was known."""
 

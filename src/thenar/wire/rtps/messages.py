@@ -33,8 +33,12 @@ VENDOR_NAMES = {
 UNKNOWN_ENTITY = bytes(4)
 UNKNOWN_PREFIX = bytes(12)
 HEADER_BYTES = 20
-MAX_SUBMESSAGES = 1024
+MAX_SUBMESSAGES = 512
 """Of a datagram; no library puts nearly as many into one."""
+MAX_PARAMETERS = 256
+"""Of a list."""
+MAX_NUMBER = 1 << 48
+"""No writer lives to see it; what follows from higher ones would not fit into an answer."""
 SET_BITS = 256
 """Most numbers one set may span."""
 
@@ -247,6 +251,8 @@ def read_parameters(data: bytes, offset: int, end: int, little: bool) -> tuple[l
             raise Refused("parameter length is not a multiple of 4")
         if offset + length > end:
             raise Refused("parameter is longer than its list")
+        if len(found) == MAX_PARAMETERS:
+            raise Refused(f"parameter list has more than {MAX_PARAMETERS} entries")
         if pid != PID_PAD:
             found.append((pid, data[offset : offset + length]))
         offset += length
@@ -262,10 +268,12 @@ def _head(kind: int, datagram: bytes, flags: int, start: int, end: int) -> tuple
     return layout.unpack_from(datagram, start)
 
 
-def _number(high: int, low: int, why: str) -> int:
+def _number(high: int, low: int, why: str, least: int = 1) -> int:
     number = high << 32 | low
-    if number < 1:
+    if number < least:
         raise Refused(why)
+    if number >= MAX_NUMBER:
+        raise Refused("sequence number is beyond all that can be counted")
     return number
 
 
@@ -318,9 +326,7 @@ def _read_data_frag(datagram: bytes, flags: int, start: int, end: int) -> DataFr
 def _read_heartbeat(datagram: bytes, flags: int, start: int, end: int) -> Heartbeat:
     reader, writer, high, low, last_high, last_low, _ = _head(HEARTBEAT, datagram, flags, start, end)
     first = _number(high, low, "HEARTBEAT starts below 1")
-    last = last_high << 32 | last_low
-    if last < first - 1:
-        raise Refused("HEARTBEAT ends before it starts")
+    last = _number(last_high, last_low, "HEARTBEAT ends before it starts", first - 1)
     return Heartbeat(reader, writer, first, last, bool(flags & 2))
 
 
@@ -331,10 +337,8 @@ def _read_heartbeat_frag(datagram: bytes, flags: int, start: int, end: int) -> H
 
 def _read_acknack(datagram: bytes, flags: int, start: int, end: int) -> AckNack:
     reader, writer, high, low, bits = _head(ACKNACK, datagram, flags, start, end - 4)
-    base = high << 32 | low
     # Fast DDS greets with an empty set at 0, which the standard does not know: harmless, so taken.
-    if base < 0 or (base == 0 and bits):
-        raise Refused("ACKNACK has a base below 1")
+    base = _number(high, low, "ACKNACK has a base below 1", 1 if bits else 0)
     missing = _members(datagram, flags, start + 20, end - 4, base, bits)
     return AckNack(reader, writer, base, missing, bool(flags & 2))
 
@@ -348,9 +352,7 @@ def _read_nack_frag(datagram: bytes, flags: int, start: int, end: int) -> NackFr
 def _read_gap(datagram: bytes, flags: int, start: int, end: int) -> Gap:
     reader, writer, high, low, base_high, base_low, bits = _head(GAP, datagram, flags, start, end)
     first = _number(high, low, "GAP starts below 1")
-    base = base_high << 32 | base_low
-    if base < first:
-        raise Refused("GAP ends before it starts")
+    base = _number(base_high, base_low, "GAP ends before it starts", first)
     return Gap(reader, writer, first, base, _members(datagram, flags, start + 28, end, base, bits))
 
 

@@ -22,6 +22,7 @@ from thenar.errors import BadValue, count_reason
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.directory import Directory
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo, SampleIdentity
+from thenar.wire.rtps.held import MAX_HELD_BYTES, Share
 from thenar.wire.rtps.messages import UNKNOWN_PREFIX, Data, Message, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network, probe_addresses
 from thenar.wire.rtps.qos import Qos
@@ -114,6 +115,8 @@ class Participant:
         self._datagrams_in = self._datagrams_out = 0
         self.datagram_refusals: Counter[str] = Counter()
         """What was not accepted before it got to a reader or service, by reason."""
+        self.held = Share(MAX_HELD_BYTES)
+        """Who takes how much of what is kept until it can be delivered."""
         self._directory = Directory(self, self._network, probes)
         self._services: list[Service] = []
         self._awaiting: set[Writer] = set()
@@ -314,6 +317,10 @@ class Participant:
         """Whether a participant is there."""
         return prefix in self._directory.peers
 
+    def hears_us(self, prefix: bytes) -> bool:
+        """Whether a participant has shown that what we send to it arrives there."""
+        return self._directory.hears_us(prefix)
+
     def is_announced_to(self, writer: Writer, prefix: bytes) -> bool:
         """Whether a participant has confirmed that it knows of a writer of ours."""
         return self._directory.is_announced_to(writer, prefix)
@@ -405,7 +412,7 @@ class Participant:
             if message.refused:
                 self.refuse(message.refused)
             if message.header.prefix != self.prefix:
-                self._on_message(message, source)
+                self._on_message(message, source, len(datagram))
             deliveries, self._deliveries = self._deliveries, []
         for callback, value in deliveries:
             try:
@@ -415,12 +422,12 @@ class Participant:
                 logger.exception("a callback failed")
                 self.refuse("a callback failed")
 
-    def _on_message(self, message: Message, source: str) -> None:
+    def _on_message(self, message: Message, source: str, size: int) -> None:
         vendor, prefix = message.header
         mine, stamp_s = True, None
         until_s = time.thread_time() + DATAGRAM_S
         if peer := self._directory.peers.get(prefix):
-            peer.heard_s = self.now_s
+            self._directory.on_sign_of_life(peer, size)
         for index, sub in enumerate(message.submessages):
             if index % 16 == 15 and time.thread_time() > until_s:
                 self.refuse("datagram takes too long")
@@ -429,6 +436,8 @@ class Participant:
                 stamp_s = sub.stamp_s
             elif isinstance(sub, messages.InfoDst):
                 mine = sub.prefix in (self.prefix, UNKNOWN_PREFIX)
+                if sub.prefix == self.prefix:
+                    self._directory.on_addressed(prefix)
             elif isinstance(sub, messages.InfoSrc):
                 (vendor, prefix), stamp_s = sub, None
             elif mine:

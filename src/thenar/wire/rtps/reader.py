@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from thenar.errors import count_reason
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import EndpointInfo, SampleIdentity, status
+from thenar.wire.rtps.held import ITEM_BYTES
 from thenar.wire.rtps.messages import (
     FAST_VENDOR,
     RUST_VENDOR,
@@ -27,11 +28,16 @@ from thenar.wire.rtps.qos import Qos
 if TYPE_CHECKING:
     from thenar.wire.rtps.participant import Participant
 
-WINDOW = 4096
+WINDOW = 512
 """How far ahead of the next number a sample may be; what is further will be sent again."""
-MAX_SAMPLE_BYTES = 1 << 24
+MAX_SAMPLE_BYTES = 1 << 22
+MAX_FRAGMENTS = 4096
+"""Of a sample: no library cuts one of 4 MiB into more."""
 MAX_PARTIALS = 8
 """Samples of one writer that may be incomplete at a time."""
+
+
+TOO_MUCH = "more unfinished samples than are kept"
 
 
 class Sample(NamedTuple):
@@ -74,6 +80,11 @@ class Partial:
         self.first = first
         self.fragments = -(-first.sample_bytes // first.fragment_bytes)
         self.parts: dict[int, bytes] = {}
+
+    @property
+    def weight(self) -> int:
+        """What it may come to [bytes]."""
+        return self.first.sample_bytes + self.fragments * ITEM_BYTES
 
     def add(self, frag: DataFrag) -> bytes | None:
         """Take fragments; return the whole payload once it is complete."""
@@ -153,6 +164,12 @@ class Reader:
         if writer.reliable:
             self._greet(writer)
 
+    def greet(self, guid: bytes) -> None:
+        """Greet a writer that can hear us now."""
+        writer = self.writers.get(guid)
+        if writer is not None and writer.reliable:
+            self._greet(writer)
+
     def tick(self) -> None:
         """Greet once more the writers that have not told yet what they have."""
         for writer in self.writers.values():
@@ -161,7 +178,12 @@ class Reader:
 
     def unmatch(self, guid: bytes) -> None:
         """Stop listening to a writer."""
-        self.writers.pop(guid, None)
+        writer = self.writers.pop(guid, None)
+        if writer is not None:
+            for number in [*writer.partials]:
+                self._drop_partial(writer, number)
+            for number in [*writer.pending]:
+                self._pop_pending(writer, number)
 
     def on_data(self, writer: MatchedWriter, data: Data, stamp_s: float | None) -> None:
         """Take a whole sample."""
@@ -175,23 +197,28 @@ class Reader:
     def on_data_frag(self, writer: MatchedWriter, frag: DataFrag, stamp_s: float | None) -> None:
         """Take fragments of a sample, and the sample once it is whole."""
         if frag.sample_bytes > MAX_SAMPLE_BYTES:
-            raise Refused("sample is larger than 16 MiB")
+            raise Refused("sample is larger than 4 MiB")
+        if frag.sample_bytes > MAX_FRAGMENTS * frag.fragment_bytes:
+            raise Refused(f"sample has more than {MAX_FRAGMENTS} fragments")
         if self._is_known(writer, frag.number):
             self._count_duplicate(writer, frag.number)
             return
         partial = writer.partials.get(frag.number)
         if partial is None:
-            partial = writer.partials[frag.number] = Partial(frag)
+            partial = Partial(frag)
+            if not self._participant.held.take(writer.guid[:12], partial.weight):
+                raise Refused(TOO_MUCH)
+            writer.partials[frag.number] = partial
             if len(writer.partials) > MAX_PARTIALS:
                 # A reliable writer sends again what is dropped here, and the oldest is needed first; from an
                 # unreliable one only the newest still has a chance.
                 dropped = (max if writer.reliable else min)(writer.partials)
-                del writer.partials[dropped]
+                self._drop_partial(writer, dropped)
                 if dropped == frag.number:
                     return
         payload = partial.add(frag)
         if payload is not None:
-            del writer.partials[frag.number]
+            self._drop_partial(writer, frag.number)
             self._take(writer, frag.number, payload, partial.first, stamp_s)
 
     def on_heartbeat(self, writer: MatchedWriter, beat: Heartbeat, _stamp_s: float | None) -> None:
@@ -199,6 +226,8 @@ class Reader:
         if not writer.reliable:
             return
         writer.heard = True
+        if beat.last + 1 < writer.next - WINDOW:
+            writer.next = beat.first  # what we were told before was not this writer's
         if beat.first > writer.next:
             self._give_up_below(writer, beat.first)
         writer.last = max(writer.last, beat.last)
@@ -230,10 +259,11 @@ class Reader:
             if gap.base > writer.next:
                 self._give_up_below(writer, gap.base, lost=False)
         else:
-            for number in range(gap.start, min(gap.base, writer.next + WINDOW)):
+            # No further than one question reaches: what lies beyond is told again when it is asked for.
+            for number in range(gap.start, min(gap.base, writer.next + SET_BITS)):
                 writer.pending.setdefault(number, None)
         for number in gap.listed:
-            if writer.next <= number < writer.next + WINDOW:
+            if writer.next <= number < writer.next + SET_BITS:
                 writer.pending.setdefault(number, None)
         self._advance(writer)
 
@@ -246,7 +276,20 @@ class Reader:
         return [number for number in range(writer.next, end) if number not in writer.pending]
 
     def _is_known(self, writer: MatchedWriter, number: int) -> bool:
+        if not writer.reliable and number < writer.next - WINDOW:
+            return False  # so far back that whoever was ahead was not this writer
         return number < writer.next or number in writer.pending
+
+    def _drop_partial(self, writer: MatchedWriter, number: int) -> None:
+        partial = writer.partials.pop(number, None)
+        if partial is not None:
+            self._participant.held.give_back(writer.guid[:12], partial.weight)
+
+    def _pop_pending(self, writer: MatchedWriter, number: int) -> Sample | None:
+        sample = writer.pending.pop(number)
+        if sample is not None:
+            self._participant.held.give_back(writer.guid[:12], len(sample.body) + ITEM_BYTES)
+        return sample
 
     def _count_duplicate(self, writer: MatchedWriter, number: int) -> None:
         self.duplicates += 1
@@ -268,15 +311,17 @@ class Reader:
             sample = Sample(b"", SampleIdentity(writer.guid, number), stamp_s, writer.vendor, data.inline, True)
         if not writer.reliable:
             if writer.next > 1:
-                self.lost += number - writer.next
+                self.lost += max(0, number - writer.next)
             writer.next = number + 1
             for old in [old for old in writer.partials if old < number]:
-                del writer.partials[old]
+                self._drop_partial(writer, old)
             self._deliver(sample)
         elif number == writer.next and not writer.pending:
             writer.next += 1
             self._deliver(sample)
         elif number - writer.next < WINDOW:
+            if sample is not None and not self._participant.held.take(writer.guid[:12], len(sample.body) + ITEM_BYTES):
+                raise Refused(TOO_MUCH)
             writer.pending[number] = sample
             self._advance(writer)
         else:
@@ -284,8 +329,8 @@ class Reader:
 
     def _advance(self, writer: MatchedWriter) -> None:
         while writer.next in writer.pending:
-            sample = writer.pending.pop(writer.next)
-            writer.partials.pop(writer.next, None)
+            sample = self._pop_pending(writer, writer.next)
+            self._drop_partial(writer, writer.next)
             writer.next += 1
             self._deliver(sample)
 
@@ -294,9 +339,9 @@ class Reader:
         if lost and (writer.next > 1 or early):
             self.lost += number - writer.next - len(early)
         for n in early:
-            self._deliver(writer.pending.pop(n))
+            self._deliver(self._pop_pending(writer, n))
         for n in [n for n in writer.partials if n < number]:
-            del writer.partials[n]
+            self._drop_partial(writer, n)
         writer.next = number
         self._advance(writer)
 
@@ -328,8 +373,10 @@ class Reader:
         return messages.acknack(self.entity, entity, writer.next, missing, next(self._counts), final=final)
 
     def _send(self, writer: MatchedWriter, submessage: bytes) -> None:
-        datagram = self._participant.header + messages.info_dst(writer.guid[:12]) + submessage
-        self._participant.send(datagram, writer.info.addresses)
+        prefix = writer.guid[:12]
+        if self._participant.hears_us(prefix):  # before that, it may be somebody else who would get it
+            datagram = self._participant.header + messages.info_dst(prefix) + submessage
+            self._participant.send(datagram, writer.info.addresses)
 
 
 def unwrap(payload: bytes) -> bytes:

@@ -95,7 +95,7 @@ def peer_health(peer: "Peer", now_s: float) -> PeerHealth:
         addresses=tuple(f"{host}:{port}" for host, port in peer.user),
         known_s=now_s - peer.known_s,
         silent_s=now_s - peer.heard_s,
-        lease_s=peer.info.lease_s,
+        lease_s=peer.lease_s,
         endpoints=len(peer.endpoints),
     )
 
