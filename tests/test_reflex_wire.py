@@ -658,7 +658,7 @@ def test_inspect_shows_the_hand_on_both_wires(twin: tuple[LiveTwin, int, int]):
     assert {f"rt{NAMESPACE}/{topic}" for topic in COMMANDS} <= set(rates)
     services = {service["service"]: service["type_name"] for service in told["services"]}
     assert services == {f"{NAMESPACE}/{service.name}": service.type_name for service in SERVICES}
-    assert [link["wire"] for link in told["twins"][0]["links"]] == ["reflex", "reflex_udp"]
+    assert [link["wire"] for link in told["twins"][0]["links"]] == ["reflex", "reflex_udp", "sim"]
     assert told["twins"][0]["links"][1]["where"] == f"udp 224.0.0.124:{port} on lo"
 
 
