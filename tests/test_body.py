@@ -261,6 +261,7 @@ def user(task: Task) -> dict[WholeBody, StateTasks]:
 def test_a_state_s_task_that_fails_ends_in_the_security_state(task: Task):
     body = BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, states=user(task)))
+    twin.controller.timed = True
     twin.controller.change(WholeBody.JointStand)
     twin.advance(0.1)
     twin.controller.change(WholeBody.UserController_A)
@@ -273,7 +274,7 @@ def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
     body = BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, states=user(Unwilling())))
     twin.controller.change(WholeBody.JointStand)
-    with pytest.raises(BadCommand, match="refused to begin; the state is JointStand"):
+    with pytest.raises(BadCommand, match="Unwilling refused to begin: its enter returned False; UserController_A is"):
         twin.controller.change(WholeBody.UserController_A)
     twin.advance(0.1)
     assert twin.controller.whole_body == WholeBody.JointStand
@@ -284,6 +285,7 @@ def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
 def test_a_fixed_task_that_fails_or_is_too_slow_is_disabled_and_the_loop_goes_on(task: Task, why: str, caplog):
     body = BodyWorld()
     twin = BodyTwin(body, BodyController(body.robot, fixed=(task,)))
+    twin.controller.timed = True
     twin.controller.change(WholeBody.PdStand)
     twin.advance(0.5)
     assert twin.controller.whole_body == WholeBody.PdStand
@@ -327,7 +329,7 @@ def test_every_task_is_prepared_once_entered_executed_and_left():
     kp, kd = body.robot.board.gains("whole_body")
     assert not kp.any()
     assert not kd.any()
-    with pytest.raises(BadCommand, match="the fixed task Unwilling refused to begin"):
+    with pytest.raises(BadCommand, match="fixed task Unwilling refused to begin: its enter returned False"):
         BodyController(RobotData(), fixed=(Unwilling(),))
 
 
@@ -354,7 +356,7 @@ def test_a_task_goes_on_at_once_when_the_clock_is_set_back():
     task.period_s = 0.01
     scheduled = ScheduledTask(task=task, data=RobotData())
     for now_s in (5.0, 5.005, 2.0, 2.005, 2.01):  # a simulation that diverged was put back
-        scheduled.run(now_s)
+        scheduled.run(now_s, timed=False)
     assert scheduled.executions == 3
 
 

@@ -1,22 +1,27 @@
 """What the vendor's programs ask of a humanoid, as its SDK's documents and demos have it."""
 
 import logging
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pinocchio")
 
-from thenar.errors import BadCommand
-from thenar.humanoid.control.controller import BodyController
+from thenar.errors import BadCommand, BadFile, UnknownName
+from thenar.humanoid.control.controller import BodyController, StateTasks
 from thenar.humanoid.control.fsm import CLIENT, UpperBody, WholeBody
-from thenar.humanoid.control.robot_config import load_config
+from thenar.humanoid.control.robot_config import load_config, parse_config
+from thenar.humanoid.control.task import Task
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.robot_data import RobotData
-from thenar.signals import BodyRequest, GroupCommand, MoveRequest
+from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.live_body import serve_body
 
 NOTHING = np.zeros(0)
 ARM = [0.0, 0.2, 0.0, -0.8, 0.0, 0.0, 0.0]
@@ -129,3 +134,136 @@ def test_the_hand_demo_s_thumb_below_its_range_is_clamped():
     command = twin.body.robot.board.read_hand("left_hand")
     assert command is not None
     np.testing.assert_allclose(command.pvc[0], [1.7, 1.7, 1.7, 1.7, 0.12, 0.0])
+
+
+def test_a_move_is_done_when_the_arm_has_arrived():
+    twin = robot_in(WholeBody.PdStand)
+    twin.controller.submit(request(upper_body_state=int(UpperBody.MoveCmd)))
+    goal = np.array([-1.2, 0.3, 0.0, -1.2, 0.0, 0.0, 0.0])
+    goals = {"left_manipulator": goal}
+    twin.controller.submit(request(move=MoveRequest(kind="joints", joints_rad=goals, pose={}, speed={})))
+    twin.advance(0.02)
+    for _ in range(400):
+        if not twin.report().groups["left_manipulator"].moving:
+            break
+        twin.advance(0.01)
+    assert np.abs(q_of(twin, "left_manipulator") - goal).max() < 0.011
+    nan = {"left_manipulator": np.full(7, np.nan)}
+    twin.controller.submit(request(move=MoveRequest(kind="joints", joints_rad=nan, pose={}, speed={})))
+    twin.advance(0.01)
+    assert any("goal of left_manipulator is not finite" in reason for reason in twin.body.robot.board.refused)
+
+
+def test_a_stand_height_that_the_legs_do_not_reach_is_reported_as_what_they_do():
+    twin = robot_in(WholeBody.PdStand)
+    twin.controller.submit(request(stand_pose=(0.025, 0.0, 0.0)))
+    twin.advance(1.5)
+    reported_m = twin.report().stand_pose[0]
+    assert twin.body.robot.base_data.pos_W[2] - 0.9951 == pytest.approx(reported_m, abs=0.003)
+    assert twin.body.robot.board.clamped["stand height"] == 1
+
+
+def test_a_hand_reports_numbers_and_gains_for_every_motor():
+    twin = robot_in(WholeBody.JointStand, hands=("fourier_left",))
+    assert np.isfinite(twin.body.robot.hardware_data.get_hand_pvc("left_hand")).all()
+    hand = twin.report().groups["left_hand"]
+    assert hand.kp_nm_rad.shape == hand.kd_nms_rad.shape == (6,)
+
+
+VENDOR_FILE = """
+Config:
+  RobotName: gr2        # gr1 / gr2 / gr3 / fouriern1
+  HardwareType: null
+  RunType: 0
+  UseJoyStick: true
+  DomainID: 77
+"""
+
+
+def test_the_vendor_s_own_file_is_read_and_a_missing_gamepad_only_mentioned(caplog):
+    config = parse_config(VENDOR_FILE, Path("config.yaml"))
+    assert (config.domain, config.use_joystick) == (77, True)
+    with pytest.raises(BadFile, match="unknown key 'RobotNmae'"):
+        parse_config("Config: {RobotNmae: gr2}", Path("config.yaml"))
+    if Path("/dev/input/js0").exists():
+        pytest.skip("there is a gamepad")
+    serve_body(config, network=False).stop()
+    assert "the robot runs without" in caplog.text
+
+
+class Slow(Task):
+    """Takes 6 ms of the machine's time every 2.5 ms of the robot's, and once commands what is refused."""
+
+    def enter(self, data: RobotData) -> None:  # no reason to return True in Python
+        self.count = 0
+
+    def execute(self, data: RobotData) -> None:
+        self.count += 1
+        if self.count < 60:
+            time.sleep(0.006)
+        if self.count == 20:
+            data.hardware_data.set_control_group_pos_cmd("head", [9.0, 0.0])
+
+
+def test_a_slow_task_is_not_late_where_time_is_simulated_and_one_refused_command_is_no_failure():
+    body, task = BodyWorld(), Slow()
+    states = {WholeBody.UserController_A: StateTasks(tasks=(task,))}
+    twin = BodyTwin(body, BodyController(body.robot, states=states))
+    twin.controller.change(WholeBody.JointStand)
+    twin.controller.change(WholeBody.UserController_A)
+    twin.advance(0.2)
+    assert task.count == 80
+    assert twin.controller.whole_body == WholeBody.UserController_A
+    assert list(body.robot.board.refused) == ["position of head_yaw_joint is 9 rad; wanted -1.3963 to 1.3963"]
+
+
+class Claiming(Task):
+    claims = ("left_tail",)
+
+
+def test_a_claim_of_a_group_that_does_not_exist_is_refused():
+    states = {WholeBody.UserController_A: StateTasks(tasks=(Claiming(),))}
+    with pytest.raises(UnknownName, match="claimed by Claiming"):
+        BodyController(RobotData(), states=states)
+
+
+def test_a_task_beside_its_configuration_is_found_and_its_state_can_be_the_first(tmp_path: Path):
+    (tmp_path / "nodding.py").write_text(
+        "from thenar.humanoid import Task\n\n\nclass Nod(Task):\n    def enter(self, data):\n        print('nods')\n"
+    )
+    (tmp_path / "robot.yaml").write_text("Fsm: {UserController_C: {'nodding:Nod': {period: 0.1}}}\nHands: []\n")
+    run = [sys.executable, "-c", "import sys; from thenar.cli import main; sys.path.pop(0); main()", "body", "run"]
+    done = subprocess.run(
+        [*run, "--config", "robot.yaml", "--domain", "91", "--state", "5", "--duration", "0.2", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("nods")
+
+
+def test_what_the_walking_demo_sends_is_taken():
+    """50 Hz, all joints at once, gains first, and targets up to a radian beyond the limits plus the default pose."""
+    twin = robot_in(WholeBody.PdStand)
+    twin.controller.submit(request(whole_body_state=int(WholeBody.UserCmd)))
+    kp, kd = np.array([180.0, 180, 120, 180, 40, 20]), np.array([21.0, 10, 8, 21, 5, 2])
+    gains = tuple(GroupGains(group=f"{side}_leg", kp_nm_rad=kp, kd_nms_rad=kd) for side in ("left", "right"))
+    twin.controller.submit(request(gains=gains))
+    rng = np.random.default_rng(8)
+    lower, upper = GR2.per_joint("lower_rad")[:13], GR2.per_joint("upper_rad")[:13]
+    for _ in range(20):
+        action = rng.uniform(lower - 1.0, upper + 1.0)
+        target = np.zeros(29)
+        target[:13] = action + GR2.default_q_rad[:13]
+        twin.controller.submit(request(groups=(group("whole_body", target),)))
+        twin.advance(0.02)
+        told = twin.body.robot.board.read()
+        np.testing.assert_allclose(told.position_rad[:13], np.clip(target[:13], lower, upper))
+        np.testing.assert_array_equal(told.kp_nm_rad[:6], kp)
+    assert not twin.body.robot.board.refused
+    base = twin.report().base
+    assert base["quat_xyzw"].shape == (4,)
+    assert base["omega_B"].shape == (3,)

@@ -60,6 +60,8 @@ class BodyRequest(Value):
     groups: tuple[GroupCommand, ...] = ()
     gains: tuple[GroupGains, ...] = ()
     move: MoveRequest | None = None
+    reset: bool = False
+    """Whether a twin shall begin anew."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -101,17 +101,17 @@ class RobotInterface:
         model.actuator_biasprm[self._motor, 2] = -kd_nms_rad
         self._physics.data.ctrl[self._motor] = position_rad
 
-    def hold(self, held: bool) -> None:
-        """Hold the base where it is, or let go of it."""
-        model, data = self._physics.model, self._physics.data
-        if held and not data.eq_active[self._weld]:
-            pose = data.qpos[self._base_qpos : self._base_qpos + 7]
-            inverse, place = np.empty(4), np.empty(3)
-            mujoco.mju_negQuat(inverse, pose[3:])
-            mujoco.mju_rotVecQuat(place, -pose[:3], inverse)
-            # Anchor, then the world as the base sees it.
-            model.eq_data[self._weld, :10] = [0.0, 0.0, 0.0, *place, *inverse]
-        data.eq_active[self._weld] = held
+    def hold(self, pos_m: FloatArray, quat_wxyz: FloatArray) -> None:
+        """Hold the base at a pose."""
+        inverse = np.empty(4)
+        mujoco.mju_negQuat(inverse, quat_wxyz)
+        # A point of the world, the same point of the base (a weld far from it would be soft), the world's orientation.
+        self._physics.model.eq_data[self._weld, :10] = [*pos_m, 0.0, 0.0, 0.0, *inverse]
+        self._physics.data.eq_active[self._weld] = True
+
+    def release(self) -> None:
+        """Let go of the base."""
+        self._physics.data.eq_active[self._weld] = False
 
     @property
     def held(self) -> bool:

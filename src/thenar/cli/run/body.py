@@ -61,6 +61,7 @@ class BodyRun(_Options):
 
     def run(self) -> None:
         """Run it until told to stop."""
+        from thenar.humanoid.control.fsm import USER_CONTROLLERS, WholeBody
         from thenar.humanoid.control.joystick import JOYSTICKS, unbuffered_keys
         from thenar.twin.body.live_body import serve_body
 
@@ -80,6 +81,8 @@ class BodyRun(_Options):
             announce_page(page.url, to_open=False, quiet=self.json)
         if self.state is not None:  # before any client sees another one
             try:
+                if self.state in USER_CONTROLLERS:
+                    twin.body.controller.change(WholeBody.JointStand)
                 twin.body.controller.change(self.state)
             except BadCommand:
                 twin.stop()
@@ -119,8 +122,27 @@ class BodyPrint(_Options):
 
 
 @dataclass(frozen=True)
+class BodyReset(_Options):
+    """Let a twin that runs begin anew: upright on its gantry, in the state Default. Its clients stay connected."""
+
+    def run(self) -> None:
+        """Send it."""
+        from thenar.humanoid.control.robot_config import load_config
+        from thenar.wire.clients.aurora_client import send_reset
+
+        settings = load_config(self.config)
+        send_reset(
+            domain=settings.domain if self.domain is None else self.domain,
+            namespace=settings.namespace,
+            ros=self.ros,
+            interface=self.interface,
+            peers=listed(self.peers),
+        )
+
+
+@dataclass(frozen=True)
 class Body:
-    """Run a humanoid that fourier-aurora-client connects to as to the robot, or print everything about one that runs.
+    """Run a humanoid that fourier-aurora-client connects to as to the robot; print everything about one, or reset it.
 
     For example:
 
@@ -131,10 +153,14 @@ class Body:
     thenar body run --config robot.yaml --joystick keyboard
 
     thenar body print --part kindyn_data
+
+    thenar body reset
     """
 
     action: Annotated[
-        Annotated[BodyRun, tyro.conf.subcommand("run")] | Annotated[BodyPrint, tyro.conf.subcommand("print")],
+        Annotated[BodyRun, tyro.conf.subcommand("run")]
+        | Annotated[BodyPrint, tyro.conf.subcommand("print")]
+        | Annotated[BodyReset, tyro.conf.subcommand("reset")],
         tyro.conf.arg(name=""),
     ]
 

@@ -19,6 +19,7 @@ from thenar.humanoid.state.robot_data import RobotSnapshot
 UP_M_S2 = np.array([0.0, 0.0, 9.81])
 # Ref: ranges of PdStand in Aurora 1.3: height [m], pitch and yaw [rad].
 POSE_LOWER, POSE_UPPER = (-0.2, -0.3, -0.3), (0.025, 0.45, 0.3)
+MAX_RISE_M = 0.005  # where the knees are nearly straight; the vendor's range goes on
 
 
 @dataclass(frozen=True, kw_only=True)

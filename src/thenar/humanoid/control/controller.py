@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.errors import BadCommand, ThenarError
+from thenar.errors import BadCommand, ThenarError, UnknownName
 from thenar.humanoid.control.board import JointCommand
 from thenar.humanoid.control.contact import ContactEstimator
 from thenar.humanoid.control.fsm import (
@@ -36,13 +36,22 @@ from thenar.humanoid.state.parts import FsmStateData
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import ActTask
 from thenar.humanoid.tasks.move import MoveTask
-from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask, SecurityTask, release, within_limits
+from thenar.humanoid.tasks.standing import (
+    JointStandTask,
+    PdStandTask,
+    SecurityTask,
+    carried_share,
+    is_upright,
+    release,
+    within_limits,
+)
 from thenar.signals import BodyRequest
 
 logger = logging.getLogger(__name__)
 
 MAX_REQUESTS = 256  # that may wait; a flood beyond it loses the oldest
 STEADY_M_S = 0.03  # of the centre of mass; slower is standing still
+MIN_CARRIED = 0.8  # of the weight; a robot stands whose feet carry it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +94,8 @@ class BodyController:
             watchdogs: By source of commands.
         """
         self.robot = robot
+        self.timed = False
+        """Whether tasks must keep up with the machine's clock; simulated as fast as possible, none is ever late."""
         self.move = MoveTask()
         self.states: dict[WholeBody, StateTasks] = {
             WholeBody.JointStand: StateTasks(tasks=(JointStandTask(),)),
@@ -96,6 +107,10 @@ class BodyController:
             WholeBody.Default: StateTasks(tasks=()),
             WholeBody.SecurityProtection: StateTasks(tasks=(SecurityTask(),)),
         }
+        for task in (*fixed, *(task for state in self.states.values() for task in state.tasks)):
+            for group in task.claims:
+                if group not in robot.board.owner and group not in HAND_GROUPS:
+                    raise UnknownName(f"control group (claimed by {task.name})", group, robot.board.owner)
         self.watchdogs = {CLIENT: Watchdog(), **(watchdogs or {})}
         self.whole_body, self.upper_body = WholeBody.Default, UpperBody.Default
         self.velocity_source = VelocitySource.Joystick
@@ -112,6 +127,7 @@ class BodyController:
         self._requests: deque[BodyRequest] = deque(maxlen=MAX_REQUESTS)
         self._velocity_until_s = 0.0
         self._silent: set[str] = set()
+        self._problem = ""
         self._start()
 
     # From any thread.
@@ -135,15 +151,15 @@ class BodyController:
                 self._attempt(action)
         self._check_watchdogs()
         for scheduled in list(self._fixed):
-            scheduled.run(now_s)
+            scheduled.run(now_s, timed=self.timed)
             if scheduled.failed_permanently:
                 self._disable(scheduled)
         for scheduled in self._whole:
-            if not scheduled.run(now_s) or scheduled.failed_permanently:
+            if not scheduled.run(now_s, timed=self.timed) or scheduled.failed_permanently:
                 self._secure(f"task {scheduled.task.name} of {self.whole_body.name}: {scheduled.problem}")
                 break
         for scheduled in self._upper:
-            if not scheduled.run(now_s) or scheduled.failed_permanently:
+            if not scheduled.run(now_s, timed=self.timed) or scheduled.failed_permanently:
                 robot.board.refuse(f"task {scheduled.task.name} of {self.upper_body.name}: {scheduled.problem}")
                 self.change_upper(UpperBody.Default)
                 break
@@ -177,9 +193,10 @@ class BodyController:
         if state == before:
             return
         if not self._switch(state):
+            why = self._problem
             if not self._switch(before):
                 self._secure(f"{state.name} refused to begin and {before.name} to go on")
-            raise BadCommand(f"a task of {state.name} refused to begin; the state is {self.whole_body.name}")
+            raise BadCommand(f"{why}; {state.name} is not entered, the state is {self.whole_body.name}")
         if state == WholeBody.Default:
             release(self.robot.view_for(state.name))
         elif state == WholeBody.UserCmd:
@@ -243,7 +260,8 @@ class BodyController:
         contact = self._estimator.step(now)
         self.robot.put(contact_data=contact)
         steady = contact.contact_prob.min() > 0.5 and float(np.abs(now.kindyn_data.Vc).max()) < STEADY_M_S
-        up = steady and self.balances
+        now = self.robot.snapshot()
+        up = steady and self.balances and is_upright(now) and carried_share(now) > MIN_CARRIED
         self.stable_level = min(self.stable_level + 1, 120) if up else max(self.stable_level - 4, 0)
 
     def _read_joystick(self, now_s: float) -> None:
@@ -293,7 +311,7 @@ class BodyController:
         for task in self._fixed_tasks:
             entered = self._enter([task], task.name)
             if entered is None:
-                raise BadCommand(f"the fixed task {task.name} refused to begin")
+                raise BadCommand(f"fixed {self._problem}")
             self._fixed += entered
         self._assign_groups()
         self._publish_state()
@@ -330,13 +348,15 @@ class BodyController:
         for task in tasks:
             data = self.robot.view_for(_source_of(task, source))
             try:
-                if task not in self._initialized and task.init(data):
+                if task not in self._initialized and task.init(data) is not False:
                     self._initialized.add(task)
-                ready = task in self._initialized and task.enter(data)
-            except Exception:
-                logger.exception("task %s failed to begin", task.name)
-                ready = False
-            if not ready:
+                refused = "init" if task not in self._initialized else "enter" if task.enter(data) is False else ""
+                self._problem = f"task {task.name} refused to begin: its {refused} returned False"
+            except Exception as error:
+                if not isinstance(error, BadCommand):
+                    logger.exception("task %s failed to begin", task.name)
+                refused, self._problem = "raised", f"task {task.name} refused to begin: {error}"
+            if refused:
                 self._exit(entered)
                 return None
             entered.append(ScheduledTask(task=task, data=data, due_s=self.robot.stamp_s))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thenar.errors import BadCommand, BadValue
-from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER
+from thenar.humanoid.control.balance import MAX_RISE_M, POSE_LOWER, POSE_UPPER
 from thenar.humanoid.control.board import CommandBoard
 from thenar.humanoid.control.fsm import CLIENT, HAND_GROUPS, UpperBody, check_source
 from thenar.humanoid.control.joystick import VELOCITY_LOWER, VELOCITY_UPPER
@@ -62,7 +62,9 @@ def _set_velocity(controller: BodyController, vx: float, vy: float, yaw: float, 
 
 def _set_stand_pose(controller: BodyController, pose: tuple[float, float, float]) -> None:
     _check_range("stand pose", np.array(pose), POSE_LOWER, POSE_UPPER)
-    controller.robot.put(stand_pose_cmd=pose)
+    if pose[0] > MAX_RISE_M:  # reported back as what is reached
+        controller.robot.board.clamped["stand height"] += 1
+    controller.robot.put(stand_pose_cmd=(min(pose[0], MAX_RISE_M), *pose[1:]))
 
 
 def _check_range(what: str, values: np.ndarray, lower: tuple[float, ...], upper: tuple[float, ...]) -> None:

@@ -7,6 +7,7 @@ is silently ignored is worse than none.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,9 @@ def load_config(path: Path | None) -> BodyConfig:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(path, f"cannot be read: {error}") from error
+    for folder in (path.resolve().parent, Path.cwd()):  # tasks are looked for beside the file, and here
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
     return parse_config(text, path)
 
 
@@ -94,6 +98,9 @@ def _require(right: bool, problem: str) -> None:
 
 def _config(values: Any) -> BodyConfig:
     _require(isinstance(values, dict), "wanted keys and values, such as 'RobotName: gr2'")
+    nested = values.get("Config") or {}  # where the vendor's own file has them
+    _require(isinstance(nested, dict), "Config: wanted keys and values, such as 'RobotName: gr2'")
+    values = {key: value for key, value in (*nested.items(), *values.items()) if key != "Config"}
     _check_keys(values, KEYS)
     name, run_type = values.get("RobotName", "gr2"), values.get("RunType", SIMULATED)
     domain, hands = values.get("DomainID", BodyConfig.domain), values.get("Hands", list(BodyConfig.hands))

@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass
 
+from thenar.errors import BadCommand
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.pace import next_due_s
 
@@ -34,18 +35,18 @@ class Task:
         """Name in logs and configurations."""
         return type(self).__name__
 
-    def init(self, data: RobotData) -> bool:
-        """Prepare, once. False: it cannot run."""
+    def init(self, data: RobotData) -> bool | None:
+        """Prepare, once. False: it cannot run; anything else, None too, is success."""
         return True
 
-    def enter(self, data: RobotData) -> bool:
-        """Begin. False: it cannot, and the state is not entered."""
+    def enter(self, data: RobotData) -> bool | None:
+        """Begin. False: it cannot, and the state is not entered; raise `BadCommand` to say why."""
         return True
 
     def execute(self, data: RobotData) -> None:
         """Do the work of one period."""
 
-    def exit(self, data: RobotData) -> bool:
+    def exit(self, data: RobotData) -> bool | None:
         """End. False is logged; the state is left all the same."""
         return True
 
@@ -61,29 +62,37 @@ class ScheduledTask:
     problem: str = ""
     """Reason of the last failure."""
     failures_in_a_row: int = 0
-    """Executions one after the other that raised or took longer than the period."""
+    """Executions one after the other that raised, or took longer than the period where that counts."""
 
     @property
     def failed_permanently(self) -> bool:
         """Whether it has failed for long; a single failure may be the machine's doing."""
         return self.failures_in_a_row >= MAX_FAILURES
 
-    def run(self, now_s: float) -> bool:
-        """Execute if it is due; False when the task raised."""
+    def run(self, now_s: float, *, timed: bool) -> bool:
+        """Execute if it is due; False when the task raised. A command that is refused is no failure: it is counted.
+
+        Args:
+            now_s: Time of the robot's clock [s].
+            timed: Whether an execution must fit into its period of the machine's time too.
+        """
         period_s = self.task.period_s
         due_s = next_due_s(self.due_s, period_s, now_s, slack_s=1e-9)
         if due_s is None:
             return True
         self.due_s = due_s
         self.executions += 1
-        began_s = time.perf_counter()
+        began_s, refused = time.perf_counter(), self.data.board.refused.total()
         try:
             self.task.execute(self.data)
+        except BadCommand as error:
+            if self.data.board.refused.total() == refused:  # the board counts its own
+                self.data.board.refuse(f"task {self.task.name}: {error}")
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}", error)
             return False
         took_s = time.perf_counter() - began_s
-        if took_s > period_s:
+        if timed and took_s > period_s:
             self._fail(f"took {1e3 * took_s:.1f} ms of {1e3 * period_s:g} ms")
         else:
             self.failures_in_a_row = 0
@@ -92,7 +101,7 @@ class ScheduledTask:
     def exit(self) -> None:
         """End the task; what goes wrong is logged."""
         try:
-            if not self.task.exit(self.data):
+            if self.task.exit(self.data) is False:
                 logger.warning("task %s says it did not end", self.task.name)
         except Exception:
             logger.exception("task %s failed to end", self.task.name)

@@ -49,7 +49,7 @@ class FsmStateData:
     """0 joystick, 1 handheld, 2 navigation."""
     allow_upper_body_override: bool = False
     stable_level: int = 0
-    """0 to 255, beyond 10 the robot stands; here it counts up while both feet carry it and it is still."""
+    """0 to 255, beyond 10 the robot stands; here it counts up while both feet carry it, upright and still."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

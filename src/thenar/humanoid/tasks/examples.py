@@ -92,10 +92,9 @@ class StandPoseTask(PdStandTask):
         data.put(stand_pose_cmd=self.pose(data, data.stamp_s - self._began_s))
         super().execute(data)
 
-    def exit(self, data: RobotData) -> bool:
+    def exit(self, data: RobotData) -> None:
         """Leave no pose behind."""
         data.put(stand_pose_cmd=np.zeros(3))
-        return super().exit(data)
 
 
 class SquatTask(StandPoseTask):

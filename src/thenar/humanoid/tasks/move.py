@@ -18,6 +18,7 @@ from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
 from thenar.signals import MoveRequest
 
 LINE_STEP_M = 0.02
+ARRIVED_RAD, SETTLE_S = 0.01, 1.0  # a group has arrived when its joints have, or no longer than this afterwards
 HAND_SPEED_M_S = 0.5  # of a line at full speed; assumed
 
 
@@ -39,8 +40,10 @@ class MoveTask(Task):
         limit = data.kindyn_data.joint_limit
         for group, goal in move.joints_rad.items():
             at = data.body.group_slice(group)
-            if goal.shape != (at.stop - at.start,) or not np.all(np.isfinite(goal)):
+            if goal.shape != (at.stop - at.start,):
                 raise BadCommand(f"goal of {group} has {goal.size} values; {group} has {at.stop - at.start}")
+            if not np.all(np.isfinite(goal)):
+                raise BadCommand(f"goal of {group} is not finite: {goal.tolist()}")
             if np.any((goal < limit.lower[at]) | (goal > limit.upper[at])):
                 raise BadCommand(f"goal of {group} is beyond its limits: {goal.tolist()}")
         for group, pose in move.pose.items():
@@ -78,7 +81,8 @@ class MoveTask(Task):
             position, velocity = trajectory.at(data.stamp_s)
             at = data.body.group_slice(group)
             data.hardware_data.set_control_group_pos_cmd(group, position, velocity, weight[at])
-            if data.stamp_s >= trajectory.end_s:
+            off_rad = np.abs(data.hardware_data.state.q[at] - trajectory.points_rad[-1]).max()
+            if data.stamp_s >= trajectory.end_s + (0.0 if off_rad < ARRIVED_RAD else SETTLE_S):
                 del self._trajectories[group]
 
     def exit(self, data: RobotData) -> bool:

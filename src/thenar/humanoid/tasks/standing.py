@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, Balance, stand_torques
+from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, UP_M_S2, Balance, stand_torques
 from thenar.humanoid.control.board import ANYONE
 from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.control.trajectory import Trajectory
-from thenar.humanoid.state.robot_data import RobotData
+from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 
 RISE_S = 2.0
 POSE_PER_S = np.array([0.1, 0.3, 0.3])  # how fast a stand pose is taken: m/s, rad/s, rad/s
 POSE_ITERATIONS = 5  # for a posture that is near the last one
 DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then gives no torque
 DAMPING_SHARE = 0.5
+MAX_LEAN_RAD = 0.8  # a trunk that leans more is not upright
+MIN_STANCE, HOP_S = 0.1, 0.5  # share of the weight on the feet, and how long a robot that stood goes on without it
 
 
 class JointStandTask(Task):
@@ -52,6 +55,7 @@ class PdStandTask(Task):
         self._lead_in(data, data.hardware_data.state.q - self._posture.q_rad)
         self._held: tuple[str, ...] = ()
         self._last_s = data.stamp_s
+        self._carried_s = -math.inf
         return True
 
     def execute(self, data: RobotData) -> None:
@@ -66,8 +70,10 @@ class PdStandTask(Task):
         ahead, aside, above = self._posture.over_feet_m
         over = [ahead * heading[0] - aside * heading[1], ahead * heading[1] + aside * heading[0], above]
         goal = 0.5 * (left.p + right.p) + over
-        torque = stand_torques(now, com_goal_m=goal, upright_rad=np.array([0.0, self._pose[1]]), balance=self.balance)
-        effort = now.kindyn_data.joint_limit.effort
+        effort, upright_rad = now.kindyn_data.joint_limit.effort, np.array([0.0, self._pose[1]])
+        torque = now.kindyn_data.g[6:]
+        if self._stands(now):  # who hangs or lies only goes to the posture
+            torque = stand_torques(now, com_goal_m=goal, upright_rad=upright_rad, balance=self.balance)
         torque = np.clip(torque, -effort, effort)
         mine = owned_groups(data)
         if mine != self._held:
@@ -78,6 +84,12 @@ class PdStandTask(Task):
         for group in ("whole_body",) if len(mine) == len(data.body.groups) else mine:
             at = data.body.group_slice(group)
             hardware.set_control_group_pos_cmd(group, position[at], velocity[at], torque[at])
+
+    def _stands(self, now: RobotSnapshot) -> bool:
+        """Whether the trunk is upright and the feet have carried something lately; a hop is no reason to give up."""
+        if carried_share(now) > MIN_STANCE:
+            self._carried_s = now.stamp_s
+        return is_upright(now) and now.stamp_s - self._carried_s < HOP_S
 
     def _step_pose(self, data: RobotData, dt_s: float) -> None:
         """One step from the present pose to the commanded one."""
@@ -125,6 +137,16 @@ def release(data: RobotData, kd_nms_rad: FloatArray | None = None) -> None:
     zero = np.zeros(len(data.body.hinges))
     data.hardware_data.set_whole_body_pd_mode_pd(zero, zero if kd_nms_rad is None else kd_nms_rad)
     data.hardware_data.set_whole_body_pos_cmd(within_limits(data, data.hardware_data.state.q))
+
+
+def carried_share(now: RobotSnapshot) -> float:
+    """How much of the weight the feet carry."""
+    return float(now.contact_data.contact_force[:, 2].sum()) / (now.kindyn_data.m * UP_M_S2[2])
+
+
+def is_upright(now: RobotSnapshot) -> bool:
+    """Whether the trunk is."""
+    return bool(now.base_data.grav_proj[2] < -math.cos(MAX_LEAN_RAD))
 
 
 def owned_groups(data: RobotData, groups: Iterable[str] | None = None) -> tuple[str, ...]:

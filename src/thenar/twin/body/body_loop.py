@@ -69,11 +69,12 @@ class BodyTwin:
         body.read()
         if self.link is not None:
             for request in self.link.receive():
+                if request.reset:
+                    self.reset()
                 controller.submit(request)
         body.drive(controller.tick())
         # On the gantry until something balances, and off it until it is put back: who falls, falls.
-        if controller.whole_body in HUNG or controller.balances:
-            body.hang(controller.whole_body in HUNG)
+        body.hang(controller.whole_body in HUNG or (body.hangs and not controller.balances))
         for hand in body.scales:
             command = body.robot.board.read_hand(hand)
             if command is not None:
@@ -143,15 +144,14 @@ def _joint_groups(controller: BodyController, now: RobotSnapshot) -> dict[str, G
 
 
 def _hand_groups(now: RobotSnapshot) -> dict[str, GroupReport]:
-    nothing = np.zeros(0)
     return {
         hand: GroupReport(
             position=position,
             velocity=velocity,
-            effort=np.nan_to_num(current),
+            effort=current,
             moving=bool(np.abs(velocity).max() > MOVING_RAD_S),
-            kp_nm_rad=nothing,
-            kd_nms_rad=nothing,
+            kp_nm_rad=np.zeros(position.size),  # its servos have gains of their own
+            kd_nms_rad=np.zeros(position.size),
             position_mode=np.zeros((3, position.size)),
             powered=True,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,14 @@ from numpy.typing import ArrayLike
 from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName
+from thenar.hands.rotations import (
+    matrix_about,
+    matrix_from_quat_wxyz,
+    matrix_from_rpy,
+    quat_wxyz_from_matrix,
+    rotation_vector,
+    rpy_from_matrix,
+)
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.control.board import HandCommandPvc, JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
@@ -28,6 +37,7 @@ TIMESTEP_S = 0.0025
 """One step of the physics for one tick of the 400 Hz control."""
 HAND_PERIOD_S = 0.01
 """Hands are read this often; reading a real one takes about as long."""
+LIFT_M_S, LIFT_RAD_S, CLEAR_M = 0.5, 1.0, 0.1  # of the gantry: speeds, and how high it lifts the feet
 STAFF = Cylinder(
     name="staff", radius_m=0.02, length_m=1.3, mass_kg=0.3, pos_m=(0.323, 0.0, 0.651), friction=1.0, colour=ORANGE
 )
@@ -35,6 +45,50 @@ SCENES = {
     "flat": Scene(summary="Flat ground.", ground_m=0.0),
     "staff": Scene(summary="Flat ground, and a staff upright in front of the robot.", ground_m=0.0, props=(STAFF,)),
 }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Lift:
+    """Way of a gantry from where a robot lies to where it can stand: up until its feet are clear, upright, down."""
+
+    pos_m: FloatArray
+    R: FloatArray
+    turn_rad: FloatArray
+    """Rotation vector from there to upright, in world axes [rad]."""
+    times_s: tuple[float, float, float, float]
+    """When it begins, is clear of the ground, is upright, and is down again."""
+    heights_m: tuple[float, float, float, float]
+    """At those times."""
+
+    @staticmethod
+    def upright(pos_m: FloatArray, R: FloatArray, stand_m: float, *, start_s: float) -> _Lift:
+        """Over the same place, with the same heading."""
+        turn = rotation_vector(matrix_from_rpy((0.0, 0.0, rpy_from_matrix(R)[2])) @ R.T)
+        turn_s = float(np.linalg.norm(turn)) / LIFT_RAD_S
+        low_m = float(pos_m[2])
+        top_m = max(low_m, stand_m + CLEAR_M) if turn_s > 0.1 else low_m
+        clear_s = start_s + (top_m - low_m) / LIFT_M_S
+        end_s = clear_s + turn_s + abs(top_m - stand_m) / LIFT_M_S
+        return _Lift(
+            pos_m=pos_m,
+            R=R,
+            turn_rad=turn,
+            times_s=(start_s, clear_s, clear_s + turn_s, end_s),
+            heights_m=(low_m, top_m, top_m, stand_m),
+        )
+
+    @property
+    def end_s(self) -> float:
+        """When the robot can stand [s]."""
+        return self.times_s[3]
+
+    def at(self, now_s: float) -> tuple[FloatArray, FloatArray]:
+        """Position and orientation (``quat_wxyz``) at a time."""
+        height_m = np.interp(now_s, self.times_s, self.heights_m)
+        whole = float(np.linalg.norm(self.turn_rad))
+        angle = float(np.interp(now_s, self.times_s[1:3], (0.0, whole)))
+        turned = matrix_about(self.turn_rad / whole, angle) if angle > 0.0 else np.eye(3)
+        return np.array([*self.pos_m[:2], height_m]), quat_wxyz_from_matrix(turned @ self.R)
 
 
 class BodyWorld:
@@ -94,6 +148,8 @@ class BodyWorld:
         self.machine = RobotInterface(
             self.world.physics, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY
         )
+        self._stand_m = float(self.robot.base_data.pos_W[2])
+        self._lift: _Lift | None = None
         self._hands_read_s = -np.inf
         self._carried_out: dict[str, int] = {}
 
@@ -132,8 +188,18 @@ class BodyWorld:
         self.machine.push(link or self.body.roles.torso, force_n)
 
     def hang(self, held: bool) -> None:
-        """Hold the base where it is, as a gantry does, or release it."""
-        self.machine.hold(held)
+        """Hold the base as a gantry does and lift it until the robot can stand, or release it; call it at every tick.
+
+        It begins where the robot is, on its feet or on its back, and does not release it halfway.
+        """
+        now_s = self.world.time_s
+        if held and not self.hangs:
+            q = self.machine.motion().q
+            self._lift = _Lift.upright(q[:3], matrix_from_quat_wxyz(q[[6, 3, 4, 5]]), self._stand_m, start_s=now_s)
+        if self.hangs and not held and (self._lift is None or now_s >= self._lift.end_s):
+            self.machine.release()
+        elif self._lift is not None and (held or self.hangs):
+            self.machine.hold(*self._lift.at(now_s))
 
     @property
     def hangs(self) -> bool:
@@ -149,5 +215,6 @@ class BodyWorld:
         for name, scale in self.scales.items():
             state = self.world.state(scale.hand)
             velocity = state.velocity_rad_s / scale.rad_per_unit
-            pvc[name] = np.stack([scale.from_rad(state.angle_rad), velocity, state.current_a])
+            current = np.nan_to_num(state.current_a)  # a motor model without currents has none
+            pvc[name] = np.stack([scale.from_rad(state.angle_rad), velocity, current])
         return pvc

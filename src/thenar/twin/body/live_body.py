@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thenar.errors import BadFile
 from thenar.humanoid.control.controller import BodyController
 from thenar.humanoid.control.joystick import Gamepad, Joystick
 from thenar.humanoid.control.robot_config import BodyConfig, load_config
@@ -15,6 +17,8 @@ from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serve_config import PageOptions
 from thenar.wire.links.aurora_link import AuroraNode
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from thenar.twin.page.page_link import PageLink
@@ -28,6 +32,7 @@ class LiveBody(LiveTwin):
         super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, pre_step=twin.tick)
         self.body = twin
         self.node = node
+        twin.controller.timed = True
         if page is not None:
             page.attach(self)
 
@@ -69,7 +74,10 @@ def serve_body(
     """
     chosen = config if isinstance(config, BodyConfig) else load_config(config)
     if joystick is None and chosen.use_joystick:
-        joystick = Gamepad()
+        try:
+            joystick = Gamepad()
+        except BadFile as error:
+            logger.warning("UseJoyStick is true, but there is %s; the robot runs without", error)
     world = BodyWorld(hands=chosen.hands, scene=chosen.scene)
     controller = BodyController(world.robot, states=chosen.states, fixed=chosen.fixed, joystick=joystick)
     node = None

@@ -1,4 +1,4 @@
-"""Listen to a humanoid on the Aurora interface, a twin or a real one: its joints, its base, its feet."""
+"""Listen to a humanoid on the Aurora interface, a twin or a real one: its joints, its base, its feet. Reset a twin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from thenar.errors import ThenarError
 from thenar.wire.codecs import aurora_codec
-from thenar.wire.codecs.aurora_codec import REPORTS, Names
+from thenar.wire.codecs.aurora_codec import REPORTS, RESET, Names
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
@@ -86,3 +86,17 @@ class AuroraListener:
             self._newest[topic] = message
             self._heard_s = time.monotonic()
             self._heard.notify_all()
+
+
+def send_reset(
+    *, domain: int, namespace: str = "", ros: bool = False, interface: str = "lo", peers: tuple[str, ...] = ()
+) -> None:
+    """Let the twin of a humanoid begin anew: upright on its gantry, in the state Default. See `AuroraListener`."""
+    names = Names(namespace=namespace, ros=ros)
+    with Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name="thenar body") as me:
+        writer = me.advertise(names.topic(RESET), names.type_name("ThenarReset"))
+        if not writer.wait_for_readers(5.0):
+            raise ThenarError(f"no twin of a humanoid on domain {domain}; start one with: thenar body run")
+        time.sleep(0.3)  # until the twin knows the writer too
+        writer.write(aurora_codec.encode("ThenarReset", {}))
+        time.sleep(0.1)

@@ -108,6 +108,7 @@ TYPES: dict[str, Fields] = {
         ("cartesian_commands", "RobotCartesianCmd"),
         _EXTRA,
     ),
+    "ThenarReset": (_HEADER,),
     "PolicyChange_Request": (_HEADER, ("whole_body_policy", "u8"), ("upper_body_policy", "u8")),
     "PolicyChange_Response": (("result", "u8"), ("err_msg", "str")),
 }
@@ -134,6 +135,8 @@ COMMANDS = {
     "move_command_data": "MoveCommand",
 }
 """Topics the robot reads."""
+RESET = "thenar_reset"
+"""Topic of ours: a twin begins anew. No robot has it."""
 POLICY_SERVICE = "policy_change_service"
 
 
@@ -274,7 +277,7 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
 def request_of(topic: str, body: bytes, *, sender: str, arrived_s: float) -> BodyRequest:
     """What a message on a command topic asks for; one that makes no sense raises `BadMessage`."""
     field, value = _ASKED[topic]
-    asked = {field: value(decode(COMMANDS[topic], body))}
+    asked = {field: value(decode((COMMANDS | {RESET: "ThenarReset"})[topic], body))}
     return BodyRequest(sender=sender, arrived_s=arrived_s, **asked)
 
 
@@ -325,6 +328,7 @@ _ASKED: dict[str, tuple[str, Callable[[Values], Any]]] = {
     "robot_control_group_cmd": ("groups", lambda message: tuple(map(_group, message["group_cmd"]))),
     "robot_motor_cfg_group_cmd": ("gains", lambda message: tuple(map(_gains, message["group_cmd"]))),
     "move_command_data": ("move", _move),
+    RESET: ("reset", lambda _: True),
 }
 """The field of a `BodyRequest` that each command topic fills, and from what."""
 

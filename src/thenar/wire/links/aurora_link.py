@@ -11,7 +11,7 @@ from functools import partial
 from thenar.errors import count_reason
 from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
-from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, Names
+from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
 from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
@@ -59,7 +59,7 @@ class AuroraNode:
             topic: self._participant.advertise(self.names.topic(topic), self.names.type_name(kind), qos=SENSOR_DATA)
             for topic, kind in REPORTS.items()
         }
-        for topic, kind in COMMANDS.items():
+        for topic, kind in (*COMMANDS.items(), (RESET, "ThenarReset")):
             self._participant.subscribe(
                 self.names.topic(topic), self.names.type_name(kind), partial(self._on_command, topic), qos=SENSOR_DATA
             )
