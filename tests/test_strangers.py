@@ -1,28 +1,37 @@
 """Strangers on the domain, and parts that fail: what is said is cleaned and shown, and no failure goes unnoticed."""
 
 import json
+import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from patience import free_port, wait_for
+from websockets.sync.client import connect
 
+from tests.oracles.visitor import PROTOCOL
 from thenar.cli import main
 from thenar.errors import clean_text
+from thenar.pace import LogLimit
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.twin.live_twin import Health, LiveTwin
 from thenar.twin.page.page_link import PageLink
+from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
 from thenar.twin.world import World
+from thenar.view.access_proxy import check_request
 from thenar.wire.clients.survey import find_problems
 from thenar.wire.codecs import cdr, status_codec
 from thenar.wire.links.inbox import LinkHealth
 from thenar.wire.rtps import LATCHED, Participant
+from thenar.wire.wire_config import ModbusOptions
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202etfel\n"
 STRANGE = (
@@ -46,7 +55,7 @@ def test_inspect_survives_what_strangers_say_and_shows_no_escape_sequences(domai
             put_status(stranger, text)
         strangers[0].advertise(f"rt/{ESCAPE}", f"a::{ESCAPE}")
         for options in ([], ["--json"]):
-            words = ["inspect", "--domain", str(domain), "--seconds", "1.5", *options]
+            words = ["inspect", "--domain", str(domain), "--seconds", "1", *options]
             done = subprocess.run(
                 [sys.executable, "-m", "thenar.cli", *words], capture_output=True, text=True, check=False, timeout=60
             )
@@ -95,7 +104,7 @@ def test_a_twin_says_that_another_publishes_its_topics_and_forgets_who_has_left(
     domain: int, caplog: pytest.LogCaptureFixture
 ):
     with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
-        assert not wait_for(lambda: twin.health().warnings, 1.5)
+        assert not wait_for(lambda: twin.health().warnings, 0.8)
         with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as other:
             for each in (twin, other):
                 assert wait_for(lambda each=each: len(each.health().warnings) == 2)  # of inspire and of sim
@@ -223,3 +232,41 @@ def test_a_page_that_is_gone_for_good_is_a_health_field_a_log_line_and_an_exit_c
     assert json.loads(told.out)["failed"] == [f"page: {failure}"]
     assert failure in " ".join(told.err.split())
     assert failure in caplog.text
+
+
+@pytest.mark.parametrize("head", ["Host: [", "Host: 127.0.0.1\r\nOrigin: http://[", "Host: 127.0.0.1\r\nOrigin: //]"])
+def test_an_address_that_is_none_is_refused(head: str):
+    answer = check_request(f"GET / HTTP/1.1\r\n{head}\r\n\r\n".encode(), names={"127.0.0.1"}, token="")
+    assert answer is not None
+    assert answer.startswith(b"HTTP/1.1 40")
+
+
+def test_a_visitor_cannot_flood_the_log_and_is_counted(caplog: pytest.LogCaptureFixture):
+    options = {"wires": ("modbus",), "modbus": ModbusOptions(port=free_port()), "view": True}
+    with serve("inspire_right", scene="empty", page=PageOptions(port=0), **options) as twin:
+        page = next(link for link in twin.links if isinstance(link, PageLink))
+        url = urlsplit(page.url)
+        assert url.hostname is not None
+        assert url.port is not None
+        for _ in range(200):
+            with socket.create_connection((url.hostname, url.port)) as visitor:
+                visitor.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://[\r\n\r\n")
+                assert visitor.recv(4096).startswith(b"HTTP/1.1 400")
+        for _ in range(12):  # each one is answered with a traceback
+            with connect(f"ws://{url.netloc}", subprotocols=[PROTOCOL], max_size=None) as socket_of_one:
+                socket_of_one.send(b"\xff" * 50)
+        assert wait_for(lambda: "requests without the token, or from another site" in page.health().refused)
+        assert wait_for(lambda: 200 in page.health().refused.values())
+        assert wait_for(lambda: "connection handler failed" in caplog.text)
+        assert len(caplog.text) < 20_000
+
+
+def test_what_one_line_of_code_logs_without_end_is_shown_a_few_times_with_the_rest_counted():
+    limit, shown = LogLimit(3), []
+    for second in (*[0.0] * 100, 59.0, 61.0):
+        record = logging.LogRecord("thenar", logging.WARNING, "here.py", 7, "bad %s", ("visitor",), None)
+        record.created = 1000.0 + second
+        shown += [record.getMessage()] if limit.filter(record) else []
+    assert shown == [*["bad visitor"] * 3, "bad visitor (98 more like it were not shown)"]
+    elsewhere = logging.LogRecord("thenar", logging.WARNING, "here.py", 8, "another", (), None)
+    assert limit.filter(elsewhere)

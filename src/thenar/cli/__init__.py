@@ -35,6 +35,7 @@ from thenar.cli.wire.inspect import Inspect
 from thenar.cli.wire.reset import Reset
 from thenar.cli.wire.watch import Watch
 from thenar.errors import ThenarError
+from thenar.pace import limit_logs
 
 TITLE = "A digital twin for dexterous robot hands."
 VERBS = {
@@ -91,6 +92,7 @@ def main(args: Sequence[str] | None = None) -> None:
         return
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
     verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)
+    limit_logs()
     try:
         verb.run()
     except ThenarError as error:

@@ -21,7 +21,7 @@ MAX_HEAD_BYTES = 64 * 1024
 CHUNK = 256 * 1024
 LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 """Addresses that only this machine reaches."""
-COOKIE = "thenar_token"
+COOKIE, SEE_OTHER = "thenar_token", "303 See Other"
 
 
 class AccessProxy:
@@ -37,6 +37,8 @@ class AccessProxy:
         """
         self.clients = 0
         """How many browsers are connected now."""
+        self.refused = 0
+        """How many requests were not let through."""
         self._names = LOCAL_HOSTS if host in LOCAL_HOSTS else None
         self._token, self._inner = token, 0
         self._loop = asyncio.new_event_loop()
@@ -56,6 +58,7 @@ class AccessProxy:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout=10.0)
             answer = check_request(head, names=self._names, token=self._token)
             if answer is not None:
+                self.refused += SEE_OTHER.encode() not in answer[:32]
                 writer.write(answer)
                 await writer.drain()
                 return
@@ -87,21 +90,25 @@ def check_request(head: bytes, *, names: set[str] | None, token: str) -> bytes |
     lines = head.decode("latin-1").split("\r\n")
     target = lines[0].split(" ")[1] if lines[0].count(" ") >= 2 else "/"
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
-    host = headers.get("host", "")
-    if names is not None and urlsplit(f"//{host}").hostname not in names:
+    host, origin = headers.get("host", ""), headers.get("origin")
+    try:
+        name, query = urlsplit(f"//{host}").hostname, urlsplit(target).query
+        site = host if origin is None else urlsplit(origin).netloc  # of "null" nothing: a frame that hides its site
+    except ValueError:  # such as brackets that do not close
+        return _response("400 Bad Request", "This is not an address.")
+    if names is not None and name not in names:
         return _response("403 Forbidden", f"This page is not served under the name {host!r}.")
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:  # "null": a frame that hides its site
+    if site != host:
         return _response("403 Forbidden", "Only the page itself may talk to the twin.")
     if not token:
         return None
-    shown = parse_qs(urlsplit(target).query).get("token", [""])[0]
+    shown = parse_qs(query).get("token", [""])[0]
     if shown and hmac.compare_digest(shown.encode(), token.encode()):
         if headers.get("upgrade", "").lower() == "websocket":
             return None
         # From now on the browser shows it by itself, and it no longer stands in the address.
         cookie = f"Set-Cookie: {COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
-        return _response("303 See Other", "", cookie, "Location: /")
+        return _response(SEE_OTHER, "", cookie, "Location: /")
     try:
         cookie_token = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:

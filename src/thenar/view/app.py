@@ -17,6 +17,7 @@ import numpy as np
 import viser
 
 from thenar.hands.spec import HandSpec
+from thenar.pace import limit_logs
 from thenar.view.access_proxy import AccessProxy
 from thenar.view.controls import Controls
 from thenar.view.gui_updates import Throttle
@@ -36,6 +37,7 @@ def run(fds: Sequence[str]) -> None:
     """Serve until the twin closes the pipe; the arguments are the descriptors of the pipe and of both records."""
     with contextlib.suppress(OSError):
         os.nice(NICE)
+    limit_logs(3)  # what visitors send may be complained of without end, with a traceback each
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the twin decides when it is over
     pipe_fd, motion_fd, skin_fd = (int(fd) for fd in fds)
     os.set_inheritable(pipe_fd, False)
@@ -85,7 +87,7 @@ class PageApp:
         self._received: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._dead: dict[str, np.ndarray] = {}
         self._moved_s: deque[float] = deque(maxlen=60)
-        self._clients = -1
+        self._visitors = (-1, 0)
         self._plots_due, self._tables_due, self._clients_due = map(Throttle, (PLOTS_S, TABLES_S, CLIENTS_S))
         gui = server.gui
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=BRAND)
@@ -125,9 +127,10 @@ class PageApp:
             if skin.number != skin_number:
                 skin_number, record = skin.read()
                 self._skin.show(record, self._dead)
-            if self._clients_due() and self._proxy.clients != self._clients:
-                self._clients = self._proxy.clients
-                self.send("clients", count=self._clients)
+            visitors = self._proxy.clients, self._proxy.refused
+            if self._clients_due() and visitors != self._visitors:
+                self._visitors = visitors
+                self.send("clients", count=visitors[0], refused=visitors[1])
             time.sleep(POLL_S)
 
     def _receive(self) -> None:

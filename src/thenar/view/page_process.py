@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
+from typing import IO
 
-from thenar.errors import MissingExtra, ThenarError
+from thenar.errors import MissingExtra, ThenarError, clean_text
 from thenar.hands.spec import HandSpec
+from thenar.pace import RateLimit
 from thenar.view.page_scene import Message
 from thenar.view.shared_memory import SharedRecords, motion_dtype, skin_dtype
 
@@ -23,6 +25,8 @@ logger = logging.getLogger(__name__)
 RESTART_S = 0.3
 QUICK_DEATH_S, MAX_QUICK_DEATHS = 5.0, 5
 START_S = 60.0
+MAX_LINE_BYTES = 4096
+LOG_LINES = 60, 60.0  # of the process that are passed on, in so many seconds
 
 
 class PageProcess:
@@ -53,6 +57,7 @@ class PageProcess:
         self.motion, self.skin = SharedRecords(motion_dtype(hands)), SharedRecords(skin_dtype(hands))
         self.url = ""
         self.starts = 0
+        self._log_limit, self._last_words = RateLimit(*LOG_LINES), b""
         self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
         self._first_message, self._on_message = first_message, on_message
         self._stopping, self._started = threading.Event(), threading.Event()
@@ -67,6 +72,11 @@ class PageProcess:
         if not self.url:
             self.close()
             raise ThenarError(self.failure or f"the page did not start within {START_S:.0f} s")
+
+    @property
+    def unsaid(self) -> int:
+        """Lines of its log that were not passed on, because there were too many."""
+        return self._log_limit.held_back
 
     @property
     def pid(self) -> int | None:
@@ -114,7 +124,8 @@ class PageProcess:
 
     def _why(self) -> str:
         code = None if self._child is None else self._child.returncode
-        return f"killed by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        how = f"killed by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        return f"{how}: {clean_text(self._last_words.decode(errors='replace'))}" if self._last_words else how
 
     def _run_once(self) -> None:
         """From start to death."""
@@ -122,8 +133,13 @@ class PageProcess:
         fds = (theirs.fileno(), self.motion.fd, self.skin.fd)
         command = [sys.executable, "-m", "thenar.view", *map(str, fds)]
         with theirs:
-            self._child = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self._child = subprocess.Popen(
+                command, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
         self.starts += 1
+        assert self._child.stderr is not None
+        relay = threading.Thread(target=self._relay, args=(self._child.stderr,), name="page log", daemon=True)
+        relay.start()
         with Connection(ours.detach()) as pipe, contextlib.suppress(EOFError, OSError):
             pipe.send(self._hello)
             pipe.send(self._first_message())
@@ -136,6 +152,15 @@ class PageProcess:
                 with self._lock:
                     self._pipe = None
         self._child.wait()
+        relay.join(1.0)
+
+    def _relay(self, stream: IO[bytes]) -> None:
+        """Pass on what the process complains of, as far as somebody could read it: visitors may make it say a lot."""
+        with stream:
+            while line := stream.readline(MAX_LINE_BYTES):
+                self._last_words = line.strip() or self._last_words
+                if self._log_limit.passes(time.monotonic()):
+                    logger.warning("page: %s", clean_text(line.decode(errors="replace").rstrip()))
 
     def _receive(self, message: Message) -> None:
         match message["do"]:

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 PAGE = "page"
 MOTION_HZ = 40.0
 STATUS_S = 0.4
+REFUSED_REQUESTS = "requests without the token, or from another site"
+UNSAID = "lines of the page's log that were not shown"
 
 
 class PageLink:
@@ -89,7 +91,7 @@ class PageLink:
         self._world = world
         self.page_scene = build_page_scene(world, number=0, scene=scene, **self._fixed)
         self._inbox, self._stats = Inbox(), PeerStats("browsers")
-        self._clients = self._written = 0
+        self._clients = self._refused_requests = self._written = 0
         self._next_s = 0.0
         self._stumbled = ""
         self._lock = threading.Lock()
@@ -138,7 +140,7 @@ class PageLink:
         fields = dict(message)
         verb = fields.pop("do")
         if verb == "clients":
-            self._clients = fields["count"]
+            self._clients, self._refused_requests = fields["count"], fields["refused"]
             return
         if self.twin is None or self.tour is None:
             return
@@ -198,6 +200,7 @@ class PageLink:
 
     def health(self) -> LinkHealth:
         """How the page is doing."""
+        refused = {REFUSED_REQUESTS: self._refused_requests, UNSAID: self.process.unsaid}
         return LinkHealth(
             wire=PAGE,
             where=self.url,
@@ -205,7 +208,7 @@ class PageLink:
             written=self._written,
             not_written=0,
             peers=(self._stats.health(self.url),) if self._stats.messages else (),
-            refused=dict(self._inbox.refused),
+            refused={why: count for why, count in {**self._inbox.refused, **refused}.items() if count},
             failed=self.process.failure or self._stumbled,
         )
 
