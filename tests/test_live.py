@@ -506,8 +506,9 @@ def test_what_cannot_be_done_is_told_with_what_to_type(words: list[str], told: s
     assert told in done.stderr.replace("\n", " ")
 
 
-def test_nobody_there_is_told_with_what_to_type(domain: int):
-    done = run_thenar("watch", "state", "--domain", str(domain), check=False)
+@pytest.mark.parametrize("words", [("watch", "state"), ("reset",)])
+def test_nobody_there_is_told_with_what_to_type(words: tuple[str, ...], domain: int):
+    done = run_thenar(*words, "--domain", str(domain), check=False)
     assert done.returncode == 2
     assert "thenar inspect" in done.stderr.replace("\n", " ")
 
