@@ -1,5 +1,6 @@
 """A `thenar serve` beside a test, on a domain and a port of its own."""
 
+import ctypes
 import re
 import shlex
 import signal
@@ -21,7 +22,10 @@ def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     verb, *options = shlex.split(command.removeprefix("thenar "))
     places = ["--domain", str(domain), "--modbus.port", str(port), "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "thenar.cli", verb, *options, *places], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "thenar.cli", verb, *options, *places],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=end_with_parent,
     )
     try:
         modbus_only = re.search(r"--wire modbus\b", command)
@@ -33,6 +37,12 @@ def served(command: str, *, limit_s: float = 90.0) -> Iterator[tuple[int, int]]:
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)  # what it compiles just now is finished first
+
+
+def end_with_parent() -> None:
+    """Let a process that was just started end when the tests are killed, instead of being served for ever."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def answers(port: int) -> bool:
