@@ -12,7 +12,7 @@ from thenar.glove.glove_socket import GloveReceiver, GloveSender, decode_frame, 
 from thenar.glove.log import repair_clock
 from thenar.glove.make import GESTURES, make_log
 from thenar.glove.palm import detect_side, frame_in_palm_axes
-from thenar.signals import GloveLayout, GloveSide
+from thenar.signals import FINGER_NODES, GloveLayout, GloveSide
 from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
 from thenar.wire.rtps import Participant, ros
@@ -20,6 +20,7 @@ from thenar.wire.rtps import Participant, ros
 LAYOUTS: tuple[GloveLayout, ...] = ("nodes21", "manus25")
 SIDES: tuple[GloveSide, ...] = ("right", "left")
 CALM = ("point", "pinch_index")
+FIST = make_log(("fist",))[70]
 
 
 def write(path: Path, layout: GloveLayout, side: GloveSide = "right") -> Path:
@@ -70,9 +71,59 @@ def test_a_flat_hand_does_not_tell_its_side():
 
 
 def test_a_clock_that_steps_back_is_mended_and_told_of():
-    stamp_s, notes = repair_clock(np.array([10.0, 10.1, 10.2, 8.6, 8.7, 8.7, 8.8]))
+    stamp_s, notes = repair_clock(np.array([10.0, 10.1, 10.2, 8.6, 8.7, 8.8]))
     assert np.allclose(np.diff(stamp_s), 0.1)
-    assert "frame 4, 6" in notes[0]
+    assert "stepped back at frame 4" in notes[0]
+
+
+def test_frames_with_one_stamp_share_the_time_to_the_next_and_nothing_is_stretched():
+    given_s = np.repeat(5.0 + np.arange(60) / 60.0, 16)
+    stamp_s, notes = repair_clock(given_s)
+    assert np.allclose(np.diff(stamp_s), 1.0 / 960.0)
+    assert stamp_s[-1] - stamp_s[0] == pytest.approx(1.0, abs=0.002)
+    assert notes == ("900 frames have the stamp of the one before: spread evenly",)
+
+
+@pytest.mark.parametrize(("factor", "unit"), [(1e3, "milliseconds"), (1e9, "nanoseconds")])
+def test_stamps_that_are_not_seconds_are_refused_by_their_unit(tmp_path: Path, factor: float, unit: str):
+    path = write(tmp_path, "nodes21")
+    lines = [line.split(",", 1) for line in path.read_text().splitlines()]
+    rows = [f"{float(stamp) * factor:.0f},{rest}" for stamp, rest in lines[1:]]
+    path.write_text("\n".join([",".join(lines[0]), *rows]) + "\n")
+    with pytest.raises(BadFile, match=f"these look like {unit}"):
+        read_log(path)
+
+
+def test_a_byte_order_mark_hides_no_column(tmp_path: Path):
+    path = write(tmp_path, "nodes21")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read_log(path)) > 10
+
+
+def test_a_missing_number_is_a_lost_frame(tmp_path: Path):
+    whole = len(read_log(write(tmp_path, "nodes21")))
+    log = read_log(changed_csv(tmp_path, 7, "p3_y", "nan"))
+    assert len(log) == whole - 1
+    assert log.notes == ("1 frames have numbers missing, the first in row 7: lost frames, left out",)
+
+
+def test_a_hand_held_still_keeps_its_frames(tmp_path: Path):
+    path = write(tmp_path, "nodes21")
+    lines = path.read_text().splitlines()
+    still = [f"{0.02 * k:.6f}," + lines[20].split(",", 1)[1] for k in range(100)]
+    path.write_text("\n".join([lines[0], *still]) + "\n")
+    assert len(read_log(path)) == 100
+
+
+def test_a_recording_that_says_the_wrong_side_is_contradicted(tmp_path: Path):
+    log = make_log(("fist",), layout="manus25", side="left")
+    path = tmp_path / "log.npz"
+    write_log(path, log)
+    held = dict(np.load(path))
+    np.savez(path, **{**held, "chirality": "RIGHT"})
+    with pytest.raises(BadFile, match="says it is a right hand, but the fingers bend as those of a left one"):
+        read_log(path)
+    assert "taken as right, as you said" in read_log(path, side="right").notes[0]
 
 
 def test_frames_sent_twice_are_left_out(tmp_path: Path):
@@ -90,7 +141,6 @@ def test_frames_sent_twice_are_left_out(tmp_path: Path):
 @pytest.mark.parametrize(
     ("column", "value", "says"),
     [
-        ("p3_y", "nan", "row 7: NaN or infinite; expected a number in every column"),
         ("p3_y", "cat", "row 7: p3_y is 'cat'; expected a number"),
         ("o4_w", "0.5", "row 7: the quaternion of node 4 has length 0.5; expected 1"),
         ("p3_z", "28.7", "row 7: a node is 28.8 m from the wrist; expected metres"),
@@ -135,7 +185,9 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, name: str, text: str, 
         ({"data": np.zeros((5, 24, 7))}, r"data has the shape \(5, 24, 7\); expected \(frames, 25, 7\)"),
         ({"data": np.zeros((0, 25, 7))}, "data is empty"),
         ({"data": np.zeros((5, 25, 7))}, "row 0: the quaternion of node 0 has length 0"),
-        ({"data": np.full((5, 25, 7), np.nan)}, r"row 0: NaN or infinite; expected a number everywhere \(5 such"),
+        ({"data": np.full((5, 25, 7), np.nan)}, "5 of 5 frames have numbers missing, the first in row 0"),
+        ({"data": np.full((5, 25, 7), "x")}, "data and timestamps must be numbers"),
+        ({"data": np.tile([0.0, 0, 0, 1, 0, 0, 0], (5, 25, 1))}, "palm is '0 to 0 mm from the wrist"),
         ({"data": np.zeros((5, 25, 7)), "timestamps": np.zeros(4)}, "timestamps has the shape"),
         ({"frames": np.zeros(3)}, "no array named data; it has: frames"),
     ],
@@ -179,7 +231,7 @@ def test_frames_travel_over_a_socket_and_nonsense_is_counted():
         assert np.abs(got.position_m - frame.position_m).max() < 2e-6
         sender._socket.sendto(b"{}", ("127.0.0.1", receiver.port))
         assert receiver.wait(0.2) is None
-        assert receiver.refused == {"layout is None; wanted one of nodes21, manus25": 1}
+        assert receiver.refused == {"side is 'None'; wanted left or right": 1}
         sender.close()
 
 
@@ -190,11 +242,54 @@ def test_frames_travel_over_a_socket_and_nonsense_is_counted():
         (b"nodes21", b"manus25", "position_m"),
         (b"stamp_s", b"stump_s", "stamp_s"),
         (b"[[0.0", b"[[NaN", "position_m"),
+        (b'"nodes21"', b"[]", "layout"),
+        (b'"nodes21"', b"[" * 2000 + b"]" * 2000, "a JSON object"),
+        (b'"stamp_s": ', b'"stamp_s": 1' + b"0" * 400, "stamp_s"),
+        (b'"position_m": [[0.0', b'"position_m": [[1' + b"0" * 400, "position_m"),
+        (b'"right"', b'"left"', "the fingers bend as those of a right hand do"),
     ],
 )
 def test_a_datagram_that_makes_no_sense_is_refused(part: bytes, with_: bytes, says: str):
     with pytest.raises(BadValue, match=says):
-        decode_frame(encode_frame(make_log(CALM)[0]).replace(part, with_, 1))
+        decode_frame(encode_frame(make_log(("fist",))[70]).replace(part, with_, 1))
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [(1e3, "these look like millimetres"), (0.0, "palm is '0 to 0 mm"), (0.3, "palm"), (5.0, "palm")],
+)
+def test_what_cannot_be_a_hand_is_refused(factor: float, says: str):
+    with pytest.raises(BadValue, match=says):
+        frame_in_palm_axes(0.0, "right", "nodes21", factor * FIST.position_m)
+
+
+def test_deep_brackets_do_not_end_the_receiver():
+    with pytest.raises(BadValue, match="a JSON object"):
+        decode_frame(b"[" * 60000)
+
+
+def test_openxr_s_26_joints_are_the_same_hand():
+    points = np.zeros((26, 3))
+    points[list(FINGER_NODES["openxr26"])] = FIST.position_m
+    points[0] = 0.5 * FIST.position_m[9]  # the middle of the palm
+    frame = frame_in_palm_axes(0.0, "right", "openxr26", points + np.array([0.3, 0.2, 0.1]))
+    assert np.abs(frame.finger_m - FIST.position_m).max() < 1e-9
+
+
+def test_frames_of_the_other_hand_are_refused_and_counted():
+    with GloveReceiver(port=0, side="left") as receiver:
+        sender = GloveSender(port=receiver.port)
+        sender.send(FIST)
+        assert receiver.wait(0.2) is None
+        assert receiver.refused == {"side is 'right'; wanted left, as the hand is": 1}
+        sender.close()
+
+
+def test_a_port_that_is_taken_or_none_is_told():
+    with GloveReceiver(port=0) as receiver, pytest.raises(BadValue, match="one that is free here"):
+        GloveReceiver(port=receiver.port)
+    with pytest.raises(BadValue, match="from 0 to 65535"):
+        GloveReceiver(port=80000)
 
 
 def test_all_that_is_wrong_with_real_logs_is_mended_at_once(tmp_path: Path):

@@ -27,7 +27,8 @@ FLOORS = (
     ("display",),
     ("signals",),
     ("hands",),
-    ("glove", "retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),
+    ("glove",),
+    ("retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),
     ("twin",),
     ("cli",),
 )
@@ -38,7 +39,7 @@ LIVES_IN = {
     "numpy": set(FLOOR_OF),
     # A body is built by its own room, as hands are by theirs, so that one spec makes both of its models.
     "mujoco": {"hands", "sim", "batch", "humanoid"},
-    "numba": {"retarget", "touch", "sim"},
+    "numba": {"glove", "retarget", "touch", "sim"},
     "pinocchio": {"humanoid"},
     "yaml": {"humanoid"},
     "cyclonedds": set(),  # a peer of the tests

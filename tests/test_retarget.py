@@ -395,6 +395,13 @@ def test_a_map_is_fitted_and_fits_better_the_more_it_may_choose(tmp_path: Path):
     assert quality.penetrating <= 0.001
 
 
+def test_a_map_of_another_hand_is_refused():
+    log = recording("nodes21")
+    fitted = fit_map(model_of("shadow_right"), log.finger_m[:200], time_steps(log.stamp_s)[:200], "scalar")
+    with pytest.raises(BadValue, match="a map that was fitted for inspire_right"):
+        Retargeter(model_of("inspire_right"), linear_map=fitted)
+
+
 def test_the_quadratic_program_finds_the_best_allowed_step():
     # Against projected gradients from many sides: nothing allowed may be better.
     rng = np.random.default_rng(3)

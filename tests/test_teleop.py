@@ -19,7 +19,9 @@ from thenar.cli import main
 from thenar.errors import ThenarError
 from thenar.glove.glove_socket import GloveSender
 from thenar.glove.make import make_log
+from thenar.retarget.retargeter import Retargeter
 from thenar.twin.serving import serve
+from thenar.twin.teleoperation import teleoperate
 from thenar.wire.clients.ros2_follower import FollowNode
 from thenar.wire.codecs.tienkung_codec import decode_joint_state
 
@@ -37,6 +39,37 @@ def test_a_recording_drives_a_twin(hand: str, tmp_path: Path, capsys):
     assert told["frames"] > 10
     assert told["following"] == ["following"]
     assert max(np.abs(told["angle_rad"])) > 0.5
+
+
+@pytest.mark.parametrize("hand", ["inspire_right", "shadow_right"])
+def test_a_closed_hand_waits_for_the_first_frame_and_then_opens_no_faster_than_its_motors(hand: str):
+    spec = hands.load(hand)
+    closed_rad = 0.5 * (spec.open_rad + spec.closed_rad)
+    log = make_log(("spread",))
+    frames = [*[None] * 5, *itertools.islice(log, 60)]
+    sent: list[np.ndarray] = []
+    retargeter = Retargeter(spec)
+    steps = teleoperate(frames, retargeter, lambda a, _: sent.append(a.command.target_rad), measured_rad=closed_rad)
+    assert [step.answer.following.name for step in itertools.islice(steps, 5)] == ["WAITING"] * 5
+    assert not sent
+    list(steps)
+    most_rad = spec.top_speed_rad_s * 1.05 * np.diff(log.stamp_s[:60]).max()
+    moved_rad = np.abs(np.diff([closed_rad, *sent], axis=0))
+    assert np.all(moved_rad <= most_rad + 1e-9), (moved_rad / most_rad).max()
+    assert np.abs(sent[-1] - closed_rad).max() > 0.3  # it does go
+
+
+def test_plain_points_of_any_tracker_drive_a_hand():
+    ours, plain = Retargeter("shadow_right"), Retargeter("shadow_right")
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    for frame in make_log(("fist",)):
+        got = plain(frame.position_m @ turn.T + np.array([0.4, 0.1, 1.2]), frame.stamp_s, side="right")
+        assert np.abs(got.joint_rad - ours(frame).joint_rad).max() < 1e-6
+    with pytest.raises(ThenarError, match=r"\(21, 3\), \(25, 3\) or \(26, 3\)"):
+        plain(np.zeros((20, 3)), 1.0)
+    with pytest.raises(ThenarError, match="the time of the points"):
+        plain(np.zeros((21, 3)))
 
 
 def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_hand(domain: int):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 
-from thenar.errors import BadFile
+from thenar.errors import BadFile, BadValue
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog, repair_clock, without_duplicates
-from thenar.glove.palm import detect_side, palm_axes
+from thenar.glove.palm import check_bones, detect_side, palm_axes
 from thenar.signals import FINGER_NODES, FloatArray, GloveLayout, GloveSide
 
 NODES = 21
@@ -28,6 +29,7 @@ MAX_HAND_M = 0.4
 MAX_QUATERNION_ERROR = 0.05
 FIRST_ROW: dict[GloveLayout, int] = {"nodes21": 2, "manus25": 0}  # of the first frame
 USUAL_HZ = 115.0  # of a Manus glove, for archives without stamps
+MAX_STEP_S = 1.0  # in the median: slower is not seconds
 
 RawLog: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, GloveSide | None]
 """Stamps, positions and orientations as they stand in a file, and the side where it names one."""
@@ -48,6 +50,15 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
         )
     layout: GloveLayout = "nodes21" if path.suffix == ".csv" else "manus25"
     stamp_s, position_m, quat_wxyz, said = (_read_csv if layout == "nodes21" else _read_npz)(path)
+    whole = np.isfinite(position_m).all(axis=(1, 2)) & np.isfinite(quat_wxyz).all(axis=(1, 2)) & np.isfinite(stamp_s)
+    notes: tuple[str, ...] = ()
+    if not whole.all():
+        lost, first = int(np.count_nonzero(~whole)), int(np.argmin(whole)) + FIRST_ROW[layout]
+        if 2 * lost > len(whole):
+            raise BadFile(path, f"{lost} of {len(whole)} frames have numbers missing, the first in row {first}")
+        notes += (f"{lost} frames have numbers missing, the first in row {first}: lost frames, left out",)
+        stamp_s, position_m, quat_wxyz = stamp_s[whole], position_m[whole], quat_wxyz[whole]
+    _check_seconds(path, stamp_s)
     position_m = position_m - position_m[:, :1]
     reach_m = np.linalg.norm(position_m, axis=2).max(axis=1)
     if np.any(reach_m > MAX_HAND_M):
@@ -57,14 +68,22 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
             f"row {row + FIRST_ROW[layout]}: a node is {reach_m[row]:.3g} m from the wrist; expected metres, below 0.4",
         )
     finger_m = position_m[:, list(FINGER_NODES[layout])]
-    notes: tuple[str, ...] = ()
-    side = side or said or detect_side(finger_m)
+    try:
+        check_bones(np.median(finger_m, axis=0))
+    except BadValue as error:
+        raise BadFile(path, str(error)) from None
+    seen = detect_side(finger_m)
+    if side is None and said is not None and seen not in (None, said):
+        raise BadFile(path, f"says it is a {said} hand, but the fingers bend as those of a {seen} one: give --side")
+    side = side or said or seen
     if side is None:
-        side, notes = "right", ("the fingers hardly bend, so the side was not found: taken as right",)
+        side, notes = "right", (*notes, "the fingers hardly bend, so the side was not found: taken as right")
+    elif seen not in (None, side):
+        notes += (f"the fingers bend as those of a {seen} hand; taken as {side}, as you said",)
     R = palm_axes(finger_m, side)
     position_m = np.einsum("nji,nkj->nki", R, position_m)
     quat_wxyz = quaternions.product(quaternions.from_matrices(np.swapaxes(R, 1, 2))[:, None], quat_wxyz)
-    keep, duplicate_notes = without_duplicates(position_m, quat_wxyz)
+    keep, duplicate_notes = without_duplicates(stamp_s, position_m, quat_wxyz)
     stamp_s, clock_notes = repair_clock(stamp_s[keep])
     return GloveLog(
         stamp_s=stamp_s,
@@ -95,7 +114,7 @@ def write_log(path: Path, log: GloveLog) -> None:
 
 
 def _read_csv(path: Path) -> RawLog:
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         header, first = file.readline().strip(), file.readline().strip()
     if not header:
         raise BadFile(path, f"row 1: empty; expected the {len(COLUMNS)} columns timestamp, p0_x ... o20_w")
@@ -113,7 +132,6 @@ def _read_csv(path: Path) -> RawLog:
         table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, usecols=[names.index(name) for name in COLUMNS])
     except ValueError:
         raise BadFile(path, _first_bad_row(path, names)) from None
-    _refuse_nan(path, table, first_row=2, what="a number in every column")
     relative_m = table[:, 1 : 1 + 3 * NODES].reshape(-1, NODES, 3)
     xyzw = table[:, 1 + 3 * NODES :].reshape(-1, NODES, 4)
     relative_wxyz = _normalised(path, np.roll(xyzw, 1, axis=2), first_row=2)
@@ -124,20 +142,21 @@ def _read_npz(path: Path) -> RawLog:
     try:
         with np.load(path, allow_pickle=False) as archive:
             held = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
         raise BadFile(path, f"not a numpy archive: {error}") from None
     if "data" not in held:
         raise BadFile(path, f"no array named data; it has: {', '.join(held) or 'nothing'}")
-    data = held["data"].astype(np.float64)
+    try:
+        data = held["data"].astype(np.float64)
+        stamp_s = held.get("timestamps", np.arange(len(np.atleast_1d(data))) / USUAL_HZ).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadFile(path, f"data and timestamps must be numbers: {error}") from None
     if data.ndim != 3 or data.shape[1:] != (25, 7):
         raise BadFile(path, f"data has the shape {data.shape}; expected (frames, 25, 7): xyz and quaternion per node")
     if not len(data):
         raise BadFile(path, "data is empty; expected at least one frame")
-    stamp_s = held.get("timestamps", np.arange(len(data)) / USUAL_HZ).astype(np.float64)
     if stamp_s.shape != (len(data),):
         raise BadFile(path, f"timestamps has the shape {stamp_s.shape}; expected ({len(data)},), one for each frame")
-    _refuse_nan(path, stamp_s[:, None], first_row=0, what="a time stamp")
-    _refuse_nan(path, data.reshape(len(data), -1), first_row=0, what="a number everywhere")
     quat = data[:, :, 3:]
     if str(held.get("quaternion_order", "wxyz")) == "xyzw":
         quat = np.roll(quat, 1, axis=2)
@@ -187,16 +206,18 @@ def _normalised(path: Path, quat_wxyz: FloatArray, *, first_row: int) -> FloatAr
     return quat_wxyz / length[:, :, None]
 
 
-def _refuse_nan(path: Path, table: FloatArray, *, first_row: int, what: str) -> None:
-    bad = np.flatnonzero(~np.all(np.isfinite(table), axis=1))
-    if len(bad):
-        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
-        raise BadFile(path, f"row {bad[0] + first_row}: NaN or infinite; expected {what}{more}")
+def _check_seconds(path: Path, stamp_s: FloatArray) -> None:
+    """Refuse stamps that are milliseconds or nanoseconds: taken as seconds they would lift every speed limit."""
+    steps = np.diff(stamp_s)
+    step = float(np.median(steps[steps > 0.0])) if np.any(steps > 0.0) else 0.0
+    if step > MAX_STEP_S:
+        unit = "milliseconds" if step < 1e3 else "microseconds" if step < 1e6 else "nanoseconds"
+        raise BadFile(path, f"frames are {step:.4g} s apart; expected stamps in seconds: these look like {unit}")
 
 
 def _first_bad_row(path: Path, names: list[str]) -> str:
     """Say which row of a CSV file cannot be read."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         for row, line in enumerate(file, start=1):
             cells = line.strip().split(",")
             if row == 1 or not line.strip():

@@ -4,12 +4,13 @@
      "position_m": [[x, y, z], ...], "quat_wxyz": [[w, x, y, z], ...]}
 
 Positions may be in any axes, from any origin, in metres: they are turned into palm axes here. ``quat_wxyz`` may be left
-out. ``stamp_s`` is the sender's own clock.
+out, ``layout`` too: 21, 25 or 26 nodes say which one it is. ``stamp_s`` is the sender's own clock.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import socket
 from collections import Counter
 from typing import Any
@@ -18,20 +19,33 @@ import numpy as np
 
 from thenar.errors import BadValue, count_reason
 from thenar.glove.palm import frame_in_palm_axes
-from thenar.signals import GloveFrame, GloveLayout
+from thenar.signals import LAYOUT_OF, NODES, FloatArray, GloveFrame, GloveSide
 
 PORT = 9763
 MAX_DATAGRAM_BYTES = 65507
-NODES: dict[GloveLayout, int] = {"nodes21": 21, "manus25": 25}
+MAX_STAMP_S = 1e12
 
 
 class GloveReceiver:
     """Listens to one port. Frames that make no sense are refused and counted, and never reach a hand."""
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = PORT):
-        """Open the port; 0 takes a free one."""
+    def __init__(self, *, host: str = "127.0.0.1", port: int = PORT, side: GloveSide | None = None):
+        """Open the port.
+
+        Args:
+            host: Address to listen at; 0.0.0.0 hears other machines too.
+            port: UDP port; 0 takes a free one.
+            side: Take frames of this hand only; None takes both.
+        """
+        if not 0 <= port <= 65535:
+            raise BadValue("port", port, "a number from 0 to 65535")
+        self._side = side
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind((host, port))
+        try:
+            self._socket.bind((host, port))
+        except OSError as error:
+            self._socket.close()
+            raise BadValue("glove port", f"{host}:{port}", f"one that is free here ({error.strerror})") from None
         self.port: int = self._socket.getsockname()[1]
         self.refused: Counter[str] = Counter()
 
@@ -54,7 +68,10 @@ class GloveReceiver:
                 return newest
             self._socket.settimeout(0.0)  # only what is already here
             try:
-                newest = decode_frame(message)
+                frame = decode_frame(message)
+                if self._side not in (None, frame.side):
+                    raise BadValue("side", frame.side, f"{self._side}, as the hand is")
+                newest = frame
             except BadValue as error:
                 count_reason(self.refused, str(error))
 
@@ -93,30 +110,40 @@ def decode_frame(message: bytes) -> GloveFrame:
     """A datagram as a frame in palm axes."""
     try:
         values: Any = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise BadValue("datagram", message[:40], "a JSON object")
-    layout, side = values.get("layout"), values.get("side")
-    if layout not in NODES:
-        raise BadValue("layout", layout, f"one of {', '.join(NODES)}")
-    if side not in ("left", "right"):
-        raise BadValue("side", side, "left or right")
-    stamp_s = values.get("stamp_s")
-    if not isinstance(stamp_s, (int, float)) or not np.isfinite(stamp_s):
-        raise BadValue("stamp_s", stamp_s, "seconds")
-    position_m = _numbers("position_m", values.get("position_m"), (NODES[layout], 3))
+    side, stamp = values.get("side"), values.get("stamp_s")
+    if side != "left" and side != "right":
+        raise BadValue("side", _short(side), "left or right")
+    # NaN and infinity are numbers in JSON as Python reads it; a whole number may be too large for a float.
+    stamp_s = float(stamp) if isinstance(stamp, (int, float)) and abs(stamp) < MAX_STAMP_S else math.nan
+    if math.isnan(stamp_s):
+        raise BadValue("stamp_s", _short(stamp), "seconds")
+    position_m = _numbers("position_m", values.get("position_m"), tuple(LAYOUT_OF), 3)
+    layout = values.get("layout", LAYOUT_OF[len(position_m)])
+    if not isinstance(layout, str) or layout not in NODES:
+        raise BadValue("layout", _short(layout), f"one of {', '.join(NODES)}")
+    if NODES[layout] != len(position_m):
+        raise BadValue("position_m", f"{len(position_m)} nodes", f"{NODES[layout]} of the layout {layout}")
     quat = values.get("quat_wxyz")
-    upright = np.tile([1.0, 0.0, 0.0, 0.0], (NODES[layout], 1))
-    quat_wxyz = upright if quat is None else _numbers("quat_wxyz", quat, (NODES[layout], 4))
-    return frame_in_palm_axes(float(stamp_s), side, layout, position_m, quat_wxyz)
+    quat_wxyz = None if quat is None else _numbers("quat_wxyz", quat, (len(position_m),), 4)
+    return frame_in_palm_axes(stamp_s, side, layout, position_m, quat_wxyz)
 
 
-def _numbers(name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
+def _numbers(name: str, values: Any, rows: tuple[int, ...], columns: int) -> FloatArray:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise BadValue(name, f"shape {array.shape}", f"{shape[0]} x {shape[1]} finite numbers")
+    if array.shape not in [(row, columns) for row in rows] or not np.isfinite(array).all():
+        wanted = " or ".join(map(str, rows))
+        raise BadValue(name, f"shape {array.shape}", f"{wanted} x {columns} finite numbers")
     return array
+
+
+def _short(value: object) -> str:
+    """Whatever a stranger sent, short enough for a line."""
+    text = repr(value) if not isinstance(value, int) or abs(value) < MAX_STAMP_S else "a huge number"
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -53,29 +53,42 @@ class GloveLog:
 
 
 def repair_clock(stamp_s: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-    """Stamps that grow from frame to frame: a step that does not is taken as one of usual length.
+    """Stamps that grow from frame to frame, and what to say about it.
 
-    Computers set their clocks while they record; the hand goes on moving meanwhile.
+    A step back is taken as one of usual length: computers set their clocks while they record, and the hand goes on
+    moving meanwhile. Frames with one stamp came one after the other until the next: they share the time between.
     """
     steps_s = np.diff(stamp_s)
-    back = np.flatnonzero(steps_s <= 0.0)
-    if not len(back):
-        return stamp_s, ()
     usual_s = float(np.median(steps_s[steps_s > 0.0])) if np.any(steps_s > 0.0) else 1.0 / 60.0
-    lost_s = float(-steps_s[back].sum())
-    steps_s[back] = usual_s
-    repaired = stamp_s[0] + np.concatenate([[0.0], np.cumsum(steps_s)])
-    rows = ", ".join(str(row + 2) for row in back[:5]) + (", ..." if len(back) > 5 else "")
-    return repaired, (f"the clock stood still or stepped back at frame {rows} ({lost_s:.3f} s in all): mended",)
+    notes = ()
+    back = np.flatnonzero(steps_s < 0.0)
+    if len(back):
+        rows = ", ".join(str(row + 2) for row in back[:5]) + (", ..." if len(back) > 5 else "")
+        notes += (f"the clock stepped back at frame {rows} ({-steps_s[back].sum():.3f} s in all): mended",)
+        steps_s[back] = usual_s
+    # Where a stamp is new, counting from the first frame; a run of frames ends where the next begins.
+    starts = np.flatnonzero(np.concatenate([[True], steps_s > 0.0]))
+    if len(starts) < len(stamp_s):
+        ends = np.append(starts[1:], len(stamp_s))
+        run_s = np.append(steps_s[starts[1:] - 1], usual_s)
+        steps_s = np.repeat(run_s / (ends - starts), ends - starts)[:-1]
+        notes += (f"{len(stamp_s) - len(starts)} frames have the stamp of the one before: spread evenly",)
+    return np.concatenate([stamp_s[:1], stamp_s[0] + np.cumsum(steps_s)]) if notes else stamp_s, notes
 
 
-def without_duplicates(position_m: FloatArray, quat_wxyz: FloatArray) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which frames to keep: a frame equal to the one before it in every number was sent twice.
+def without_duplicates(
+    stamp_s: FloatArray, position_m: FloatArray, quat_wxyz: FloatArray
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which frames to keep: one equal to the one before it in every number, and hardly later, was sent twice.
+
+    A hand that is held still sends equal frames too, at the usual pace: they are what happened.
 
     Returns:
         A mask over the frames, and what to say about it.
     """
+    steps_s = np.diff(stamp_s)
+    usual_s = float(np.median(steps_s[steps_s > 0.0])) if np.any(steps_s > 0.0) else 0.0
     same = np.all(position_m[1:] == position_m[:-1], axis=(1, 2)) & np.all(quat_wxyz[1:] == quat_wxyz[:-1], axis=(1, 2))
-    keep = np.concatenate([[True], ~same])
-    dropped = int(np.count_nonzero(same))
-    return keep, (f"{dropped} frames sent twice: left out",) if dropped else ()
+    twice = same & (np.abs(steps_s) < 0.5 * usual_s)
+    dropped = int(np.count_nonzero(twice))
+    return np.concatenate([[True], ~twice]), (f"{dropped} frames sent twice: left out",) if dropped else ()

@@ -5,13 +5,25 @@ Shapes use n = frames; nodes are the 21 of `FINGER_NODES`.
 
 from __future__ import annotations
 
+import math
+
+import numba as nb
 import numpy as np
 
+from thenar.errors import BadValue
 from thenar.glove import quaternions
 from thenar.signals import FINGER_NODES, FloatArray, GloveFrame, GloveLayout, GloveSide
 
 INDEX_KNUCKLE, MIDDLE_KNUCKLE, LITTLE_KNUCKLE = 5, 9, 17
 FINGER_TIPS, FINGER_KNUCKLES = (8, 12, 16, 20), (5, 9, 13, 17)
+
+# A small child's hand to a very large one, in whatever posture.
+MIN_PALM_M, MAX_PALM_M = 0.04, 0.17
+"""From the root to a knuckle of the four fingers."""
+MIN_BONE_M, MAX_BONE_M = 0.004, 0.1
+"""From a knuckle to the next joint and so on."""
+MIN_WRONG_BEND_M = 0.015
+"""Mean bend towards the back of the hand, beyond what joints allow, from which it is a hand of the other side."""
 
 
 def palm_axes(finger_m: FloatArray, side: GloveSide) -> FloatArray:
@@ -33,19 +45,54 @@ def palm_axes(finger_m: FloatArray, side: GloveSide) -> FloatArray:
 
 
 def frame_in_palm_axes(
-    stamp_s: float, side: GloveSide, layout: GloveLayout, position_m: FloatArray, quat_wxyz: FloatArray
+    stamp_s: float, side: GloveSide, layout: GloveLayout, position_m: FloatArray, quat_wxyz: FloatArray | None = None
 ) -> GloveFrame:
-    """A frame from nodes in any axes, from any origin. Shapes (21 or 25, 3) and (21 or 25, 4)."""
-    position_m = position_m - position_m[0]
-    R = palm_axes(position_m[None, list(FINGER_NODES[layout])], side)
-    turn = quaternions.from_matrices(np.swapaxes(R, 1, 2))
+    """A frame from nodes in any axes, from any origin; one that cannot be a hand of that side is refused.
+
+    Args:
+        stamp_s: Time of the measurement [s].
+        side: Which hand it is said to be.
+        layout: The nodes' order.
+        position_m: Places of the nodes [m]. Shape (k, 3).
+        quat_wxyz: Orientations of the nodes; None: those of the palm. Shape (k, 4).
+    """
+    nodes = _FINGER_NODES[layout]
+    position_m = position_m - position_m[nodes[0]]
+    finger_m = position_m[nodes]
+    check_bones(finger_m)
+    R = _palm_axes(finger_m, side == "left")
+    position_m = position_m @ R
+    check_side(position_m[nodes], side)
+    turn = quaternions.from_matrices(R.T)
     return GloveFrame(
         stamp_s=stamp_s,
         side=side,
         layout=layout,
-        position_m=position_m @ R[0],
-        quat_wxyz=quaternions.product(turn, quat_wxyz),
+        position_m=position_m,
+        quat_wxyz=np.tile(turn, (len(position_m), 1)) if quat_wxyz is None else quaternions.product(turn, quat_wxyz),
     )
+
+
+def check_bones(finger_m: FloatArray) -> None:
+    """Refuse nodes that no hand has: other units, another order, nothing but zeros. Shape (21, 3)."""
+    shortest_m, longest_m, narrow_m, wide_m = _extents(finger_m)
+    if shortest_m >= MIN_PALM_M and longest_m <= MAX_PALM_M and narrow_m >= MIN_BONE_M and wide_m <= MAX_BONE_M:
+        return
+    if shortest_m / 1e3 >= MIN_PALM_M and longest_m / 1e3 <= MAX_PALM_M:
+        raise BadValue("palm", f"{longest_m:.0f} m long", "metres; these look like millimetres: divide them by 1000")
+    if shortest_m < MIN_PALM_M or longest_m > MAX_PALM_M:
+        got = f"{1e3 * shortest_m:.0f} to {1e3 * longest_m:.0f} mm from the wrist to the knuckles"
+        raise BadValue("palm", got, f"{1e3 * MIN_PALM_M:.0f} to {1e3 * MAX_PALM_M:.0f} mm, nodes in metres")
+    got = f"{1e3 * narrow_m:.0f} to {1e3 * wide_m:.0f} mm from joint to joint"
+    raise BadValue("fingers", got, f"{1e3 * MIN_BONE_M:.0f} to {1e3 * MAX_BONE_M:.0f} mm: are the nodes in this order?")
+
+
+def check_side(finger_m: FloatArray, side: GloveSide) -> None:
+    """Refuse fingers that bend towards the back of the hand: it is the other hand. Shape (21, 3), in palm axes."""
+    bend_m = sum(finger_m[tip, 1] - finger_m[knuckle, 1] for tip, knuckle in _TIP_KNUCKLES) / len(_TIP_KNUCKLES)
+    if bend_m > MIN_WRONG_BEND_M:
+        other = "left" if side == "right" else "right"
+        raise BadValue("side", side, f"{other}: the fingers bend as those of a {other} hand do")
 
 
 def detect_side(finger_m: FloatArray) -> GloveSide | None:
@@ -60,6 +107,35 @@ def detect_side(finger_m: FloatArray) -> GloveSide | None:
     if abs(bend_m) < 0.002:
         return None
     return "right" if bend_m < 0.0 else "left"
+
+
+_FINGER_NODES = {layout: np.array(nodes) for layout, nodes in FINGER_NODES.items()}
+_TIP_KNUCKLES = tuple(zip(FINGER_TIPS, FINGER_KNUCKLES, strict=True))
+
+
+@nb.njit(cache=True)
+def _extents(finger_m: FloatArray) -> tuple[float, float, float, float]:
+    """Shortest and longest way from the root to a knuckle, shortest and longest bone of the fingers [m]."""
+    palm_m, bone_m = np.empty(4), np.empty(12)
+    for finger in range(4):
+        first = 5 + 4 * finger
+        palm_m[finger] = math.sqrt(((finger_m[first] - finger_m[0]) ** 2).sum())
+        for bone in range(3):
+            bone_m[3 * finger + bone] = math.sqrt(((finger_m[first + bone + 1] - finger_m[first + bone]) ** 2).sum())
+    return palm_m.min(), palm_m.max(), bone_m.min(), bone_m.max()
+
+
+@nb.njit(cache=True)
+def _palm_axes(finger_m: FloatArray, left: bool) -> FloatArray:
+    """`palm_axes` of one frame, for those that come live."""
+    middle, across = finger_m[MIDDLE_KNUCKLE], finger_m[INDEX_KNUCKLE] - finger_m[LITTLE_KNUCKLE]
+    z = middle / max(math.sqrt((middle * middle).sum()), 1e-12)
+    x = (-across if left else across) - (-1.0 if left else 1.0) * (across * z).sum() * z
+    x = x / max(math.sqrt((x * x).sum()), 1e-12)
+    R = np.empty((3, 3))
+    R[:, 0], R[:, 2] = x, z
+    R[0, 1], R[1, 1], R[2, 1] = z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]
+    return R
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thenar import hands
 from thenar.errors import BadValue
+from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.solver import Solver
-from thenar.signals import FloatArray, GloveFrame, GloveSide, HandCommand
+from thenar.signals import LAYOUT_OF, FloatArray, GloveFrame, GloveSide, HandCommand
 
 if TYPE_CHECKING:
     from thenar.retarget.fit import LinearMap
@@ -86,14 +88,48 @@ class Retargeter:
         self._out[0] = self.model.open_rad
         self._stamp_s: float | None = None
         self._now_s = float("-inf")
+        self._begun = False  # at angles of a real hand
 
-    def __call__(self, frame: GloveFrame) -> Retargeted:
-        """Follow one frame. A frame with a missing number is a lost one: the hand holds."""
+    def begin_at(self, motor_rad: ArrayLike) -> None:
+        """Begin where the motors of a hand are [rad]: from there it goes to the first frame at the motors' speed."""
+        self.reset()
+        model = self.model
+        motor_rad = np.asarray(motor_rad, dtype=np.float64)
+        if motor_rad.shape != (len(model.motor_map),) or not np.isfinite(motor_rad).all():
+            raise BadValue("motor_rad", motor_rad.tolist(), f"{len(model.motor_map)} finite angles")
+        # Motors follow the variables linearly; joints that no motor tells apart begin as in the open hand.
+        away_rad = motor_rad - model.motor_rad(model.open_rad)
+        self._out[0] += np.linalg.lstsq(model.motor_map @ model.joint_map, away_rad, rcond=None)[0]
+        self._solver.begin_at(self._out[0])
+        self._out[0] = self._solver.angle_rad
+        self._begun = True
+
+    def __call__(
+        self, frame: GloveFrame | ArrayLike, stamp_s: float | None = None, *, side: GloveSide | None = None
+    ) -> Retargeted:
+        """Follow one frame. A frame with a missing number is a lost one: the hand holds.
+
+        Args:
+            frame: A glove's frame, or 21 (MediaPipe, Manus), 25 (Manus, Apple) or 26 (OpenXR) points in any axes [m].
+            stamp_s: Time of the points [s]; a frame has its own.
+            side: Which hand the points are of; None: the one the robot's is.
+        """
+        if not isinstance(frame, GloveFrame):
+            points = np.asarray(frame, dtype=np.float64)
+            if stamp_s is None:
+                raise BadValue("stamp_s", stamp_s, "the time of the points in seconds")
+            if points.ndim != 2 or points.shape[1] != 3 or len(points) not in LAYOUT_OF:
+                raise BadValue("points", f"shape {points.shape}", "(21, 3), (25, 3) or (26, 3)")
+            if not np.isfinite(points).all():
+                return self.tick(stamp_s)
+            side = side or ("left" if self.model.hand.side == "left" else "right")
+            frame = frame_in_palm_axes(stamp_s, side, LAYOUT_OF[len(points)], points)
         nodes = aligned_nodes(self.model, frame.finger_m, frame.side, mirror=self.config.mirror)
         if not np.all(np.isfinite(nodes)):
             return self.tick(frame.stamp_s)
         if self._stamp_s is None:
-            self._solver.settle(nodes)  # a jump from the open hand is nobody's motion
+            if not self._begun:
+                self._solver.settle(nodes)  # a jump from the open hand is nobody's motion
             step_s = USUAL_STEP_S
         else:
             step_s = min(max(frame.stamp_s - max(self._stamp_s, self._now_s), 0.0), MAX_STEP_S) or USUAL_STEP_S

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.errors import BadValue
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.kernel.records import STATE, TARGETS, TUNING, WORK, as_record
 from thenar.retarget.kernel.solve import solve_frames
@@ -43,6 +44,13 @@ class Solver:
         self._state["damping_scale"] = 1.0
         self._state["min_distance_m"] = -1.0
         self._state["node_m"] = np.nan
+
+    def begin_at(self, variable_rad: FloatArray) -> None:
+        """Start from a posture, at rest; one beyond the limits starts at them. Shape (v,)."""
+        self.reset()
+        count = len(self.model.variables)
+        lower, upper = (self.model.record[name][0, :count] for name in ("lower_rad", "upper_rad"))
+        self._state["angle_rad"][0, :count] = np.clip(variable_rad, lower, upper)
 
     def settle(self, nodes: FloatArray) -> None:
         """Take the posture a hand comes to rest in when it is shown one frame for long. Shape (21, 3).
@@ -86,6 +94,8 @@ def _target_record(model: HandModel, linear_map: LinearMap | None) -> NDArray[np
     """A linear map as the solver reads it, or segment directions times robot lengths: nothing to fit."""
     if linear_map is None:
         return np.zeros(1, TARGETS)
+    if linear_map.hand != model.hand.name:
+        raise BadValue("linear_map", f"one of {linear_map.hand}", f"a map that was fitted for {model.hand.name}")
     matrix = model.R_palm @ linear_map.matrix
     shift_m = model.palm_m + linear_map.shift_m @ model.R_palm.T
     return as_record(TARGETS, {"linear": 1, "matrix": matrix, "shift_m": shift_m})

@@ -21,7 +21,7 @@ from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
 from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.model.hand_model import build_model
-from thenar.retarget.retargeter import Retargeted, Retargeter, aligned_nodes
+from thenar.retarget.retargeter import Following, Retargeted, Retargeter, aligned_nodes
 from thenar.signals import FloatArray, GloveFrame, GloveSide
 from thenar.twin.world import World
 from thenar.wire.clients.manus_client import ManusListener
@@ -44,13 +44,29 @@ class TeleopStep:
     """From the frame to its command."""
 
 
-def teleoperate(frames: Iterable[GloveFrame | None], retargeter: Retargeter, *sinks: Sink) -> Iterator[TeleopStep]:
-    """Drive a hand with a glove, one frame for each step that is asked for."""
+def teleoperate(
+    frames: Iterable[GloveFrame | None],
+    retargeter: Retargeter,
+    *sinks: Sink,
+    measured_rad: FloatArray | None = None,
+) -> Iterator[TeleopStep]:
+    """Drive a hand with a glove, one frame for each step that is asked for. Before the first one nothing is sent.
+
+    Args:
+        frames: The glove's frames; None where it is silent.
+        retargeter: Turns them into commands.
+        sinks: Take the commands.
+        measured_rad: Where the hand's motors are: it goes to the first frame from there, at the motors' speed [rad].
+            None: it jumps to the first frame.
+    """
+    if measured_rad is not None:
+        retargeter.begin_at(measured_rad)
     for frame in frames:
         start_s = time.perf_counter()
         answer = retargeter.tick(start_s) if frame is None else retargeter(frame)
-        for sink in sinks:
-            sink(answer, frame)
+        if answer.following is not Following.WAITING:
+            for sink in sinks:
+                sink(answer, frame)
         yield TeleopStep(frame=frame, answer=answer, latency_s=time.perf_counter() - start_s)
 
 
@@ -66,11 +82,30 @@ def recorded_frames(log: GloveLog, stop: threading.Event) -> Generator[GloveFram
         yield frame
 
 
-def socket_frames(stop: threading.Event, *, port: int = PORT) -> Generator[GloveFrame | None]:
-    """Frames that any process sends to a local UDP port, stamped by our clock as the age of the last frame is."""
-    with GloveReceiver(port=port) as receiver:
+def socket_frames(
+    stop: threading.Event,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    side: GloveSide | None = None,
+    on_refused: Callable[[str], None] = lambda reason: None,
+) -> Generator[GloveFrame | None]:
+    """Frames that any process sends to a UDP port, stamped by our clock as the age of the last frame is.
+
+    Args:
+        stop: Ends it.
+        host: Address to listen at.
+        port: UDP port.
+        side: Take frames of this hand only; None takes both.
+        on_refused: Is called with each new reason why frames are refused.
+    """
+    with GloveReceiver(host=host, port=port, side=side) as receiver:
+        told = 0
         while not stop.is_set():
             frame = receiver.wait(TICK_S)
+            for reason in list(receiver.refused)[told:]:
+                on_refused(reason)
+            told = len(receiver.refused)
             yield None if frame is None else replace(frame, stamp_s=time.perf_counter())
 
 

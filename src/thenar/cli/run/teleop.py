@@ -14,6 +14,7 @@ import numpy as np
 import tyro
 from rich.console import Group
 from rich.live import Live
+from rich.markup import escape
 from rich.text import Text
 
 from thenar import hands
@@ -57,7 +58,9 @@ class Teleop:
     ros2: bool = False
     """Publish joint_states and the skeleton as hand_markers on the ROS 2 domain --domain."""
     port: int = 9763
-    """UDP port of live frames, on this machine."""
+    """UDP port of live frames."""
+    host: str = "127.0.0.1"
+    """Address at which live frames are heard; 0.0.0.0 hears other machines too."""
     duration: float = 0.0
     """Seconds to run; 0 runs to the end of the recording, or until Ctrl-C."""
     following: Annotated[Following, tyro.conf.arg(name="")] = field(default_factory=Following)
@@ -82,7 +85,7 @@ class Teleop:
             sink, *others = self._sinks(spec, opened)
             view = opened.enter_context(nullcontext() if self.json else Live(console=console, auto_refresh=False))
             until_s, drawn_s = end_of(self.duration), 0.0
-            for step in teleoperate(frames, retargeter, sink, *others):
+            for step in teleoperate(frames, retargeter, sink, *others, measured_rad=sink.angle_rad()):
                 following, now_s = step.answer.following.value, time.perf_counter()
                 if step.frame is not None:
                     latencies_s.append(step.latency_s)
@@ -114,10 +117,10 @@ class Teleop:
     def _frames(self, spec: HandSpec, stop: threading.Event) -> Generator[GloveFrame | None]:
         from thenar.twin.teleoperation import manus_frames, recorded_frames, socket_frames
 
+        side = None if self.following.mirror or spec.side == "none" else spec.side
         if self.source == "live":
-            return socket_frames(stop, port=self.port)
+            return socket_frames(stop, host=self.host, port=self.port, side=side, on_refused=_report_refused)
         if self.source == "manus":
-            side = None if self.following.mirror or spec.side == "none" else spec.side
             return manus_frames(stop, side, **self._domain())
         return recorded_frames(read_own_side(Path(self.source), spec, mirror=self.following.mirror), stop)
 
@@ -138,6 +141,10 @@ class Teleop:
     def _domain(self) -> dict:
         peers = listed(self.connection.peers) or ("127.0.0.1",)
         return {"domain": self.connection.domain, "interface": self.connection.interface, "peers": peers}
+
+
+def _report_refused(reason: str) -> None:
+    console.print(f"[yellow]frames are refused:[/] {escape(reason)}", highlight=False)
 
 
 def _status(spec: HandSpec, step: TeleopStep, angle_rad: FloatArray, frames: int) -> Group:
