@@ -763,7 +763,7 @@ def test_request_whose_handler_fails_is_answered_too(domain: int):
         peer.request(1, forces(1, 2, 3, 4, 5, 6))
         assert peer.listen(lambda: peer.replies)
         assert {reply.payload for reply in peer.replies} == {b"\x00\x01\x00\x00" + REFUSAL}
-        assert participant.health().refusals == {"a callback failed": 1}
+        assert wait_for(lambda: participant.health().refusals == {"a callback failed": 1})
         peer.close()
 
 

@@ -117,6 +117,8 @@ class Directory:
         self._endpoint_share = Share(MAX_ENDPOINTS)
         self._addressed: deque[bytes] = deque(maxlen=MAX_PEERS)
         """Who has shown that it hears us before it announced itself."""
+        self._greeted = 0
+        """Participants met since the last round of announcements, without those that have named us."""
         self._departed: dict[bytes, float] = {}
         """When participants took leave."""
         self._announced: dict[bytes, int] = {}
@@ -157,6 +159,8 @@ class Directory:
 
     def listeners(self, reader: bytes, writer_guid: bytes) -> list[tuple[Reader, MatchedWriter]]:
         """Which readers of ours a writer speaks to. Cyclone and RustDDS do not name the reader."""
+        if writer_guid[:12] not in self.peers:
+            return []
         return [
             (ours, ours.writers[writer_guid])
             for ours in self.readers.values()
@@ -193,6 +197,7 @@ class Directory:
 
     def announce(self) -> None:
         """Tell everyone that we are here, wherever somebody may listen."""
+        self._greeted = 0
         heard = {address for peer in self.peers.values() if peer.hears_us for address in peer.meta}
         anywhere = [address for address in self._anywhere() if address not in heard]
         self._participant.send(self._announcement(self._participant.info), anywhere)
@@ -246,6 +251,10 @@ class Directory:
         peer = Peer(info, source, self._network.own, now_s)
         if not peer.meta:
             raise Refused("participant has no address we can reach")
+        if prefix not in self._addressed:
+            if self._greeted >= MAX_PEERS:
+                raise Refused("more new participants at a time than are greeted")
+            self._greeted += 1
         self._make_room(now_s)
         self.peers[prefix] = peer
         peer.credit_bytes = ANSWER_RATIO * (len(data.payload) + HEADERS_BYTES)
