@@ -229,15 +229,17 @@ def meet_moments(plane: FloatArray, gap: FloatArray, n: int, total: float, p: Fl
 @nb.njit(cache=True)
 def _remove_plane(plane: FloatArray, n: int, p: FloatArray, values: FloatArray) -> None:
     """Take the plane that fits best, over cells in contact, from all values."""
-    x = y = z = 0.0
-    for k in range(n):
-        if p[k] > 0.0:
-            x += plane[k, 0] * values[k]
-            y += plane[k, 1] * values[k]
-            z += plane[k, 2] * values[k]
-    fit = _solve(_plane_moments(plane, n, p, False), (x, y, z))
-    for k in range(n):
-        values[k] -= fit[0] * plane[k, 0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]
+    matrix = _plane_moments(plane, n, p, False)
+    for _ in range(2):  # the ridge leaves a little of the plane, on which conjugate gradients would stall
+        x = y = z = 0.0
+        for k in range(n):
+            if p[k] > 0.0:
+                x += plane[k, 0] * values[k]
+                y += plane[k, 1] * values[k]
+                z += plane[k, 2] * values[k]
+        fit = _solve(matrix, (x, y, z))
+        for k in range(n):
+            values[k] -= fit[0] * plane[k, 0] + fit[1] * plane[k, 1] + fit[2] * plane[k, 2]
 
 
 @nb.njit(cache=True)
