@@ -423,7 +423,7 @@ def test_a_glove_that_was_stopped_says_nothing_more(monkeypatch):
             return super().__call__(frame)
 
     monkeypatch.setattr("thenar.twin.page.playback.Retargeter", Slow)
-    playback = Playback(lambda hand, _, **__: heard.append(hand))
+    playback = Playback(lambda hand, _, **__: heard.append(hand), on_error=lambda *_: None)
     playback.start("wave", made_recordings()["wave"], [HANDS[1]])
     assert at_work.wait(60.0)
     before = len(heard)

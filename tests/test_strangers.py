@@ -17,18 +17,22 @@ from patience import free_port, wait_for
 from websockets.sync.client import connect
 
 from tests.oracles.visitor import PROTOCOL
+from thenar import hands
 from thenar.cli import main
 from thenar.errors import clean_text
 from thenar.pace import LogLimit
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
-from thenar.twin.live_twin import Health, LiveTwin
+from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page.page_link import PageLink
+from thenar.twin.page.playback import Playback, made_recordings
 from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
+from thenar.twin.twin_health import Health
 from thenar.twin.world import World
 from thenar.view.access_proxy import check_request
 from thenar.wire.clients.survey import find_problems
 from thenar.wire.codecs import cdr, status_codec
+from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.inbox import LinkHealth
 from thenar.wire.rtps import LATCHED, Participant
 from thenar.wire.wire_config import ModbusOptions
@@ -182,6 +186,36 @@ def test_an_error_of_the_loop_is_not_hidden_by_a_link_that_cannot_be_closed():
     with pytest.raises(ZeroDivisionError, match="in the loop"), twin:
         assert wait_for(lambda: not twin.running)
     assert all(link.closed for link in links)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_link_whose_thread_has_ended_says_so(domain: int, monkeypatch: pytest.MonkeyPatch):
+    port = free_port()
+    with serve("inspire_right", wires=("inspire", "modbus"), domain=domain, modbus=ModbusOptions(port=port)) as twin:
+        assert twin.health().failed == ()
+        inspire = twin.links[0]
+        assert isinstance(inspire, DdsLink)
+
+        def die(*_: object) -> None:
+            raise SystemExit
+
+        monkeypatch.setattr(inspire._participant._network, "receive", die)
+        assert wait_for(lambda: bool(twin.health().failed))
+        assert twin.health().failed[0] == f"inspire: its thread rtps-{domain} has ended"
+    assert twin.health().failed == ()
+
+
+def test_a_recording_that_fails_says_so(monkeypatch: pytest.MonkeyPatch):
+    told: list[str] = []
+    playback = Playback(lambda *_, **__: None, on_error=lambda part, error: told.append(f"{part}: {error}"))
+
+    def fail(*_: object) -> None:
+        raise OSError("no glove")
+
+    monkeypatch.setattr("thenar.twin.page.playback.Retargeter", fail)
+    playback.start("wave", made_recordings()["wave"], [hands.load("inspire_right")])
+    assert wait_for(lambda: told == ["the recording wave on inspire_right: no glove"])
+    assert wait_for(lambda: not playback.playing)
 
 
 def test_a_status_that_cannot_be_sent_is_told_and_the_next_one_is_sent():

@@ -42,6 +42,7 @@ class AccessProxy:
         self._names = LOCAL_HOSTS if host in LOCAL_HOSTS else None
         self._token, self._inner = token, 0
         self._loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._loop.run_forever, name="access proxy", daemon=True)
         self._server = self._loop.run_until_complete(
             asyncio.start_server(self._serve, host, port, limit=MAX_HEAD_BYTES)
         )
@@ -50,7 +51,7 @@ class AccessProxy:
     def open(self, inner_port: int) -> None:
         """Pass connections on to the port at which viser listens on this machine."""
         self._inner = inner_port
-        threading.Thread(target=self._loop.run_forever, name="access proxy", daemon=True).start()
+        self.thread.start()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_writer = None

@@ -119,7 +119,7 @@ class PageApp:
     def run(self, motion: SharedRecords, skin: SharedRecords) -> None:
         """Show every new record until the twin has gone."""
         motion_number = skin_number = 0
-        while self._handle_messages():
+        while self._handle_messages() and self._proxy.thread.is_alive():  # without a proxy it is better begun anew
             if motion.number != motion_number:
                 motion_number, record = motion.read()
                 if record["scene"] == self._scene.number:

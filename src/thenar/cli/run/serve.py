@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 import threading
@@ -20,8 +21,9 @@ from thenar.errors import BadValue, ThenarError
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
 
 if TYPE_CHECKING:
-    from thenar.twin.live_twin import Health, LiveTwin
+    from thenar.twin.live_twin import LiveTwin
     from thenar.twin.page.page_link import PageLink
+    from thenar.twin.twin_health import Health
 
 PLAY_BEAT_S = 3.0
 
@@ -162,7 +164,8 @@ def _play(twin: LiveTwin, stop: threading.Event) -> None:
         closed = 0.75 if beat % 2 else 0.05
         for hand in hands:
             grip = HandCommand.closing(np.maximum(closed, around[hand]), speed=0.3, force_limit_n=3.0)
-            twin.run_on_loop(lambda world, hand=hand, grip=grip: world.command(hand, grip))
+            with contextlib.suppress(ThenarError):  # it is stopped just now
+                twin.run_on_loop(lambda world, hand=hand, grip=grip: world.command(hand, grip))
         if stop.wait(PLAY_BEAT_S):
             return
 

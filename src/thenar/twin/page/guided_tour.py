@@ -53,6 +53,8 @@ class GuidedTour:
             page.notify("You have control: move a slider, press a preset, drag objects, or connect your own program.")
         except (_Interrupted, ThenarError):
             pass  # a user acts, or the twin was stopped meanwhile
+        except Exception as error:
+            page.stumble("the guided tour", error)
         finally:
             page.playback.stop()
             page.caption = ""

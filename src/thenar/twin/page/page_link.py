@@ -75,7 +75,7 @@ class PageLink:
         check_bodies(world)
         self.twin: LiveTwin | None = None
         self.tour: GuidedTour | None = None
-        self.playback = Playback(self.command_hand)
+        self.playback = Playback(self.command_hand, on_error=self.stumble)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
         self.faults: list[Fault] = []
@@ -154,6 +154,12 @@ class PageLink:
             self.notify(f"internal error in {verb}: {error!r}", good=False)
         self._report_status()
 
+    def stumble(self, part: str, error: Exception) -> None:
+        """Take note of an error on a thread that nobody waits for: health and the log say so."""
+        if not self._stumbled:
+            logger.error("%s of the page failed", part, exc_info=error)
+        self._stumbled = f"{part} failed: {clean_text(repr(error))}"
+
     def receive(self) -> list[Request]:
         """Commands of users since the last call."""
         return self._inbox.drain()
@@ -224,8 +230,8 @@ class PageLink:
         while not self._stopping.wait(STATUS_S):
             try:
                 self._report_status()
-            except Exception as error:  # health says so, and the next one is tried
-                self._stumbled = f"its status could not be sent: {clean_text(repr(error))}"
+            except Exception as error:  # the next one is tried
+                self.stumble("its status", error)
 
     def _report_status(self) -> None:
         assert self.twin is not None

@@ -21,13 +21,14 @@ Recording: TypeAlias = Callable[[str], GloveLog]
 class Playback:
     """Player of at most one recording at a time, on a thread per hand."""
 
-    def __init__(self, command: Callable[..., None]):
+    def __init__(self, command: Callable[..., None], *, on_error: Callable[[str, Exception], None]):
         """Nothing plays.
 
         Args:
             command: Called with a hand's name, a `HandCommand` and ``sender``.
+            on_error: Called with what failed and how, on the thread it failed on.
         """
-        self._command = command
+        self._command, self._on_error = command, on_error
         self._stops: dict[str, threading.Event] = {}
         self._lock = threading.RLock()  # after `stop` of a hand its glove commands nothing more
         self.nodes_m: dict[str, FloatArray] = {}
@@ -66,9 +67,12 @@ class Playback:
                     self._command(hand.name, answer.command, sender=f"glove: {name}")
                     self.nodes_m[hand.name] = frame.finger_m
 
-        retargeter = Retargeter(hand)
-        retargeter(log[0])  # loads its compiled code, before the clock runs
-        deque(teleoperate(recorded_frames(log, stop), retargeter, send), maxlen=0)  # to its end
+        try:
+            retargeter = Retargeter(hand)
+            retargeter(log[0])  # loads its compiled code, before the clock runs
+            deque(teleoperate(recorded_frames(log, stop), retargeter, send), maxlen=0)  # to its end
+        except Exception as error:
+            self._on_error(f"the recording {name} on {hand.name}", error)
         with self._lock:
             if not stop.is_set():
                 self.stop(hand.name)

@@ -13,7 +13,7 @@ from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
 from thenar.wire.codecs.cdr import BadMessage
-from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth
+from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth, ended
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
 logger = logging.getLogger(__name__)
@@ -90,12 +90,11 @@ class AuroraNode:
             written=sum(writer.samples for writer in writers),
             not_written=0,
             peers=tuple(
-                PeerHealth(
-                    who=f"{p.name or 'a program'} ({p.vendor})", where=p.host, age_s=p.silent_s, messages=0, rate_hz=0.0
-                )
+                PeerHealth(who=p.description, where=p.host, age_s=p.silent_s, messages=0, rate_hz=0.0)
                 for p in health.peers
             ),
             refused=dict(self.refused) | health.refusals,
+            failed=ended(*self._participant.threads),
         )
 
     def close(self) -> None:

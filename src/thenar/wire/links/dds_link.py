@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from thenar.signals import Request, TouchFrame
 from thenar.wire.codecs import cdr, status_codec
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
 from thenar.wire.links.type_ids import TYPE_IDS
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sample, Service, Writer
 
@@ -101,6 +101,7 @@ class DdsLink:
             ),
             refused=dict(refused),
             warnings=self._rivals,
+            failed=ended(*self._participant.threads),
         )
 
     def _find_rivals(self, _: bytes) -> None:

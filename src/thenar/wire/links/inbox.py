@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, deque
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class LinkHealth:
     """What its user should know of, in words."""
     failed: str = ""
     """Why it has ended, though the twin runs; empty while it works."""
+
+
+def ended(*threads: threading.Thread) -> str:
+    """Which of a link's threads has ended, in words; empty while all of them run."""
+    return next((f"its thread {thread.name} has ended" for thread in threads if not thread.is_alive()), "")
 
 
 class Inbox:

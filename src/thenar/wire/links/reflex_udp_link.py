@@ -23,7 +23,7 @@ from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.links.dds_link import StatusPublisher
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps.network import interface_address
 
@@ -88,6 +88,7 @@ class ReflexUdp:
             not_written=self._not_written,
             peers=peers,
             refused=dict(self._inbox.refused),
+            failed=ended(self._listener, *self._participant.threads),
         )
 
     def close(self) -> None:

@@ -266,6 +266,11 @@ class Participant:
             return peer.description if peer else "a program that has left"
 
     @property
+    def threads(self) -> tuple[threading.Thread, threading.Thread]:
+        """Those that receive and send until it is closed."""
+        return self._thread, self._sender
+
+    @property
     def standing_s(self) -> float:
         """For how long one of its threads has been at the same thing [s]; 0 when all wait for work."""
         return max(0.0, time.monotonic() - min(self._working_since_s.values()))

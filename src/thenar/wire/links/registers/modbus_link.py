@@ -8,7 +8,7 @@ import threading
 from functools import partial
 
 from thenar.errors import BadValue, ThenarError
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.inbox import LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps.network import interface_address
@@ -60,6 +60,7 @@ class ModbusServer(RegisterLink):
             not_written=0,
             peers=self._peers({name: f"{host}:{port}" for name, (host, port) in self.addresses.items()}),
             refused=dict(self._inbox.refused),
+            failed=ended(self._thread),
         )
 
     def close(self) -> None:

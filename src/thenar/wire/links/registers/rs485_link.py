@@ -16,7 +16,7 @@ from thenar.wire.codecs.registers import rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import Refusal
 from thenar.wire.codecs.registers.register_map import REGISTERS
 from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REPLY, REQUEST, WRITE_COMMAND, WRITTEN, own_frame
-from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.inbox import Inbox, LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
 
@@ -59,6 +59,7 @@ class SerialHands(RegisterLink):
             not_written=0,
             peers=self._peers({hand.scale.hand: line.path for line in self._lines for hand in line.hands}),
             refused=dict(self._inbox.refused),
+            failed=ended(*(line.thread for line in self._lines)),
         )
 
     def close(self) -> None:
@@ -97,8 +98,8 @@ class SerialLine:
         self._results: list[tuple[float, bytes]] = []  # that are sent later, and when
         self._heard_s = -1.0
         self._stop, self._stopped = os.pipe()
-        self._thread = threading.Thread(target=self._listen, name="rs485", daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=self._listen, name="rs485", daemon=True)
+        self.thread.start()
 
     def __str__(self) -> str:
         """Where it is and who answers there."""
@@ -113,7 +114,7 @@ class SerialLine:
     def close(self) -> None:
         """Stop answering."""
         os.write(self._stopped, b"\0")
-        self._thread.join()
+        self.thread.join()
         for file in (self._ours, self._theirs, self._stop, self._stopped):
             os.close(file)
         if self._name is not None:
