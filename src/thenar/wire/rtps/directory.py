@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from thenar.errors import clean_text
 from thenar.wire.rtps import discovery, messages
@@ -44,9 +44,11 @@ ASK_S = 0.01
 ANSWER_RATIO, HEADERS_BYTES = 3, 44
 """How much is sent to a participant for each byte that it sent, before it has shown that it hears us: its address may
 be somebody else's. And the bytes around an announcement."""
-DEPARTED_S = 1.0
-"""How long announcements of a participant that took leave are ignored [s]: some may still be on their way. No longer,
-for the farewell may have been somebody else's."""
+DEPARTED_S = 0.5
+"""How long a participant that took leave is not listened to [s]: something of it may still be on its way."""
+LEFT_S, LOST_S = 5.0, 120.0
+"""How long one that took leave, or fell silent, is asked whether it is there after all [s]: the farewell may have been
+somebody else's, or the cable may be back."""
 
 UNMATCHED = "submessage from a writer that is not matched"
 
@@ -75,8 +77,10 @@ class Peer:
         """Whether it has shown that what we send arrives there: it knows our prefix, which only we could tell it."""
         self.credit_bytes = 0
         """What may be sent to it before it has."""
-        self.asked_s = -math.inf
-        """When it was last asked to show it."""
+        self.asked_s = self.named_us_s = -math.inf
+        """When it was last asked to show it, and when it last did."""
+        self.doubted_s = math.inf
+        """When it was asked whether it is still where it was."""
 
     @property
     def lease_s(self) -> float:
@@ -102,6 +106,14 @@ class Peer:
         return clean_text(f"{program} ({detail})" + (f" on {host}" if host not in ("", socket.gethostname()) else ""))
 
 
+class Gone(NamedTuple):
+    """A participant that may come back."""
+
+    peer: Peer
+    ignored_until_s: float
+    asked_until_s: float
+
+
 class Directory:
     """The participants of a domain and all readers and writers, theirs and ours."""
 
@@ -119,8 +131,8 @@ class Directory:
         """Who has shown that it hears us before it announced itself."""
         self._greeted = 0
         """Participants met since the last round of announcements, without those that have named us."""
-        self._departed: dict[bytes, float] = {}
-        """When participants took leave."""
+        self._gone: dict[bytes, Gone] = {}
+        """Participants that took leave or fell silent, by prefix."""
         self._announced: dict[bytes, int] = {}
         """The number of the announcement of each endpoint of ours."""
         self._announcements = itertools.count(1)
@@ -216,7 +228,11 @@ class Directory:
         """Forget participants that were silent for longer than their lease."""
         for peer in [p for p in self.peers.values() if now_s - p.heard_s > p.lease_s]:
             self._remove(peer, "was silent for longer than its lease")
-        self._departed = {p: left_s for p, left_s in self._departed.items() if now_s - left_s < DEPARTED_S}
+            self._miss(Gone(peer, now_s, now_s + LOST_S))
+        self._gone = {prefix: gone for prefix, gone in self._gone.items() if now_s < gone.asked_until_s}
+        for gone in self._gone.values():
+            if now_s >= gone.ignored_until_s:
+                self._ask(gone.peer)
         for _ in range(self._early.expire(now_s) + self._strangers.expire(now_s)):
             self._participant.refuse(UNMATCHED)
 
@@ -229,9 +245,9 @@ class Directory:
             # Nobody may send another one away.
             if peer and peer.info.prefix == prefix and peer.may_come_from(source):
                 self._remove(peer, "took leave")
-                self._departed[prefix] = now_s
+                self._miss(Gone(peer, now_s + DEPARTED_S, now_s + LEFT_S))
             return
-        if prefix in self._departed:
+        if prefix in self._gone and now_s < self._gone[prefix].ignored_until_s:
             return
         if data.payload is None:
             raise Refused("announcement has no content")
@@ -247,6 +263,8 @@ class Directory:
                 return
             if not peer.may_come_from(source):
                 raise Refused("announcement comes from another address than its participant")
+            if peer.hears_us and self._answers_where_it_was(peer):
+                raise Refused("announcement has other addresses than where its participant answers")
             self._remove(peer, "moved to another address")
         peer = Peer(info, source, self._network.own, now_s)
         if not peer.meta:
@@ -255,9 +273,14 @@ class Directory:
             if self._greeted >= MAX_PEERS:
                 raise Refused("more new participants at a time than are greeted")
             self._greeted += 1
-        self._make_room(now_s)
-        self.peers[prefix] = peer
         peer.credit_bytes = ANSWER_RATIO * (len(data.payload) + HEADERS_BYTES)
+        self._meet(peer)
+
+    def _meet(self, peer: Peer) -> None:
+        info, source, prefix = peer.info, peer.source, peer.info.prefix
+        self._make_room(peer.heard_s)
+        self._gone.pop(prefix, None)
+        self.peers[prefix] = peer
         logger.info("found %s at %s", peer.description, source)
         # Answer at once: it may not hear our announcements otherwise for seconds.
         self._announce_to(peer)
@@ -277,11 +300,15 @@ class Directory:
 
     def on_addressed(self, prefix: bytes) -> None:
         """Talk to a participant from now on: it has named us, so it hears us."""
-        peer = self.peers.get(prefix)
+        peer, now_s = self.peers.get(prefix), self._participant.now_s
         if peer is None:
             if prefix not in self._addressed:
                 self._addressed.append(prefix)
+            gone = self._gone.get(prefix)
+            if gone is not None and now_s >= gone.ignored_until_s:
+                self._meet(Peer(gone.peer.info, gone.peer.source, self._network.own, now_s))
             return
+        peer.named_us_s = now_s
         if peer.hears_us:
             return
         peer.hears_us = True
@@ -308,10 +335,27 @@ class Directory:
             discovery.PUBLICATIONS_READER, writer.entity, 1, writer.written, next(self._announcements), final=False
         )
         cost_bytes = len(question) * len(peer.meta)
-        if self._participant.now_s - peer.asked_s > ASK_S and peer.credit_bytes >= cost_bytes:
+        if self._participant.now_s - peer.asked_s > ASK_S and (peer.hears_us or peer.credit_bytes >= cost_bytes):
             peer.asked_s = self._participant.now_s
             peer.credit_bytes -= cost_bytes
             self._participant.send(question, peer.meta)
+
+    def _answers_where_it_was(self, peer: Peer) -> bool:
+        """Whether a participant that announces other addresses is still where it was: it is asked there first."""
+        now_s = self._participant.now_s
+        if peer.named_us_s < peer.doubted_s < now_s - DEPARTED_S / 2:
+            return False
+        if not peer.named_us_s < peer.doubted_s < math.inf:
+            peer.doubted_s = now_s
+            self._ask(peer)
+        return True
+
+    def _miss(self, gone: Gone) -> None:
+        """Remember a participant that may come back, if it ever heard us."""
+        if gone.peer.hears_us:
+            self._gone[gone.peer.info.prefix] = gone
+            if len(self._gone) > MAX_PEERS:
+                del self._gone[next(iter(self._gone))]
 
     def _make_room(self, now_s: float) -> None:
         """Forget one when there are too many: one that does not hear us, or else the one that is silent longest."""

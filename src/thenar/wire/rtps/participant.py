@@ -111,7 +111,7 @@ class Participant:
         self.matching = threading.Condition(self.lock)
         """Notified whenever endpoints are matched or unmatched."""
         self.now_s = time.monotonic()
-        """When the datagram at hand came, on the clock of `time.monotonic`."""
+        """When the datagram at hand came, or time was last kept, on the clock of `time.monotonic`."""
         self._datagrams_in = self._datagrams_out = 0
         self.datagram_refusals: Counter[str] = Counter()
         """What was not accepted before it got to a reader or service, by reason."""
@@ -389,6 +389,7 @@ class Participant:
         with self.lock:
             if not self._running:
                 return  # nothing is said after the farewell
+            self.now_s = now_s
             if now_s >= self._announce_due_s:
                 self._announce_due_s = now_s + self._announce_s
                 self._directory.announce()
