@@ -27,7 +27,7 @@ from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.retargeter import Following, Retargeter, aligned_nodes
 from thenar.retarget.solver import Solver
-from thenar.signals import FloatArray
+from thenar.signals import FloatArray, GloveLayout
 from thenar.sim.collision_checker import CollisionChecker
 from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
@@ -212,6 +212,20 @@ def test_a_left_hand_does_what_the_mirrored_right_hand_does(hand: str):
     log = make_log(MOTIONS, layout="nodes21", side="left", rate_hz=60.0, seed=5)
     left = retarget_recording(model_of(f"{hand}_left"), log.finger_m, time_steps(log.stamp_s))
     assert np.abs(left - right).max() < 1e-6
+
+
+@pytest.mark.parametrize("layout", ["nodes21", "manus25"])
+def test_a_nanometre_does_not_decide_the_posture(layout: GloveLayout):
+    """Half a second later the answer has moved by no more than ten times what a bone of 25 mm turned by."""
+    model, log, rng = model_of("shadow_right"), hard_log(layout), np.random.default_rng(0)
+    nodes, step_s = np.ascontiguousarray(log.finger_m[:900]), time_steps(log.stamp_s)[:900]
+    later = round(0.5 / float(np.median(step_s)))
+    whole = retarget_recording(model, nodes, step_s, workers=1)
+    for frame in rng.integers(5, len(nodes) - later - 1, 60):
+        shifted = nodes[: frame + later + 1].copy()
+        shifted[frame, rng.integers(1, 21), rng.integers(3)] += 1e-9
+        answer = retarget_recording(model, shifted, step_s[: len(shifted)], workers=1)
+        assert np.abs(answer[-1] - whole[frame + later]).max() < 10.0 * 1e-9 / 0.025
 
 
 def random_postures(hand: str, count: int) -> FloatArray:

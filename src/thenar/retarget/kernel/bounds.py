@@ -16,12 +16,15 @@ def frame_bounds(hand, tuning, state, step_s, lower, upper):
         last = state.angle_rad[i]
         fastest = hand.speed_rad_s[i] * tuning.speed_scale
         up, down = fastest, -fastest
-        # A joint may stop at once, but turns back gently.
+        # A joint may stop at once, but turns back gently: the faster it runs the more so, without a step, because a
+        # joint that turns back at its limit sits where the step would be.
         velocity = state.velocity_rad_s[i]
-        if velocity > tuning.reversal_share * fastest:
-            down = -tuning.reversal_share * fastest
-        elif velocity < -tuning.reversal_share * fastest:
-            up = tuning.reversal_share * fastest
+        gentle = tuning.reversal_share * fastest
+        turn_back = fastest - (fastest - gentle) * min(1.0, abs(velocity) / max(gentle, 1e-9))
+        if velocity > 0.0:
+            down = -turn_back
+        elif velocity < 0.0:
+            up = turn_back
         # As fast as still lets it stop before its end, and within what it can change in one step.
         brake = hand.acceleration_rad_s2[i] * tuning.speed_scale
         up = min(up, _stoppable(hand.upper_rad[i] - last, brake, step_s))
