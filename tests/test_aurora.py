@@ -206,7 +206,9 @@ def test_every_getter_returns_the_twin_s_values_and_every_setter_acts(robot: Liv
     client("set_velocity", 0.4, 0.2, 0.2, 3.5)
     pass_time(data, 0.3)
     near(data.vel_cmd, [0.4, 0.2, 0.2], 0.0)
+    client("set_group_cmd", {"waist": [0.1]})  # the upper body is free, as on the robot
     pass_time(data, 2.0)
+    near(client("get_group_state", "waist"), [0.1], 0.02)
     near(client("get_base_data", "rpy"), [0.0, 0.2, 0.2], 0.05)
     pass_time(data, 1.5)
     near(data.vel_cmd, np.zeros(3), 0.0)

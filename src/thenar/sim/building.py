@@ -26,6 +26,7 @@ MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves
 # loses its force; here it creeps micrometres in a minute. It costs nothing at rest and solver iterations in motion; at
 # 1e6 the solver sometimes does not converge, and float32 engines break from 2e5 on.
 FRICTION_IMPEDANCE_RATIO = 3e5
+ROBOT_IMPEDANCE_RATIO = 1e3  # where a robot falls on the ground; harder, the solver stops short of forces that act
 
 
 def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -64,7 +65,7 @@ def compile_model(config: WorldConfig) -> mujoco.MjModel:
     # off an object opened its coupling by up to 8 degrees, here by 0.03.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = FRICTION_IMPEDANCE_RATIO
+    spec.option.impratio = FRICTION_IMPEDANCE_RATIO if config.robot is None else ROBOT_IMPEDANCE_RATIO
     # From 60 degrees of freedom on the engine would choose sparse matrices, with which its Newton solver often stops
     # short of the answer on these models, silently.
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE

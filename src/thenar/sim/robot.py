@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from thenar.arrays import FloatArray, cross
 from thenar.sim.physics import Physics
 
+JOINT_LIMIT = int(mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)  # as an enumerator it is compared one by one
+
 
 class Motion(NamedTuple):
     """Coordinates, velocities and accelerations of a machine: the base, then its joints in the order asked for.
@@ -79,7 +81,7 @@ class RobotInterface:
     def stop_torques(self) -> FloatArray:
         """What the end stops of the joints gave during the last step [N m]."""
         model, data, torque = self._physics.model, self._physics.data, np.zeros(self._physics.model.nv)
-        at_stop = data.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT
+        at_stop = data.efc_type == JOINT_LIMIT
         if at_stop.any():
             mujoco.mj_mulJacTVec(model, data, torque, np.where(at_stop, data.efc_force, 0.0))
         return torque[self._dof]

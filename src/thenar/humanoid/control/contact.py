@@ -67,11 +67,10 @@ class ContactEstimator:
             outside = needed + self._damping * qd - now.gener_state.tau
         if now.stop_tau is not None:
             outside[6:] -= now.stop_tau
-        links = before.kindyn_data.colliding_links()
-        arms, heights = self._places.low_points(links)
+        arms, heights = self._places.low_points(before.kindyn_data.colliding_placements())
         low = np.flatnonzero(heights < self.settings.near_m)
         if self._places.foot[low].min(initial=0) < 0:
-            force = self._lying(links, arms, low, outside)
+            force = self._lying(before.kindyn_data.colliding_links(), arms, low, outside)
         else:
             self._pushes[:] = 0.0
             force = self._standing(before, outside)
@@ -185,10 +184,10 @@ class _Places:
         link, foot, pos_m, radius_m = (np.array(column) for column in zip(*ends, strict=True))
         return _Places(link=link, foot=foot, pos_m=pos_m, radius_m=radius_m)
 
-    def low_points(self, links: tuple[LinkData, ...]) -> tuple[FloatArray, FloatArray]:
+    def low_points(self, placements: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lowest point of each end against its link's origin, in world axes, and its height [m]."""
-        placement = np.array([link.placement for link in links])[self.link]
-        arm = np.einsum("nij,nj->ni", placement[:, :3, :3], self.pos_m)
+        placement = placements[self.link]
+        arm = (placement[:, :3, :3] @ self.pos_m[:, :, None])[:, :, 0]
         arm[:, 2] -= self.radius_m
         return arm, placement[:, 2, 3] + arm[:, 2]
 

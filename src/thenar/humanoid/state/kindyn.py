@@ -141,6 +141,11 @@ class Solver:
         with self._lock:
             return self._kinematics[in_base].links(state, self._frames[role])
 
+    def placements(self, state: KindynData, role: str) -> FloatArray:
+        """Homogeneous transforms from the links of a role to the world, much quicker than `links`. Shape (n, 4, 4)."""
+        with self._lock:
+            return self._kinematics[False].placements(state, self._frames[role])
+
 
 class _Kinematics:
     """Pinocchio's memory with the kinematics of one state in it."""
@@ -168,6 +173,11 @@ class _Kinematics:
             Jd.setflags(0)
             links.append(_link((placement, J, Jd, qd)))
         return tuple(links)
+
+    def placements(self, state: KindynData, frames: tuple[int, ...]) -> FloatArray:
+        if self._state is not state:
+            self._take(state)
+        return np.array([self._placements[frame].homogeneous for frame in frames])
 
     def _take(self, state: KindynData) -> None:
         q, qd = state.q, state.qd
@@ -225,6 +235,10 @@ class KindynData:
     def colliding_links(self) -> tuple[LinkData, ...]:
         """Links that can touch something, in the world, in the order of `BodySpec.colliding_links`."""
         return self._solver.links(self, "colliding", False)
+
+    def colliding_placements(self) -> FloatArray:
+        """Where they are, as `LinkData.placement`. Shape (n, 4, 4)."""
+        return self._solver.placements(self, "colliding")
 
     @lazy
     def nv(self) -> int:
