@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 ANYONE = ""
 """Owner of a group that every source may command."""
 SLACK = 1e-9  # rounding of a limit is not beyond it
-CLAMPED_RAD, CLAMPED_HAND_RAD = 1.3, 0.2
+CLAMPED_RAD, CLAMPED_HAND_RAD = 1.3, 0.15
 """Positions so far beyond a limit are taken as the limit; further ones are slips and refused.
 
 The vendor's walking policy adds actions of up to a radian beyond the limits to its default pose; its hand demo goes
