@@ -214,6 +214,15 @@ def test_a_left_hand_does_what_the_mirrored_right_hand_does(hand: str):
     assert np.abs(left - right).max() < 1e-6
 
 
+@pytest.mark.parametrize("size", [0.7, 1.4])
+@pytest.mark.parametrize("hand", ["shadow_right", "inspire_right"])
+def test_a_child_and_a_giant_are_followed_alike(hand: str, size: float):
+    log = hard_log("nodes21")
+    nodes, step_s = log.finger_m[:900], time_steps(log.stamp_s)[:900]
+    usual, other = (retarget_recording(model_of(hand), k * nodes, step_s, workers=1) for k in (1.0, size))
+    assert np.mean(np.abs(other - usual).max(axis=1) > np.radians(3.0)) < 0.01
+
+
 @pytest.mark.parametrize("layout", ["nodes21", "manus25"])
 def test_a_nanometre_does_not_decide_the_posture(layout: GloveLayout):
     """Half a second later the answer has moved by no more than ten times what a bone of 25 mm turned by."""

@@ -185,6 +185,6 @@ def open_nodes(model: HandModel) -> FloatArray:
     nodes = np.zeros((21, 3))
     points = model.points_m(model.open_rad)[0]
     for finger, part in zip(model.fingers, model.point_slices, strict=True):
-        # Far apart, so that nothing looks like a pinch.
-        nodes[list(finger.nodes)] = (points[part] - model.palm_m) @ finger.R * 3.0
+        nodes[list(finger.nodes)] = (points[part] - model.palm_m) @ finger.R
+    nodes[list(model.fingers[0].nodes)] += 1.0  # the thumb far away, so that nothing looks like a pinch
     return nodes

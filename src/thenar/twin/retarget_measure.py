@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.fit import LinearMap
+from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m
 from thenar.retarget.model.hand_model import HandModel
 from thenar.retarget.retargeter import Retargeter
 from thenar.retarget.solver import key_point_targets_m
 from thenar.signals import FloatArray
 from thenar.sim.collision_checker import CollisionChecker
 
-PINCH_MM = 20.0  # a person whose fingertips are this near pinches
+PINCH_MM = 20.0  # a person of usual size whose fingertips are this near pinches
 PINCH_OK_MM = (-2.0, 3.0)
 DEEP_MM = 1.0
 CHATTER = 0.3  # of the speed limit
@@ -89,6 +90,7 @@ def measure(
     wanted = key_point_targets_m(model, nodes, linear_map)
     tip_mm = _tip_errors_mm(model, points, wanted)
     gap_mm = 1e3 * np.linalg.norm(nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2)
+    gap_mm *= USUAL_FINGER_M / np.mean([finger_length_m(frame) for frame in nodes])
     pinching = np.any(gap_mm < PINCH_MM, axis=1)
     off = ~pinching if not np.all(pinching) else np.ones(len(nodes), dtype=bool)
     penetration_mm, gaps, palmar = _collisions(model, checker, variable_rad, gap_mm)

@@ -12,6 +12,7 @@ from numba import njit
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus, transform_point
 
 NODE_SPEED_S = 0.02  # a glove's noise is faster than this
+USUAL_FINGER_M = 0.0794  # mean length of four fingers; distances of a pinch are a share of it
 BEHIND_M = 0.005
 
 
@@ -92,9 +93,21 @@ def predict_targets(hand, tuning, targets, state, w):
 
 
 @njit(**OPTIONS)
+def finger_length_m(node):
+    """Mean length of the four fingers of a person, bone by bone."""
+    total = 0.0
+    for first in (5, 9, 13, 17):
+        for i in range(first, first + 3):
+            bone = minus(node[i + 1], node[i])
+            total += math.sqrt(dot(bone, bone))
+    return total / 4.0
+
+
+@njit(**OPTIONS)
 def blend_pinches(hand, tuning, node, w):
     """Fill how much each finger pinches (0 to 1), its weight, the gap of its pad, and which variables take part."""
     thumb = hand.tip_node[0]
+    per_size = USUAL_FINGER_M / max(finger_length_m(node), 1e-3)  # a child pinches nearer than a giant
     for i in range(hand.variables):
         w.pinch_damping_scale[i] = 0.0
     w.blend[0] = w.pinch_weight[0] = 0.0
@@ -103,7 +116,7 @@ def blend_pinches(hand, tuning, node, w):
         if hand.pinch_gain[f] == 0.0:
             continue
         between = minus(node[thumb], node[hand.tip_node[f]])
-        gap = math.sqrt(dot(between, between))
+        gap = per_size * math.sqrt(dot(between, between))
         start = tuning.pinch_from_m if tuning.pinch_from_m > 0.0 else hand.pinch_from_m[f]
         share = min(1.0, max(0.0, (start - gap) / (start - tuning.pinch_full_m)))
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
