@@ -94,15 +94,18 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     ib = k + grid if i < grid - 1 and g[k + grid] < HIT else k
     ja = k - 1 if j > 0 and g[k - 1] < HIT else k
     jb = k + 1 if j < grid - 1 and g[k + 1] < HIT else k
-    slope_u = (s[ib] - s[ia]) / (hu * (ib - ia) / grid) if ib != ia else 0.0
-    slope_v = (s[jb] - s[ja]) / (hv * (jb - ja)) if jb != ja else 0.0
-    u, v = window.u_m + (i - (grid - 1) / 2.0) * hu, window.v_m + (j - (grid - 1) / 2.0) * hv
+    shift, half = group.shift, (grid - 1) / 2.0
+    slope_u = (s[ib] - s[ia]) / (hu * ((ib - ia) / grid + shift[ib, 0] - shift[ia, 0])) if ib != ia else 0.0
+    slope_v = (s[jb] - s[ja]) / (hv * (jb - ja + shift[jb, 1] - shift[ja, 1])) if jb != ja else 0.0
+    u, v = window.u_m + (i - half + shift[k, 0]) * hu, window.v_m + (j - half + shift[k, 1]) * hv
+    force_n = window.pressure[k] * hu * hv
+    hu, hv = hu * group.wide[k, 0], hv * group.wide[k, 1]
     centre = combine(combine(local.origin, u, local.e1, v, local.e2), s[k], local.normal, 0.0, ZERO)
     side_u = combine(ZERO, hu, local.e1, hu * slope_u, local.normal)
     side_v = combine(ZERO, hv, local.e2, hv * slope_v, local.normal)
     long, short = (side_u, side_v) if hu >= hv else (side_v, side_u)
     stretch = math.sqrt(1.0 + slope_u * slope_u + slope_v * slope_v)
-    return Cell(window.pressure[k] * hu * hv, centre, long, short, stretch, hu + hv)
+    return Cell(force_n, centre, long, short, stretch, hu + hv)
 
 
 @nb.njit(cache=True)

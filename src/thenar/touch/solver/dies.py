@@ -78,9 +78,12 @@ def add_die_stress(group: Record, window: Record, local: LinkFrame, dies: Record
                 continue
             under = combine(away, -group.height[k], local.normal, 0.0, local.normal)
             for i in range(nu):
-                u = window.u_m + (k // grid - half + (i + 0.5) / nu - 0.5) * hu
+                u = window.u_m + (k // grid - half + group.shift[k, 0] + ((i + 0.5) / nu - 0.5) * group.wide[k, 0]) * hu
                 for j in range(nv):
-                    v = window.v_m + (k % grid - half + (j + 0.5) / nv - 0.5) * hv
+                    v = (
+                        window.v_m
+                        + (k % grid - half + group.shift[k, 1] + ((j + 0.5) / nv - 0.5) * group.wide[k, 1]) * hv
+                    )
                     place = combine(under, -u, local.e1, -v, local.e2)
                     stress += window.pressure[k] * _point_stress(place, force, normal)
         die_pa[d] += stress * hu * hv / (nu * nv)

@@ -1,126 +1,153 @@
-"""Edges of shapes that cut a patch: pressure peaks there, so cell borders are put on them.
+"""Edges of shapes that cut a patch: pressure peaks there, so the window's borders are put on them, in every frame.
 
 A patch has four sides: low and high u, low and high v.
 """
 
 from __future__ import annotations
 
+import math
+
 import numba as nb
 import numpy as np
 
-from thenar.arrays import BoolArray, FloatArray, IntArray
-from thenar.touch.solver.collision import MISS
-from thenar.touch.solver.gap import line_meets_both
-from thenar.touch.solver.influence import ASPECTS, MAX_GRID
+from thenar.arrays import FloatArray, IntArray
+from thenar.touch.solver.gap import STEP, is_over
+from thenar.touch.solver.influence import MAX_GRID
 from thenar.touch.solver.touch_records import Record, Scene
-from thenar.touch.solver.window import EMPTY, patch_extent
+from thenar.touch.solver.window import LEFT, patch_extent, set_cells, turn_window
 
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there
-PROBES = 5  # lines across a patch on which its edges are looked for
-BISECTIONS = 16
-SNAPPED = 0.1  # of a cell: an edge this near to a cell border needs no new snap
+PROBES, ALIGN_PROBES = 5, 11  # lines across a patch on which its edges are looked for, and their directions
+BEYOND = 0.75  # distances between probes from the last one to the end of the patch
+BISECTIONS = 8
+NEAR = 1  # cells: an edge as near as this to a patch's last cell cuts it
+STRAIGHT = 0.25  # of a cell: an edge that strays less than this lies along the window's border
+SNAPPED, LOOSE = 0.02, 0.5  # of a cell: how near to the border a straight edge should be, and any other
+STRAIGHT_RAD = 0.005
+SQUARE = 2.0  # patches that are longer lie along their own axis
+RIGHT_ANGLED = 0.6  # how well directions of a patch's sides agree, up to quarter turns, if they are those of a box
 
 
 @nb.njit(cache=True)
-def snap_to_edges(group: Record, window: Record, scene: Scene, parts: IntArray, warm: bool) -> bool:
-    """Put cell borders of a finer grid on edges that cut the patch; True when the window has changed.
+def lay_on_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+    """Put the window's borders on the edges that cut the patch, and note which; True when its cells have changed.
 
     Args:
         group: Contacts with the cells of the window.
-        window: The window with its pressures; what cuts it is noted even when it stays.
+        window: The window with its pressures.
         scene: All shapes.
         parts: Numbers of the object's shapes.
-        warm: True: the window may already lie on these edges.
     """
-    ends = _find_edges(group, window, scene, parts)
-    cut = window.cut != 0
-    if not cut.any() or (warm and window.grid == EDGE_GRID and _is_snapped(group, window, ends)):
-        return False
-    cell, aspect, cells_u, cells_v = _choose_cells(ends, cut)
-    if cell == 0.0:
-        return False
-    window.grid, window.cell_m, window.aspect = EDGE_GRID, cell, aspect
-    window.u_m = _middle(ends[0], ends[1], cut[0], cut[1], cells_u, cell)
-    window.v_m = _middle(ends[2], ends[3], cut[2], cut[3], cells_v, cell * ASPECTS[aspect])
-    return True
-
-
-@nb.njit(cache=True)
-def _find_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> FloatArray:
-    """Where the patch ends on each side [m]; sides that end at an edge of a shape are marked in ``window.cut``."""
-    half = (window.grid - 1) / 2.0
-    i1, i2, j1, j2 = patch_extent(window.pressure, window.grid)
-    first = (window.u_m + (i1 - half) * group.cell_u, window.v_m + (j1 - half) * group.cell_v)
-    last = (window.u_m + (i2 - half) * group.cell_u, window.v_m + (j2 - half) * group.cell_v)
-    cells = (group.cell_u, group.cell_v)
-    ends = np.empty(4)
+    half_u, half_v = window.grid / 2.0 * group.cell_u, window.grid / 2.0 * group.cell_v
+    ends = np.array([window.u_m - half_u, window.u_m + half_u, window.v_m - half_v, window.v_m + half_v])
+    edge, changed = np.empty(PROBES), False
+    window.edged = False
     for side in range(4):
-        axis, sign = side // 2, -1.0 if side % 2 == 0 else 1.0
-        border = first[axis] if side % 2 == 0 else last[axis]
-        ends[side] = border + 0.5 * sign * cells[axis]
-        window.cut[side] = 0
-        low, high = first[1 - axis], last[1 - axis]
-        for probe in range(PROBES):  # across the patch: an edge may be slanted or round, its farthest point counts
-            across = low + (probe + 0.5) / PROBES * (high - low)
-            inside, outside = (first[axis] + last[axis]) / 2, border + sign * cells[axis]
-            if _meets(group, scene, parts, axis, outside, across):
-                continue
-            if not _meets(group, scene, parts, axis, inside, across):
-                continue
-            for _ in range(BISECTIONS):
-                middle = (inside + outside) / 2
-                if _meets(group, scene, parts, axis, middle, across):
-                    inside = middle
-                else:
-                    outside = middle
-            if not window.cut[side] or sign * (inside - ends[side]) > 0.0:
-                ends[side] = inside
-            window.cut[side] = 1
-    return ends
-
-
-@nb.njit(cache=True)
-def _meets(group: Record, scene: Scene, parts: IntArray, axis: int, along: float, across: float) -> bool:
-    u_m, v_m = (along, across) if axis == 0 else (across, along)
-    return line_meets_both(group, scene, parts, u_m, v_m)
-
-
-@nb.njit(cache=True)
-def _is_snapped(group: Record, window: Record, ends: FloatArray) -> bool:
-    """Whether every edge that cuts the patch lies on a border between cells."""
-    for side in range(4):
+        window.cut[side] = _find_edge(group, window, scene, parts, side, edge)
+        window.edged = window.edged or not np.isnan(edge).all()
         if window.cut[side]:
-            centre, cell = (window.u_m, group.cell_u) if side < 2 else (window.v_m, group.cell_v)
-            cells = (ends[side] - centre) / cell + window.grid / 2.0
-            if abs(cells - round(cells)) > SNAPPED:
-                return False
+            cell = group.cell_u if side < 2 else group.cell_v
+            at = _farthest(edge, -1.0 if side % 2 == 0 else 1.0)
+            straight = np.nanmax(edge) - np.nanmin(edge) < STRAIGHT * cell
+            if abs(at - ends[side]) > (SNAPPED if straight else LOOSE) * cell:
+                ends[side], changed = at, True
+    if changed:
+        window.u_m, window.v_m = (ends[0] + ends[1]) / 2, (ends[2] + ends[3]) / 2
+        set_cells(window, ends[1] - ends[0], ends[3] - ends[2])
+    return changed
+
+
+@nb.njit(cache=True)
+def align_with_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+    """Turn the window along straight edges that cut the patch in both directions; True when it has turned."""
+    i1, i2, j1, j2 = patch_extent(window.pressure, window.grid)
+    shape = (i2 - i1 + 1) * group.cell_u / ((j2 - j1 + 1) * group.cell_v)
+    if max(shape, 1.0 / shape) > SQUARE:
+        return False
+    cosine, sine, count = 0.0, 0.0, 0
+    seen = [False, False]
+    edge = np.empty(ALIGN_PROBES)
+    for side in range(4):
+        _find_edge(group, window, scene, parts, side, edge)
+        step = (_place(group, window, side, 1.0)[3] - _place(group, window, side, 0.0)[3]) / ALIGN_PROBES
+        for probe in range(1, ALIGN_PROBES):
+            if math.isnan(edge[probe - 1]) or math.isnan(edge[probe]) or step <= 0.0:
+                continue
+            angle = math.atan((edge[probe] - edge[probe - 1]) / step) * (-1.0 if side < 2 else 1.0)
+            cosine += math.cos(4.0 * angle)
+            sine += math.sin(4.0 * angle)
+            count += 1
+            seen[side // 2] = True
+    angle = math.atan2(sine, cosine) / 4.0
+    if not (seen[0] and seen[1]) or math.hypot(cosine, sine) < RIGHT_ANGLED * count or abs(angle) < STRAIGHT_RAD:
+        return False
+    turn_window(group, window, angle, False)
     return True
 
 
 @nb.njit(cache=True)
-def _choose_cells(ends: FloatArray, cut: BoolArray) -> tuple[float, int, int, float]:
-    """Cell length along u [m], number of its aspect, and how many cells the patch then takes; 0 if none will do."""
-    long_u, long_v = ends[1] - ends[0], ends[3] - ends[2]
-    both_u, both_v = cut[0] and cut[1], cut[2] and cut[3]
-    best_score, best = MISS, (0.0, 0, 0, 0.0)
-    for cells_u in range(EDGE_GRID - 4, (EDGE_GRID if both_u else EDGE_GRID - 2) + 1):
-        cell = long_u / cells_u
-        for aspect in range(len(ASPECTS)):
-            cells_v = long_v / (cell * ASPECTS[aspect])
-            if not EMPTY * EDGE_GRID <= cells_v <= (EDGE_GRID + 0.02 if both_v else EDGE_GRID - 2):
-                continue
-            whole = abs(round(cells_v) - cells_v) / cells_v if both_v else 0.0
-            score = whole + 0.002 * (EDGE_GRID - cells_u) + 0.002 * abs(EDGE_GRID - cells_v)
-            if score < best_score:
-                best_score, best = score, (cell, aspect, cells_u, cells_v)
-    return best
+def _find_edge(group: Record, window: Record, scene: Scene, parts: IntArray, side: int, edge: FloatArray) -> bool:
+    """Write where probes across one side leave a shape [m], NaN where they do not; True when an edge ends that side."""
+    ends = True
+    step = STEP * (group.cell_u if side < 2 else group.cell_v) * (-1.0 if side % 2 == 0 else 1.0)
+    for probe in range(len(edge)):
+        inside, near, outside, across = _place(group, window, side, (probe + 0.5) / len(edge))
+        edge[probe] = math.nan
+        if _is_over(group, scene, parts, side, outside, across, step):
+            ends = False
+            continue
+        if _is_over(group, scene, parts, side, near, across, step):
+            inside = near
+        elif not _is_over(group, scene, parts, side, inside, across, step):
+            continue
+        for _ in range(BISECTIONS):
+            middle = (inside + outside) / 2
+            if _is_over(group, scene, parts, side, middle, across, step):
+                inside = middle
+            else:
+                outside = middle
+        edge[probe] = inside
+    return ends and not np.isnan(edge).all()
 
 
 @nb.njit(cache=True)
-def _middle(low: float, high: float, cut_low: bool, cut_high: bool, cells: float, cell: float) -> float:
-    """Centre of a window along one axis, with cell borders on the ends that are cut [m]."""
-    spare = int((EDGE_GRID - cells) / 2)
-    if cut_low != cut_high:
-        return low + (EDGE_GRID / 2.0 - spare) * cell if cut_low else high - (EDGE_GRID / 2.0 - spare) * cell
-    odd = cut_low and (EDGE_GRID - round(cells)) % 2 == 1
-    return (low + high) / 2 + (cell / 2 if odd else 0.0)
+def _farthest(edge: FloatArray, sign: float) -> float:
+    """The farthest point of an edge; a slanted one goes on beyond the last probe, to the end of the patch."""
+    at = math.nan
+    for probe in range(PROBES):
+        far = edge[probe]
+        beside = 1 if probe == 0 else PROBES - 2
+        if probe in (0, PROBES - 1) and sign * (far - edge[beside]) > 0.0:
+            far += BEYOND * (far - edge[beside])
+        if not math.isnan(far) and (math.isnan(at) or sign * (far - at) > 0.0):
+            at = far
+    return at
+
+
+@nb.njit(cache=True)
+def _place(group: Record, window: Record, side: int, share: float) -> tuple[float, float, float, float]:
+    """Where a probe starts, in the middle of the patch, where it is near a side and where beyond; its place across."""
+    axis, grid = side // 2, window.grid
+    i1, i2, j1, j2 = patch_extent(window.pressure, grid)
+    first, last, low, high = (i1, i2, j1, j2) if axis == 0 else (j1, j2, i1, i2)
+    cell, other = (group.cell_u, group.cell_v) if axis == 0 else (group.cell_v, group.cell_u)
+    centre, centre_across = (window.u_m, window.v_m) if axis == 0 else (window.v_m, window.u_m)
+    half, sign = (grid - 1) / 2.0, -1 if side % 2 == 0 else 1
+    end, border = (first, 0) if side % 2 == 0 else (last, grid - 1)
+    reach = NEAR
+    if window.cut[side] and abs(border - end) <= LEFT:
+        end, reach = border, LEFT
+    across = low + share * (high - low)
+    return (
+        centre + ((first + last) / 2.0 - half) * cell,
+        centre + (end - sign - half) * cell,
+        centre + (end + reach * sign - half) * cell,
+        centre_across + (across - half) * other,
+    )
+
+
+@nb.njit(cache=True)
+def _is_over(group: Record, scene: Scene, parts: IntArray, side: int, along: float, across: float, step: float) -> bool:
+    if side < 2:
+        return is_over(group, scene, parts, along, across, step, 0.0)
+    return is_over(group, scene, parts, across, along, 0.0, step)

@@ -15,10 +15,9 @@ import numba as nb
 from thenar.arrays import IntArray
 from thenar.touch.solver.deposit import deposit, link_frame
 from thenar.touch.solver.dies import add_die_stress
-from thenar.touch.solver.edges import snap_to_edges
+from thenar.touch.solver.edges import EDGE_GRID, align_with_edges, lay_on_edges
 from thenar.touch.solver.gap import measure_window
 from thenar.touch.solver.groups import gather
-from thenar.touch.solver.influence import ASPECTS
 from thenar.touch.solver.neighbors import solve_neighbors
 from thenar.touch.solver.pressure import is_supported, solve_pressure
 from thenar.touch.solver.touch_records import (
@@ -33,13 +32,11 @@ from thenar.touch.solver.touch_records import (
     minus,
     to_local,
 )
-from thenar.touch.solver.window import KEPT, TURNED, refit, set_axes, start_window
+from thenar.touch.solver.window import KEPT, TURNED, carry_window, is_thin, keep_window, refit, start_window
 
 MIN_FORCE_N = 1e-4
 SHARP_GRID = 20  # patches under a sharp edge are thin
-SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
-LOOK_FOR_EDGES = 8  # every so many frames of a lasting contact
-MAX_PASSES, MAX_TURNS = 8, 3
+MAX_PASSES, MAX_FITS, MAX_TURNS = 12, 9, 3
 
 
 @nb.njit(cache=True, nogil=True)
@@ -112,52 +109,57 @@ def solve_window(
     """
     fresh = window.cell_m <= 0.0
     if fresh:
-        start_window(window, smooth_grid)
+        start_window(group, window, scene.shapes[group.skin], smooth_grid)
+    else:
+        carry_window(group, window, scene)
     warm, turns = not fresh, 0
     window.passes = 0
     while True:
-        set_axes(group, window, scene.shapes[group.skin])
+        if warm:
+            group.grid, group.cell_u, group.cell_v = window.grid, window.cell_m, window.cell_m * window.aspect
+            lay_on_edges(group, window, scene, parts)
+            warm = not _choose_grid(window, smooth_grid)
         if not measure_window(group, window, scene, parts):
             if fresh or window.passes > 0:
                 return False
-            start_window(window, smooth_grid)  # the object has moved away from the old window
+            start_window(group, window, scene.shapes[group.skin], smooth_grid)  # the object has left the old window
             fresh, warm = True, False
             continue
         warm = warm and is_supported(group, window)
         solve_pressure(group, window, elastic, warm)
         window.passes += 1
-        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes < MAX_PASSES else KEPT
-        if change == KEPT:
+        if window.passes == MAX_PASSES:
             break
+        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes <= MAX_FITS else KEPT
+        if change == KEPT:
+            if warm or not _settle(group, window, scene, parts):
+                break
+            turns = MAX_TURNS
         turns += change == TURNED
         warm = False
-    stretched = ASPECTS[window.aspect] >= SHARP or ASPECTS[window.aspect] <= 1.0 / SHARP
-    if window.grid < SHARP_GRID and stretched:  # a sharp edge: thin, with steep pressure across
-        window.cell_m *= window.grid / SHARP_GRID
-        window.grid, warm = SHARP_GRID, False
-        if not _solve_again(group, window, scene, parts, elastic, False):
-            return False
-    if warm and window.since_edges < LOOK_FOR_EDGES:
-        window.since_edges += 1
-        return True
-    window.since_edges = 0
-    grid = window.grid
-    snapped = snap_to_edges(group, window, scene, parts, warm)
-    if snapped and not _solve_again(group, window, scene, parts, elastic, warm and window.grid == grid):
-        return False
-    if fresh:
+    if window.passes > 1:
         solve_pressure(group, window, elastic, True, True)
+    keep_window(group, window, scene)
     return True
 
 
 @nb.njit(cache=True)
-def _solve_again(group: Record, window: Record, scene: Scene, parts: IntArray, elastic: Elastic, warm: bool) -> bool:
-    """Solve a window whose cells have changed; False when skin and object share no line of it."""
-    if not measure_window(group, window, scene, parts):
-        return False
-    solve_pressure(group, window, elastic, warm)
-    window.passes += 1
-    return True
+def _settle(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+    """Lay a window that fits its patch on edges, and choose its grid; True when it has changed."""
+    if window.grid != EDGE_GRID and align_with_edges(group, window, scene, parts):
+        return True
+    moved = lay_on_edges(group, window, scene, parts)
+    return _choose_grid(window, window.grid) or moved
+
+
+@nb.njit(cache=True)
+def _choose_grid(window: Record, smooth_grid: int) -> bool:
+    """As many cells as the patch needs; True when that has changed their number."""
+    grid = EDGE_GRID if window.edged else max(smooth_grid, SHARP_GRID) if is_thin(window) else smooth_grid
+    changed = grid != window.grid
+    window.cell_m *= window.grid / grid
+    window.grid = grid
+    return changed
 
 
 @nb.njit(cache=True)

@@ -45,6 +45,8 @@ GROUP = np.dtype(
         ("e2", np.float64, 3),
         ("height", np.float64, MAX_CELLS),
         ("gap", np.float64, MAX_CELLS),
+        ("wide", np.float64, (MAX_CELLS, 2)),  # cells at an edge reach up to it: their sizes, in cells
+        ("shift", np.float64, (MAX_CELLS, 2)),  # and where their middles are
     ]
 )
 """Contacts that press one link in one direction, and the window laid over them."""

@@ -20,8 +20,9 @@ from thenar.touch.solver.touch_records import Elastic, Record
 MAX_GRID = 24
 MAX_CELLS = MAX_GRID * MAX_GRID
 TABLE_SIZE = (2 * MAX_GRID - 1) ** 2 + MAX_GRID
-ASPECTS = 2.0 ** (np.arange(-12, 13) / 2)
-"""Shapes a cell may have: its length along v over its length along u."""
+ASPECT_STEPS = 16  # tables in a doubling: between two of them the truth is a straight line to 3e-4
+ASPECTS = 2.0 ** (np.arange(-6 * ASPECT_STEPS, 6 * ASPECT_STEPS + 1) / ASPECT_STEPS)
+"""Shapes of a cell that have a table: its length along v over its length along u."""
 POISSON = 0.49
 """Poisson's ratio of the skin: rubber hardly changes its volume. Assumed."""
 
@@ -90,7 +91,7 @@ def elastic_tables(thickness_m: Sequence[float]) -> Elastic:
         half_space=half_space_tables(),
         correction=layer_correction() if layered else np.zeros(LAYER_POINTS),
         table=np.zeros(TABLE_SIZE),
-        **{name: np.zeros(MAX_CELLS) for name in ("gap", "residual", "direction", "image", "displacement")},
+        **{name: np.zeros(MAX_CELLS) for name in ("own", "gap", "residual", "direction", "image", "displacement")},
         sweep=np.zeros(2 * MAX_CELLS),
         plane=np.zeros((MAX_CELLS, 3)),
     )
@@ -102,20 +103,34 @@ def write_table(group: Record, window: Record, elastic: Elastic) -> None:
 
     The influence of cells that are (di, dj) apart is ``table[(grid - 1 + di) * (2 grid - 1) + grid - 1 + dj]``.
     """
-    grid, aspect, table = window.grid, ASPECTS[window.aspect], elastic.table
-    half_space = elastic.half_space[window.aspect]
+    grid, aspect, table = window.grid, window.aspect, elastic.table
+    place = min(max(ASPECT_STEPS * math.log2(aspect), -6.0 * ASPECT_STEPS), 5.999 * ASPECT_STEPS) + 6 * ASPECT_STEPS
+    low, high, share = elastic.half_space[int(place)], elastic.half_space[int(place) + 1], place - int(place)
     layered = group.thickness_m < HALF_SPACE_M
     width = 2 * grid - 1
     scale = window.cell_m / group.thickness_m if layered else 0.0
     for i in range(grid):
         for j in range(grid):
-            value = half_space[i, j]
+            value = low[i, j] + share * (high[i, j] - low[i, j])
             if layered:
                 s = scale * math.hypot(i, j * aspect)
                 value = 0.0 if s >= LAYER_REACH else value - _phi(elastic.correction, s) * scale * aspect / math.pi
             for row in (grid - 1 + i, grid - 1 - i):
                 table[row * width + grid - 1 + j] = value
                 table[row * width + grid - 1 - j] = value
+
+
+@nb.njit(cache=True)
+def own_influence(wide_u: float, wide_v: float, aspect: float) -> float:
+    """What a cell of ``wide_u x wide_v`` cells adds to the influence on itself of a whole one with the same force."""
+    part, whole = _under_middle(wide_u, wide_v * aspect) / (wide_u * wide_v), _under_middle(1.0, aspect)
+    return (part - whole) / math.pi
+
+
+@nb.njit(cache=True)
+def _under_middle(a: float, b: float) -> float:
+    """Love's integral under the middle of a rectangle."""
+    return 2.0 * (a * math.asinh(b / a) + b * math.asinh(a / b))
 
 
 @nb.njit(cache=True)

@@ -14,10 +14,10 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT, MISS
-from thenar.touch.solver.influence import ASPECTS, write_table
+from thenar.touch.solver.influence import own_influence, write_table
 from thenar.touch.solver.touch_records import Elastic, Record, dot
 
-COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 3, 1e-3  # while a window is fitted, and from frame to frame
+COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 16, 3e-4  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
 RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and rounding would decide
 
@@ -50,14 +50,15 @@ def solve_pressure(group: Record, window: Record, elastic: Elastic, warm: bool, 
 @nb.njit(cache=True)
 def _write_plane(group: Record, window: Record, plane: FloatArray) -> None:
     """Write 1 and the coordinates of every cell along which the object may lean, from the contact's centre of force."""
-    grid, cell, aspect = window.grid, window.cell_m, ASPECTS[window.aspect]
+    grid, cell, aspect = window.grid, window.cell_m, window.aspect
     half = (grid - 1) / 2.0
     reach = half * cell * max(1.0, aspect) + abs(window.u_m) + abs(window.v_m)
     line_u, line_v = dot(group.line, group.e1) / reach, dot(group.line, group.e2) / reach
     for i in range(grid):
-        u = window.u_m + (i - half) * cell
         for j in range(grid):
-            k, v = i * grid + j, window.v_m + (j - half) * cell * aspect
+            k = i * grid + j
+            u = window.u_m + (i - half + group.shift[k, 0]) * cell
+            v = window.v_m + (j - half + group.shift[k, 1]) * cell * aspect
             plane[k, 0] = 1.0
             plane[k, 1], plane[k, 2] = (u / reach, v / reach) if group.leans == 2 else (u * line_u + v * line_v, 0.0)
 
@@ -82,7 +83,9 @@ def _prepare(group: Record, window: Record, elastic: Elastic) -> float:
     for k in range(window.grid * window.grid):
         widened = group.gap[k] + window.neighbor_displacement_m[k]
         elastic.gap[k] = widened * factor if group.gap[k] < HIT else MISS
-    return group.force_n / (window.cell_m * window.cell_m * ASPECTS[window.aspect])
+        wide_u, wide_v = group.wide[k, 0], group.wide[k, 1]
+        elastic.own[k] = 0.0 if wide_u == wide_v == 1.0 else own_influence(wide_u, wide_v, window.aspect)
+    return group.force_n / (window.cell_m * window.cell_m * window.aspect)
 
 
 @nb.njit(cache=True)
@@ -102,7 +105,7 @@ def _conjugate_gradients(
         if not known:
             if tilts:
                 meet_moments(elastic.plane, gap, n, total, p)
-            _apply_table(elastic.table, grid, p, displacement, elastic.sweep)
+            _apply_table(elastic.table, elastic.own, grid, p, displacement, elastic.sweep)
         for k in range(n):
             residual[k] = displacement[k] + gap[k] if gap[k] < HIT else displacement[k]
         if tilts:
@@ -116,7 +119,7 @@ def _conjugate_gradients(
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        _apply_table(elastic.table, grid, direction, image, elastic.sweep)
+        _apply_table(elastic.table, elastic.own, grid, direction, image, elastic.sweep)
         mean = 0.0 if tilts else _mean_in_contact(n, p, image)  # a direction that is free of planes needs none
         bottom = 0.0
         for k in range(n):
@@ -157,7 +160,9 @@ def _advance(
 
 
 @nb.njit(cache=True, fastmath=True)
-def _apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray) -> None:
+def _apply_table(
+    table: FloatArray, own: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray
+) -> None:
     """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
 
     Rows are laid out twice as wide as the window. Then the influence of one cell on all is one long run of the table,
@@ -177,7 +182,8 @@ def _apply_table(table: FloatArray, grid: int, p: FloatArray, out: FloatArray, s
                     sweep[k] += value * run[k]
     for i in range(grid):
         for j in range(grid):
-            out[i * grid + j] = sweep[i * width + j]
+            k = i * grid + j
+            out[k] = sweep[i * width + j] + own[k] * p[k]
 
 
 @nb.njit(cache=True)

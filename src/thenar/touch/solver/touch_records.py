@@ -58,6 +58,8 @@ class Elastic(NamedTuple):
     """`influence.layer_correction`."""
     table: FloatArray
     """Influence of the window that is being solved, see `influence.write_table`."""
+    own: FloatArray
+    """What a cell's reach to an edge adds to its influence on itself."""
     gap: FloatArray
     residual: FloatArray
     direction: FloatArray
@@ -96,6 +98,16 @@ def to_local(R: FloatArray, v: FloatArray | Vector) -> Vector:
         R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2],
         R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2],
         R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2],
+    )
+
+
+@nb.njit(cache=True)
+def to_world(R: FloatArray, v: FloatArray | Vector) -> Vector:
+    """A direction of a frame whose axes are the columns of ``R``, in the world."""
+    return (
+        R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
+        R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
+        R[2, 0] * v[0] + R[2, 1] * v[1] + R[2, 2] * v[2],
     )
 
 

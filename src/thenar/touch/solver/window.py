@@ -1,7 +1,8 @@
 """A small grid laid over one contact's patch, in the plane normal to the contact's force.
 
 The grid (the *window*) has ``grid x grid`` cells of ``cell x aspect * cell`` metres. It is moved, sized and turned
-until it fits the patch of pressure (`refit`), and it is kept for the next frame, where one pass is enough.
+until it fits the patch of pressure (`refit`), and it is kept for the next frame, where one pass is enough. It moves on
+with the centre of force; where the patch ends at edges, with the object that has them (`carry_window`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import CAPSULE, MISS
 from thenar.touch.solver.influence import ASPECTS, MAX_CELLS
-from thenar.touch.solver.touch_records import Record, dot
+from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, dot, minus, to_local, to_world
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 FIRST_WINDOW_M = 0.012
-SNUG, EMPTY = 0.8, 0.55  # least share of the window's side that the patch should take: when fitted, and later on
+SNUG, EMPTY = 0.75, 0.55  # least share of the window's side that the patch should take: when fitted, and later on
 OBLONG = 2.2  # a patch this much longer than wide (squared) has a long axis to turn to
+SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
+LEFT = 3  # cells: a patch that ends as far as this from an edge is no longer cut by it
 KEPT, TURNED, RESIZED = range(3)
 
 WINDOW = np.dtype(
@@ -29,14 +32,16 @@ WINDOW = np.dtype(
         ("index", np.int64),  # which contact of the pair
         ("frame", np.int64),  # when it was last used
         ("grid", np.int64),
-        ("aspect", np.int64),
         ("cell_m", np.float64),
+        ("aspect", np.float64),
         ("u_m", np.float64),  # centre, from the contact's centre of force
         ("v_m", np.float64),
-        ("angle_rad", np.float64),
         ("cut", np.int64, 4),  # on which sides (low and high u, low and high v) the patch ends at an edge of a shape
+        ("edged", np.bool_),  # edges are near the patch
+        ("on_object", np.bool_),  # the directions are kept in the object's frame, not in the link's
+        ("along", np.float64, 3),  # direction of u in that frame
+        ("anchor_m", np.float64, 3),  # centre in the object's frame
         ("passes", np.int64),
-        ("since_edges", np.int64),  # frames since edges were looked for
         ("pressure", np.float64, MAX_CELLS),
         ("crowded", np.bool_),  # other objects press close by
         ("neighbor_displacement_m", np.float64, MAX_CELLS),  # what they press away
@@ -46,31 +51,62 @@ WINDOW = np.dtype(
 
 
 @nb.njit(cache=True)
-def start_window(window: Record, grid: int) -> None:
-    """A square window about the centre of force."""
-    window.grid = grid
-    window.aspect = len(ASPECTS) // 2
+def start_window(group: Record, window: Record, skin: Record, grid: int) -> None:
+    """A square window about the centre of force, along the axis of a capsule or the x of a box."""
+    window.grid, window.aspect = grid, 1.0
     window.cell_m = FIRST_WINDOW_M / grid
-    window.u_m = window.v_m = window.angle_rad = 0.0
+    window.u_m = window.v_m = 0.0
     window.cut[:] = 0
+    window.edged = False
+    column = 2 if skin.kind == CAPSULE else 0
+    _set_axes(group, (skin.R[0, column], skin.R[1, column], skin.R[2, column]))
 
 
 @nb.njit(cache=True)
-def set_axes(group: Record, window: Record, skin: Record) -> None:
-    """Directions of the window: the skin's first axis laid into the plane of the contact and turned by its angle."""
+def carry_window(group: Record, window: Record, scene: Scene) -> None:
+    """Lay the window of the last frame where it is now, if object and link have moved as rigid bodies."""
+    body = group.partner if window.on_object else scene.shapes[group.skin].body
+    _set_axes(group, to_world(scene.body_R[body], window.along))
+    turned = to_world(scene.body_R[group.partner], window.anchor_m)
+    away = minus(combine(turned, 1.0, scene.body_pos_m[group.partner], 0.0, turned), group.origin)
+    if window.cut[0] or window.cut[1]:
+        window.u_m = dot(away, group.e1)
+    if window.cut[2] or window.cut[3]:
+        window.v_m = dot(away, group.e2)
+
+
+@nb.njit(cache=True)
+def keep_window(group: Record, window: Record, scene: Scene) -> None:
+    """Note where the window lies for `carry_window`: sharp edges turn with the object, smooth patches do not."""
+    cut = window.cut
+    window.on_object = is_thin(window) or ((cut[0] or cut[1]) and (cut[2] or cut[3]))
+    body = group.partner if window.on_object else scene.shapes[group.skin].body
+    centre = combine(group.origin, window.u_m, group.e1, window.v_m, group.e2)
+    window.along[:] = to_local(scene.body_R[body], group.e1)
+    window.anchor_m[:] = to_local(scene.body_R[group.partner], minus(centre, scene.body_pos_m[group.partner]))
+
+
+@nb.njit(cache=True)
+def is_thin(window: Record) -> bool:
+    """Whether the window is as long and narrow as patches under sharp edges are."""
+    return max(window.aspect, 1.0 / window.aspect) >= SHARP
+
+
+@nb.njit(cache=True)
+def _set_axes(group: Record, along: Vector) -> None:
+    """Directions of the window: this one, laid into the plane of the contact, and the one across."""
     n = group.normal
-    column = 2 if skin.kind == CAPSULE else 0  # the axis of a capsule, the x of a box
-    axis = skin.R[:, column].copy()
-    a = axis - dot(axis, n) * n
-    if math.sqrt(dot(a, a)) < 1e-6:  # the contact looks along the axis: any direction will do
-        axis = np.zeros(3)
-        axis[np.argmin(np.abs(n))] = 1.0
-        a = axis - dot(axis, n) * n
-    a /= math.sqrt(dot(a, a))
-    b = np.array([n[1] * a[2] - n[2] * a[1], n[2] * a[0] - n[0] * a[2], n[0] * a[1] - n[1] * a[0]])
-    c, s = math.cos(window.angle_rad), math.sin(window.angle_rad)
-    group.e1[:] = c * a + s * b
-    group.e2[:] = c * b - s * a
+    size = dot(along, n)
+    a = combine(along, -size, n, 0.0, n)
+    if dot(a, a) < 1e-12:  # the contact looks along it: any direction will do
+        any_ = np.zeros(3)
+        any_[np.argmin(np.abs(n))] = 1.0
+        a = combine(any_, -dot(any_, n), n, 0.0, n)
+    size = math.sqrt(dot(a, a))
+    for k in range(3):
+        group.e1[k] = a[k] / size
+    e = group.e1
+    group.e2[:] = (n[1] * e[2] - n[2] * e[1], n[2] * e[0] - n[0] * e[2], n[0] * e[1] - n[1] * e[0])
 
 
 @nb.njit(cache=True)
@@ -80,35 +116,55 @@ def refit(group: Record, window: Record, warm: bool, may_turn: bool) -> int:
     Returns:
         `KEPT` when it fits already, `TURNED` when its axes have changed, `RESIZED` when only place or size have.
     """
-    grid, cell_u, cell_v = window.grid, group.cell_u, group.cell_v
+    grid, cut = window.grid, window.cut
     i1, i2, j1, j2 = patch_extent(window.pressure, grid)
     rows, cols = i2 - i1 + 1, j2 - j1 + 1
-    at_border = (i1 == 0, i2 == grid - 1, j1 == 0, j2 == grid - 1)
-    touches, is_cut = False, False
-    for side in range(4):  # a patch may end with the window where it ends with the shape
-        touches = touches or (at_border[side] and window.cut[side] == 0)
-        is_cut = is_cut or window.cut[side] != 0
-    if is_cut and warm and not touches:
+    # A patch may end with the window where it ends with the shape.
+    touches_u = (i1 == 0 and not cut[0]) or (i2 == grid - 1 and not cut[1])
+    touches_v = (j1 == 0 and not cut[2]) or (j2 == grid - 1 and not cut[3])
+    least = (EMPTY if warm else SNUG) * grid
+    small_u = rows < least and not (cut[0] and cut[1])
+    small_v = cols < least and not (cut[2] and cut[3])
+    changes = touches_u or touches_v or small_u or small_v
+    if may_turn and rows * cols >= 9 and not ((cut[0] or cut[1]) and (cut[2] or cut[3])):
+        angle, longer = patch_axes(window.pressure, grid, group.cell_u, group.cell_v)
+        slant = min(abs(math.sin(angle)), abs(math.cos(angle)))
+        # A thin patch must lie straighter: from end to end it may stray by a cell.
+        strays = slant * max(rows * group.cell_u, cols * group.cell_v) > min(group.cell_u, group.cell_v)
+        if longer > OBLONG and (slant > 0.17 or strays) and (not warm or changes or strays):
+            turn_window(group, window, angle, touches_u or touches_v)
+            return TURNED
+    if not changes:
         return KEPT
-    small = min(rows, cols) < (EMPTY if warm else SNUG) * grid
-    angle, longer = patch_axes(window.pressure, grid, cell_u, cell_v)
-    slant = min(abs(math.sin(angle)), abs(math.cos(angle)))
-    # A thin patch must lie straighter: from end to end it may stray by a cell.
-    slanted = slant > 0.17 or slant * max(rows * cell_u, cols * cell_v) > min(cell_u, cell_v)
-    if longer > OBLONG and slanted and may_turn and rows * cols >= 9 and (not warm or touches or small):
-        _turn(group, window, angle, touches)
-        return TURNED
-    if not touches and not small:
+    low_u, high_u = _side(i1, i2, grid, touches_u, small_u, cut[:2])
+    low_v, high_v = _side(j1, j2, grid, touches_v, small_v, cut[2:])
+    least = (0.8 if warm else 0.93) * grid
+    if not (touches_u or touches_v) and high_u - low_u > least and high_v - low_v > least:
         return KEPT
-    grow = max(4.0, 0.5 * grid) if touches else 1.6
-    aspect, cell_m = _cells_over((rows + grow) * cell_u, (cols + grow) * cell_v, grid)
-    if not touches and aspect == window.aspect and cell_m > (0.8 if warm else 0.93) * window.cell_m:
-        return KEPT
-    window.u_m += ((i1 + i2) / 2.0 - (grid - 1) / 2.0) * cell_u
-    window.v_m += ((j1 + j2) / 2.0 - (grid - 1) / 2.0) * cell_v
-    window.aspect, window.cell_m = aspect, cell_m
-    window.cut[:] = 0
+    window.u_m += ((low_u + high_u) / 2 - grid / 2.0) * group.cell_u
+    window.v_m += ((low_v + high_v) / 2 - grid / 2.0) * group.cell_v
+    set_cells(window, (high_u - low_u) * group.cell_u, (high_v - low_v) * group.cell_v)
     return RESIZED
+
+
+@nb.njit(cache=True)
+def _side(first: int, last: int, grid: int, touches: bool, small: bool, cut: IntArray) -> tuple[float, float]:
+    """Where a window should begin and end along one axis, in its present cells; borders on edges stay."""
+    low, high = 0.0, float(grid)
+    if touches or small:
+        spare = max(2.0, 0.25 * grid) if touches else 1.2
+        if not cut[0] or first > LEFT:
+            low, cut[0] = first - spare, 0
+        if not cut[1] or last < grid - 1 - LEFT:
+            high, cut[1] = last + 1.0 + spare, 0
+    return low, high
+
+
+@nb.njit(cache=True)
+def set_cells(window: Record, wide_u: float, wide_v: float) -> None:
+    """Cells that cover a rectangle [m]."""
+    window.aspect = min(max(wide_v / wide_u, ASPECTS[0]), ASPECTS[-1])
+    window.cell_m = max(wide_u, wide_v / window.aspect) / window.grid
 
 
 @nb.njit(cache=True)
@@ -146,8 +202,8 @@ def patch_axes(p: FloatArray, grid: int, cell_u: float, cell_v: float) -> tuple[
 
 
 @nb.njit(cache=True)
-def _turn(group: Record, window: Record, angle: float, touches: bool) -> None:
-    """Turn the window to the patch's long axis and lay it around the patch."""
+def turn_window(group: Record, window: Record, angle: float, touches: bool) -> None:
+    """Turn the window and lay it around the patch."""
     grid, cell_u, cell_v = window.grid, group.cell_u, group.cell_v
     half = (grid - 1) / 2.0
     c, s = math.cos(angle), math.sin(angle)
@@ -160,14 +216,8 @@ def _turn(group: Record, window: Record, angle: float, touches: bool) -> None:
                 x, y = u * c + v * s, v * c - u * s
                 x1, x2, y1, y2 = min(x1, x), max(x2, x), min(y1, y), max(y2, y)
     cell = 0.5 * (cell_u + cell_v)
-    wide_u, wide_v = x2 - x1 + (6.0 if touches else 1.6) * cell, y2 - y1 + 1.6 * cell
-    window.aspect, window.cell_m = _cells_over(wide_u, wide_v, grid)
+    set_cells(window, 1.02 * (x2 - x1 + (6.0 if touches else 1.6) * cell), 1.02 * (y2 - y1 + 1.6 * cell))
     window.u_m, window.v_m = (x1 + x2) / 2, (y1 + y2) / 2
-    window.angle_rad += angle
-
-
-@nb.njit(cache=True)
-def _cells_over(wide_u: float, wide_v: float, grid: int) -> tuple[int, float]:
-    """Number of the aspect and length along u of cells that cover a rectangle [m]."""
-    aspect = int(np.argmin(np.abs(np.log(ASPECTS / (wide_v / wide_u)))))
-    return aspect, max(wide_u, wide_v / ASPECTS[aspect]) / grid * 1.02
+    window.cut[:] = 0
+    along = combine((0.0, 0.0, 0.0), c, group.e1, s, group.e2)
+    _set_axes(group, along)

@@ -1,0 +1,102 @@
+"""Touch of things that move: a frame must not depend on what came before it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import thenar
+from tests.oracles.moving_contact import Drawn, draw, fine_frame
+from thenar import hands
+from thenar.sim.press import parse_indenter
+
+HAND = hands.load("inspire_right")
+FINGERS = ("little_top", "ring_palm", "index_top", "middle_palm", "thumb_top")
+OBJECTS = {  # what is drawn, over which pads, and whether it may lean
+    "sphere:8mm": (FINGERS, False),
+    "cylinder:6mm:30mm": (FINGERS, False),
+    "punch:6mm": (FINGERS, False),
+    "box:12mm": (FINGERS, False),
+    "box:12mm:edge": (FINGERS, False),
+    "box:12mm:corner": (FINGERS, False),
+    "box:9mm": (("palm",), True),
+    "punch:5mm": (("palm",), True),
+    "box:14mm:edge": (("palm",), False),
+}
+
+
+def relative(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.linalg.norm(one - other) / np.linalg.norm(other))
+
+
+@pytest.fixture(scope="module")
+def ways() -> dict[str, Drawn]:
+    """Every object on its way over a pad, at 5 to 100 mm/s, turning and tilted."""
+    rng = np.random.default_rng(21)
+    return {spec: random_way(rng, spec, pads, lean=lean) for spec, (pads, lean) in OBJECTS.items()}
+
+
+def random_way(rng: np.random.Generator, spec: str, pads: tuple[str, ...], *, lean: bool) -> Drawn:
+    speed, way = 1e-3 * math.exp(rng.uniform(math.log(5.0), math.log(100.0))), rng.uniform(0.0, 2 * math.pi)
+    velocity = (speed * math.cos(way), speed * math.sin(way))
+    frames = round(min(12.0, max(4.0, 0.006 / speed / 0.02)))
+    half_s = 0.01 * frames
+    return draw(
+        HAND,
+        pads[rng.integers(len(pads))],
+        parse_indenter(spec),
+        force_n=math.exp(rng.uniform(math.log(0.3), math.log(4.0))),
+        from_m=(-half_s * velocity[0], -half_s * velocity[1]),
+        velocity_m_s=velocity,
+        spin_rad=rng.uniform(0.0, math.pi),
+        spin_rad_s=rng.uniform(-1.0, 1.0),
+        tilt_rad=(0.0, 0.0) if lean else (rng.uniform(-0.05, 0.05), rng.uniform(-0.05, 0.05)),
+        lean=lean,
+        frames=frames,
+    )
+
+
+def test_a_contact_that_moves_feels_as_if_it_had_just_begun(ways: dict[str, Drawn]):
+    errors = []
+    for drawn in ways.values():
+        served, fresh = drawn.touch(), drawn.touch()
+        for contacts in drawn.instants:
+            frame = served.solve(contacts)
+            if frame.force_n and sum(frame.force_n.values()) > 0.5 * frame.contact_n > 0.02:
+                fresh.forget()
+                errors.append(relative(frame.taxel_pressure_pa, fresh.solve(contacts).taxel_pressure_pa))
+    assert len(errors) > 50
+    assert np.median(errors) < 0.01
+    assert np.max(errors) < 0.1
+
+
+def test_a_contact_that_moves_agrees_with_a_fine_grid(ways: dict[str, Drawn]):
+    errors = []
+    for drawn in ways.values():
+        served = drawn.touch()
+        frames = [served.solve(contacts) for contacts in drawn.instants]
+        k = max(range(len(frames)), key=lambda i: sum(frames[i].force_n.values()))
+        errors.append(relative(frames[k].taxel_pressure_pa, fine_frame(drawn, drawn.instants[k], cells=80)))
+    assert np.median(errors) < 0.025
+    assert np.max(errors) < 0.1
+
+
+def test_what_rests_does_not_flicker(ways: dict[str, Drawn]):
+    for drawn in ways.values():
+        touch = drawn.touch()
+        maps = [touch.solve(drawn.instants[-1]).taxel_pressure_pa for _ in range(12)]
+        if maps[0].any():
+            assert max(relative(one, other) for one, other in zip(maps[3:], maps[2:], strict=False)) < 1e-3
+
+
+def test_an_upright_cylinder_flickers_no_more_than_the_engines_centre_of_force():
+    """The engine holds a cylinder by four points of its rim, others in every step: their centre moves by 0.1 mm."""
+    can = thenar.Cylinder(radius_m=0.008, length_m=0.03, mass_kg=0.1, pos_m=(0.001, 0.002, 0.0151))
+    world = thenar.World("inspire_right", props=[can], profile="ideal")
+    world.advance(2.0)
+    maps = []
+    for _ in range(20):
+        world.advance(0.02)
+        maps.append(world.touch("inspire_right")["palm"])
+    assert maps[0].max() > 0.0
+    assert max(relative(one, other) for one, other in zip(maps[1:], maps, strict=False)) < 0.04
