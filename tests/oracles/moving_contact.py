@@ -240,7 +240,7 @@ def converged(gap: np.ndarray, apply: Callable, total: float, plane: np.ndarray,
     """Pressures, nowhere negative, that close the gap up to a combination of ``plane``'s columns.
 
     With one column the object may only sink in; with more it may lean too, and the pressures then have no moment about
-    the contact's centre of force. Projected conjugate gradients on the unconstrained cells, cells freed and bound in turn.
+    the contact's centre of force.
     """
     finite = np.isfinite(gap)
     g = np.where(finite, gap, 0.0)
