@@ -9,7 +9,7 @@ import pytest
 import thenar
 from tests.oracles.fine_contact import WIDER, fine_map
 from thenar import hands
-from thenar.signals import SolidContacts, TouchFrame
+from thenar.signals import SolidContacts, SolidKind, TouchFrame
 from thenar.sim.press import parse_indenter
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL
@@ -76,6 +76,33 @@ def test_a_rod_across_the_palm_that_is_loaded_off_its_middle_is_felt_there():
     (window,) = world.windows("inspire_right")
     np.testing.assert_allclose(off_centre_m(window), 0.0, atol=5e-5)
     assert abs(frame.centre_of_pressure_m["palm"][1]) == pytest.approx(engine_m[0], abs=5e-5)
+
+
+def test_a_box_along_a_finger_that_is_loaded_off_its_middle_is_felt_there():
+    skin = thenar.World("inspire_right", profile="ideal").data.geom("inspire_right/index_2_skin")
+    along = skin.xmat.reshape(3, 3)[:, 2] * -1.0  # towards the tip, which hangs a little
+    up = np.array([0.0, 0.0, 1.0]) - along[2] * along
+    up /= np.linalg.norm(up)
+    box = thenar.Box(
+        name="box",
+        size_m=(0.024, 0.02, 0.01),
+        mass_kg=0.05,
+        pos_m=tuple(skin.xpos + 0.013 * up),
+        rpy_rad=(0.0, -math.asin(along[2]), math.atan2(along[1], along[0])),
+    )
+    world = thenar.World("inspire_right", props=[box], profile="ideal")
+    body = world.model.body("box").id
+    force = -3.0 * up
+    world.data.xfrc_applied[body] = (*force, *np.cross(0.006 * along, force))
+    world.advance(0.1)
+    contacts = world.physics.solid_contacts()
+    press = normal_forces(contacts)
+    assert len(press) == 2
+    engine_m = (press @ contacts.position_m / press.sum() - world.data.xpos[body]) @ along
+    assert engine_m == pytest.approx(0.006 * 3.0 / (3.0 + 0.05 * 9.81), abs=3e-4)
+    world.touch("inspire_right")
+    (window,) = world.windows("inspire_right")
+    assert off_centre_m(window) @ along == pytest.approx(0.0, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +188,28 @@ def test_two_points_agree_with_an_independent_solver_that_leans():
     assert np.median(errors) < 0.04
     assert np.max(errors) < 0.12
     assert np.min(upright) > 0.12  # without its moment every one of them is felt wrong
+
+
+def test_an_object_on_two_feet_is_felt_under_both_of_them():
+    """Its centre of force lies where nothing touches."""
+    pressed = press_pad(HAND, "palm", parse_indenter("capsule:6mm:30mm"), force_n=2.0)
+    contacts = pressed.pressed.contacts
+    # Two balls of one body in place of the capsule and of a part of it that is only seen.
+    feet = [pressed.pressed.object_solid, len(contacts.solids)]
+    solids = np.concatenate([contacts.solids, contacts.solids[feet[:1]]])
+    thing = contacts.solids[feet[0]]
+    for foot, side in zip(feet, (-1.0, 1.0), strict=True):
+        solids[foot]["kind"] = SolidKind.SPHERE
+        solids[foot]["pos_m"] = thing["pos_m"] + side * thing["size_m"][1] * thing["R"][:, 2]
+    standing = dataclasses.replace(
+        shared_out(pressed, (0.7, 0.3)),
+        pressed=dataclasses.replace(
+            pressed.pressed,
+            contacts=dataclasses.replace(shared_out(pressed, (0.7, 0.3)).pressed.contacts, solids=solids),
+        ),
+    )
+    frame, (window,) = solved(standing)
+    share = frame["palm"] / frame["palm"].sum()
+    line = along_line(standing, window["normal"])
+    assert off_centre_m(window) @ line == pytest.approx(0.0, abs=5e-5)
+    assert np.sort([share[:, :7].sum(), share[:, 7:].sum()]) == pytest.approx([0.3, 0.7], abs=1e-2)

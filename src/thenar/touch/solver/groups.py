@@ -28,6 +28,8 @@ GROUP = np.dtype(
         ("force", np.float64, 3),  # sum of normal forces times outward normals
         ("moment", np.float64, 3),  # sum of normal forces times positions
         ("spread", np.float64, (3, 3)),
+        ("low", np.float64, 3),  # corners of the box around the contact points
+        ("high", np.float64, 3),
         ("friction", np.float64, 3),  # tangential force on the skin
         ("force_n", np.float64),  # size of the force: less than the weight where normals differ
         ("leans", np.int64),  # directions in which the contact points are spread: none, one or two
@@ -77,6 +79,7 @@ def gather(contacts: Contacts, shapes: Record, link_of_shape: IntArray, groups: 
                 out = sign * normal[a]
                 group.force[a] += press * out
                 group.moment[a] += press * position[a]
+                group.low[a], group.high[a] = min(group.low[a], position[a]), max(group.high[a], position[a])
                 # Force on the skin is -sign * force; its normal part is -press * out.
                 group.friction[a] += -sign * force[a] + press * out
                 for b in range(3):
@@ -106,6 +109,7 @@ def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float
         group.index, group.points, group.weight, group.solved = index, 0, 0.0, False
         group.force[:] = group.moment[:] = group.friction[:] = 0.0
         group.spread[:] = 0.0
+        group.low[:], group.high[:] = math.inf, -math.inf
     return count
 
 

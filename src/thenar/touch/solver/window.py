@@ -19,6 +19,7 @@ from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, do
 
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 FIRST_WINDOW_M = 0.012
+FIRST_WIDER, FIRST_NARROW = 1.2, 0.25  # than the contact points are apart; where they lie on a line, as narrow as this
 SNUG, EMPTY = 0.75, 0.55  # least share of the window's side that the patch should take: when fitted, and later on
 OBLONG = 2.2  # a patch this much longer than wide (squared) has a long axis to turn to
 SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
@@ -52,14 +53,21 @@ WINDOW = np.dtype(
 
 @nb.njit(cache=True)
 def start_window(group: Record, window: Record, skin: Record, grid: int) -> None:
-    """A square window about the centre of force, along the axis of a capsule or the x of a box."""
-    window.grid, window.aspect = grid, 1.0
-    window.cell_m = FIRST_WINDOW_M / grid
-    window.u_m = window.v_m = 0.0
+    """A window over the contact points: a narrow one where they lie on a line, else a square along the skin's axis."""
+    across = minus(group.high, group.low)
+    window.grid = grid
+    window.cell_m = max(FIRST_WINDOW_M, FIRST_WIDER * math.sqrt(dot(across, across))) / grid
     window.cut[:] = 0
     window.edged = False
-    column = 2 if skin.kind == CAPSULE else 0
-    _set_axes(group, (skin.R[0, column], skin.R[1, column], skin.R[2, column]))
+    if group.leans == 1:
+        window.aspect = FIRST_NARROW
+        _set_axes(group, (group.line[0], group.line[1], group.line[2]))
+    else:
+        window.aspect = 1.0
+        column = 2 if skin.kind == CAPSULE else 0  # the axis of a capsule, the x of a box
+        _set_axes(group, (skin.R[0, column], skin.R[1, column], skin.R[2, column]))
+    middle = minus(combine(group.low, 0.5, across, 0.0, across), group.origin)
+    window.u_m, window.v_m = dot(middle, group.e1), dot(middle, group.e2)
 
 
 @nb.njit(cache=True)
