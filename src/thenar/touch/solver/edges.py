@@ -16,6 +16,7 @@ from thenar.touch.solver.influence import MAX_GRID
 from thenar.touch.solver.touch_records import Record, Scene
 from thenar.touch.solver.window import LEFT, patch_extent, set_cells, turn_window
 
+Extent = tuple[int, int, int, int]
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there
 PROBES, ALIGN_PROBES = 5, 11  # lines across a patch on which its edges are looked for, and their directions
 BEYOND = 0.75  # distances between probes from the last one to the end of the patch
@@ -40,10 +41,11 @@ def lay_on_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -
     """
     half_u, half_v = window.grid / 2.0 * group.cell_u, window.grid / 2.0 * group.cell_v
     ends = np.array([window.u_m - half_u, window.u_m + half_u, window.v_m - half_v, window.v_m + half_v])
+    extent = patch_extent(window.pressure, window.grid)
     edge, changed = np.empty(PROBES), False
     window.edged = False
     for side in range(4):
-        window.cut[side] = _find_edge(group, window, scene, parts, side, edge)
+        window.cut[side] = _find_edge(group, window, scene, parts, extent, side, edge)
         window.edged = window.edged or not np.isnan(edge).all()
         if window.cut[side]:
             cell = group.cell_u if side < 2 else group.cell_v
@@ -60,7 +62,8 @@ def lay_on_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -
 @nb.njit(cache=True)
 def align_with_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
     """Turn the window along straight edges that cut the patch in both directions; True when it has turned."""
-    i1, i2, j1, j2 = patch_extent(window.pressure, window.grid)
+    extent = patch_extent(window.pressure, window.grid)
+    i1, i2, j1, j2 = extent
     shape = (i2 - i1 + 1) * group.cell_u / ((j2 - j1 + 1) * group.cell_v)
     if max(shape, 1.0 / shape) > SQUARE:
         return False
@@ -68,8 +71,10 @@ def align_with_edges(group: Record, window: Record, scene: Scene, parts: IntArra
     seen = [False, False]
     edge = np.empty(ALIGN_PROBES)
     for side in range(4):
-        _find_edge(group, window, scene, parts, side, edge)
-        step = (_place(group, window, side, 1.0)[3] - _place(group, window, side, 0.0)[3]) / ALIGN_PROBES
+        _find_edge(group, window, scene, parts, extent, side, edge)
+        step = (
+            _place(group, window, extent, side, 1.0)[3] - _place(group, window, extent, side, 0.0)[3]
+        ) / ALIGN_PROBES
         for probe in range(1, ALIGN_PROBES):
             if math.isnan(edge[probe - 1]) or math.isnan(edge[probe]) or step <= 0.0:
                 continue
@@ -86,12 +91,14 @@ def align_with_edges(group: Record, window: Record, scene: Scene, parts: IntArra
 
 
 @nb.njit(cache=True)
-def _find_edge(group: Record, window: Record, scene: Scene, parts: IntArray, side: int, edge: FloatArray) -> bool:
+def _find_edge(
+    group: Record, window: Record, scene: Scene, parts: IntArray, extent: Extent, side: int, edge: FloatArray
+) -> bool:
     """Write where probes across one side leave a shape [m], NaN where they do not; True when an edge ends that side."""
     ends = True
     step = STEP * (group.cell_u if side < 2 else group.cell_v) * (-1.0 if side % 2 == 0 else 1.0)
     for probe in range(len(edge)):
-        inside, near, outside, across = _place(group, window, side, (probe + 0.5) / len(edge))
+        inside, near, outside, across = _place(group, window, extent, side, (probe + 0.5) / len(edge))
         edge[probe] = math.nan
         if _is_over(group, scene, parts, side, outside, across, step):
             ends = False
@@ -125,10 +132,10 @@ def _farthest(edge: FloatArray, sign: float) -> float:
 
 
 @nb.njit(cache=True)
-def _place(group: Record, window: Record, side: int, share: float) -> tuple[float, float, float, float]:
+def _place(group: Record, window: Record, extent: Extent, side: int, share: float) -> tuple[float, float, float, float]:
     """Where a probe starts, in the middle of the patch, where it is near a side and where beyond; its place across."""
     axis, grid = side // 2, window.grid
-    i1, i2, j1, j2 = patch_extent(window.pressure, grid)
+    i1, i2, j1, j2 = extent
     first, last, low, high = (i1, i2, j1, j2) if axis == 0 else (j1, j2, i1, i2)
     cell, other = (group.cell_u, group.cell_v) if axis == 0 else (group.cell_v, group.cell_u)
     centre, centre_across = (window.u_m, window.v_m) if axis == 0 else (window.v_m, window.u_m)

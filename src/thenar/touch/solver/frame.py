@@ -138,7 +138,7 @@ def solve_window(
         turns += change == TURNED
         warm = False
     if window.passes > 1:
-        solve_pressure(group, window, elastic, True, True)
+        solve_pressure(group, window, elastic, True, fresh)
     keep_window(group, window, scene)
     return True
 
