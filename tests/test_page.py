@@ -9,9 +9,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from patience import free_port, wait_for
 from websockets.sync.client import connect
 from websockets.typing import Origin
@@ -416,11 +418,11 @@ def test_a_glove_that_was_stopped_says_nothing_more(monkeypatch):
     at_work, go_on = threading.Event(), threading.Event()
 
     class Slow(Retargeter):
-        def __call__(self, frame: GloveFrame) -> Retargeted:
-            if frame.stamp_s > 0.0:
+        def __call__(self, frame: GloveFrame | ArrayLike, *given: Any, **named: Any) -> Retargeted:
+            if isinstance(frame, GloveFrame) and frame.stamp_s > 0.0:
                 at_work.set()
                 assert go_on.wait(60.0)
-            return super().__call__(frame)
+            return super().__call__(frame, *given, **named)
 
     monkeypatch.setattr("thenar.twin.page.playback.Retargeter", Slow)
     playback = Playback(lambda hand, _, **__: heard.append(hand), on_error=lambda *_: None)
