@@ -165,6 +165,8 @@ def test_a_press_lights_the_right_pad(tab, twin):
         world.props.move("ball", pos_m=centre + np.array([0.0, 0.0, 0.031]))
         world.props.drag("ball", centre - np.array([0.0, 0.0, 0.2]))
 
+    twin.run_on_loop(lambda world: world.props.move("ball", pos_m=(0.5, 0.5, 0.0)))  # where nothing is lit
+    assert wait_for(lambda: lit() == (0, 0), SLOW_S), lit()
     twin.run_on_loop(press)
     assert wait_for(lambda: lit()[0] > 30, SLOW_S), lit()
     assert lit()[1] == 0

@@ -446,17 +446,22 @@ class Participant:
                     self._directory.on_addressed(prefix)
             elif isinstance(sub, messages.InfoSrc):
                 (vendor, prefix), stamp_s = sub, None
-            elif mine:
+            elif mine and isinstance(sub, Data) and sub.writer == discovery.SPDP_WRITER:
                 try:
-                    if isinstance(sub, Data) and sub.writer == discovery.SPDP_WRITER:
-                        self._directory.on_announcement(sub, vendor, prefix, source)
-                    else:
-                        self.on_submessage(sub, prefix, stamp_s)
+                    self._directory.on_announcement(sub, vendor, prefix, source)
                 except Refused as why:
                     self.refuse(str(why))
+            elif mine:
+                self.on_submessage(sub, prefix, stamp_s)
 
     def on_submessage(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
-        """Hand a submessage of a participant to whom it is for."""
+        """Hand a submessage of a participant to whom it is for, now or when it was kept until now."""
+        try:
+            self._hand_over(sub, prefix, stamp_s)
+        except Refused as why:
+            self.refuse(str(why))
+
+    def _hand_over(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
         if handle := _TO_READERS.get(type(sub)):
             listeners = self._directory.listeners(sub.reader, prefix + sub.writer)
             for reader, writer in listeners:
