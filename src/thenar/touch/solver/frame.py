@@ -37,6 +37,7 @@ from thenar.touch.solver.window import KEPT, TURNED, carry_window, is_thin, keep
 MIN_FORCE_N = 1e-4
 SHARP_GRID = 20  # patches under a sharp edge are thin
 MAX_PASSES, MAX_FITS, MAX_TURNS = 12, 9, 3
+FRAME_PASSES, FRAME_FITS = 3, 2  # of a window that is known: what is still to be fitted is fitted in the next frame
 
 
 @nb.njit(cache=True, nogil=True)
@@ -113,6 +114,7 @@ def solve_window(
     else:
         carry_window(group, window, scene)
     warm, turns = not fresh, 0
+    passes, fits = (MAX_PASSES, MAX_FITS) if fresh else (FRAME_PASSES, FRAME_FITS)
     window.passes = 0
     while True:
         if warm:
@@ -124,13 +126,14 @@ def solve_window(
                 return False
             start_window(group, window, scene.shapes[group.skin], smooth_grid)  # the object has left the old window
             fresh, warm = True, False
+            passes, fits = MAX_PASSES, MAX_FITS
             continue
         warm = warm and is_supported(group, window)
         solve_pressure(group, window, elastic, warm)
         window.passes += 1
-        if window.passes == MAX_PASSES:
+        if window.passes == passes:
             break
-        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes <= MAX_FITS else KEPT
+        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes <= fits else KEPT
         if change == KEPT:
             if warm or not _settle(group, window, scene, parts):
                 break
