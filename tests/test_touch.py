@@ -147,14 +147,12 @@ def test_smooth_objects_press_the_hands_own_pads_as_hertz_says():
     assert np.max(centres_mm) < 0.1
 
 
-@pytest.mark.parametrize(
-    ("spec", "count", "allowed"), [("box:{}mm", 14, 0.04), ("box:{}mm:edge", 5, 0.03), ("box:{}mm:corner", 5, 0.03)]
-)
-def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str, count: int, allowed: float):
-    """Faces mostly touch in two points: their moment is part of the bargain."""
+@pytest.mark.parametrize("spec", ["box:{}mm", "box:{}mm:edge", "box:{}mm:corner"])
+def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str):
+    """Faces mostly touch in two points: the reference leans with them, and 4 % is the bar of such contacts."""
     rng = np.random.default_rng(8)
     errors = []
-    for _ in range(count):
+    for _ in range(14 if spec == "box:{}mm" else 5):
         size = f"{rng.uniform(8, 20):.3f}"
         pad, result, _ = random_press(rng, ROUND_PADS[::2], lambda _, s=size: parse_indenter(spec.format(s)), share=0.9)
         window = dict(result.windows[0])
@@ -163,8 +161,8 @@ def test_faces_edges_and_corners_agree_with_a_fine_grid(spec: str, count: int, a
             wide = 2 * box["size_m"][0] / WIDER
             window |= {"origin": box["pos_m"].copy(), "e1": box["R"][:, 0].copy(), "e2": box["R"][:, 1].copy()}
             window |= {"u_m": 0.0, "v_m": 0.0, "wide_u_m": wide, "wide_v_m": wide}
-        errors.append(relative(result.frame[pad], fine_map(HAND, HAND.pad(pad), result, window, cells=96)))
-    assert np.median(errors) < allowed
+        errors.append(relative(result.frame[pad], fine_map(HAND, HAND.pad(pad), result, window)))
+    assert np.median(errors) < (0.04 if spec == "box:{}mm" else 0.03)
     assert np.max(errors) < 0.12
 
 

@@ -97,6 +97,5 @@ def send_reset(
         writer = me.advertise(names.topic(RESET), names.type_name("ThenarReset"))
         if not writer.wait_for_readers(5.0):
             raise ThenarError(f"no twin of a humanoid on domain {domain}; start one with: thenar body run")
-        time.sleep(0.3)  # until the twin knows the writer too
         writer.write(aurora_codec.encode("ThenarReset", {}))
         time.sleep(0.1)
