@@ -12,14 +12,13 @@ import numba as nb
 import numpy as np
 
 from tests.oracles.fine_contact import FAR_M, influence, ray
-from thenar.hands import build_spec
 from thenar.hands.charts import points_on_skin
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts
 from thenar.sim.building import add_prop_geom
 from thenar.sim.contacts import SolidReader
-from thenar.sim.press import Indenter
+from thenar.sim.press import Indenter, rigid_hand
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL
 from thenar.touch.solver.influence import reduced_modulus_pa
@@ -61,19 +60,8 @@ def draw(
     """Press an object onto a pad and draw it over the skin at a steady velocity, a frame every 20 ms."""
     pad = hand.pad(pad_name)
     points, normals = points_on_skin(hand, pad, np.array([from_m[0]]), np.array([from_m[1]]))
-    spec = build_spec(replace(hand, links=tuple(replace(x, visuals=()) for x in hand.links)))
-    for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
-        spec.delete(element)
-    spec.option.timestep = STEP_S
-    spec.option.gravity = [0.0, 0.0, 0.0]
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    still = spec.copy().compile()
-    data = mujoco.MjData(still)
-    mujoco.mj_kinematics(still, data)
-    body = data.body(pad.link)
-    R_wl = body.xmat.reshape(3, 3)
-    at, out = body.xpos + R_wl @ points[0], R_wl @ normals[0]
+    spec, at_wl, R_wl = rigid_hand(hand, pad.link, timestep_s=STEP_S)
+    at, out = at_wl + R_wl @ points[0], R_wl @ normals[0]
     row = R_wl @ np.asarray(pad.row_axis)
     row = row - (row @ out) * out
     row /= np.linalg.norm(row)

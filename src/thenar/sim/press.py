@@ -129,20 +129,8 @@ def press(
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
-    plain = replace(hand, links=tuple(replace(x, visuals=()) for x in hand.links))  # visuals only cost time
-    spec = build_spec(plain)
-    for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
-        spec.delete(element)
-    spec.option.timestep = TIMESTEP_S
-    spec.option.gravity = [0.0, 0.0, 0.0]
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    still = spec.copy().compile()
-    data = mujoco.MjData(still)
-    mujoco.mj_kinematics(still, data)
-    body = data.body(link)
-    R_wl = body.xmat.reshape(3, 3)
-    at, out = body.xpos + R_wl @ point_m, R_wl @ normal
+    spec, at_wl, R_wl = rigid_hand(hand, link, timestep_s=TIMESTEP_S)
+    at, out = at_wl + R_wl @ point_m, R_wl @ normal
     R = _frame(out, R_wl[:, 0], spin_rad) @ np.array(indenter.R)
     # Friction on a leaning object would carry a moment.
     friction = 0.0 if indenter.flat else indenter.prop.friction
@@ -190,6 +178,23 @@ def press(
         normal=out,
         sensors={model.sensor(k).name: data.sensor(k).data.copy() for k in range(model.nsensor)},
     )
+
+
+def rigid_hand(hand: HandSpec, link: str, *, timestep_s: float) -> tuple[mujoco.MjSpec, FloatArray, FloatArray]:
+    """A hand without joints and weight, to press on: its spec, and place [m] and matrix of a link in the world."""
+    plain = replace(hand, links=tuple(replace(x, visuals=()) for x in hand.links))  # visuals only cost time
+    spec = build_spec(plain)
+    for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.joints):
+        spec.delete(element)
+    spec.option.timestep = timestep_s
+    spec.option.gravity = [0.0, 0.0, 0.0]
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    still = spec.copy().compile()
+    data = mujoco.MjData(still)
+    mujoco.mj_kinematics(still, data)
+    body = data.body(link)
+    return spec, body.xpos.copy(), body.xmat.reshape(3, 3).copy()
 
 
 def _frame(z: FloatArray, towards: FloatArray, spin_rad: float) -> FloatArray:
