@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from peer_env import PEERS, peer_python, quiet_environment
 
+from thenar.cdr import BadMessage
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, TYPES, Names
-from thenar.wire.codecs.cdr import BadMessage
 
 pytest.importorskip("pinocchio")
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tests.oracles import idl_types
-from thenar import hands
+from thenar import cdr, hands
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandState
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, inspire_counts, sim_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, sim_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.links.registry import known_topics

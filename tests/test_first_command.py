@@ -13,9 +13,9 @@ from patience import wait_for
 from peer_env import PEERS, fast2_program, quiet_environment
 from raw_rtps_peer import RawPeer
 
-from thenar import hands
+from thenar import cdr, hands
 from thenar.signals import Request
-from thenar.wire.codecs import cdr, dfx_codec, inspire_codec, reflex_codec, tienkung_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_codec
 from thenar.wire.codecs.tienkung_codec import JointState
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
 from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, ros

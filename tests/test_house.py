@@ -23,7 +23,7 @@ MODULES = sorted(SRC.rglob("*.py"))
 # From the ground up. A room imports from the floors below it, never from its own floor.
 FLOORS = (
     ("errors",),
-    ("units", "arrays", "compiled", "pace"),
+    ("units", "arrays", "compiled", "pace", "cdr"),
     ("display",),
     ("signals",),
     ("hands",),

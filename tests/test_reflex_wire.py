@@ -18,6 +18,7 @@ from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 import thenar
 from tests.oracles import idl_types
 from thenar import hands
+from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.pace import Pace
 from thenar.twin.live_twin import LiveTwin
@@ -25,7 +26,6 @@ from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.wire.codecs import reflex_codec, reflex_udp_codec
 from thenar.wire.codecs import reflex_counts as counts
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES, HandMessage
 from thenar.wire.codecs.reflex_counts import BoardReading

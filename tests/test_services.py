@@ -11,8 +11,8 @@ from patience import wait_for
 from raw_rtps_peer import RawPeer
 
 import thenar
-from thenar import hands
-from thenar.wire.codecs import cdr, reflex_codec, tienkung_codec
+from thenar import cdr, hands
+from thenar.wire.codecs import reflex_codec, tienkung_codec
 from thenar.wire.codecs.ros_service import RosService
 from thenar.wire.links.aurora_link import AuroraNode
 from thenar.wire.links.registry import PROTOCOLS, LinkContext

@@ -13,11 +13,11 @@ from patience import free_domain, wait_for
 from peer_env import PEERS, quiet_environment
 
 import thenar
-from thenar import hands
+from thenar import cdr, hands
 from thenar.errors import UnknownName
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
-from thenar.wire.codecs import cdr, sim_codec
+from thenar.wire.codecs import sim_codec
 
 BOTH = ("inspire_left", "inspire_right")
 FAR_M = [5.0, 5.0, 0.5]

@@ -17,7 +17,7 @@ from patience import free_port, wait_for
 from websockets.sync.client import connect
 
 from tests.oracles.visitor import PROTOCOL
-from thenar import hands
+from thenar import cdr, hands
 from thenar.cli import main
 from thenar.errors import clean_text
 from thenar.pace import LogLimit
@@ -31,7 +31,7 @@ from thenar.twin.twin_health import Health
 from thenar.twin.world import World
 from thenar.view.access_proxy import check_request
 from thenar.wire.clients.survey import find_problems
-from thenar.wire.codecs import cdr, status_codec
+from thenar.wire.codecs import status_codec
 from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.inbox import LinkHealth
 from thenar.wire.rtps import LATCHED, Participant

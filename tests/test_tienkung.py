@@ -17,14 +17,14 @@ from peer_env import PEERS, fast2_program, peer_python, quiet_environment
 
 import thenar
 from tests.oracles import idl_types
-from thenar import hands
+from thenar import cdr, hands
+from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import cdr, inspire_counts, tienkung_codec
-from thenar.wire.codecs.cdr import BadMessage
+from thenar.wire.codecs import inspire_counts, tienkung_codec
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JointState
 from thenar.wire.rtps import Participant, ros

@@ -8,10 +8,10 @@ import time
 from functools import partial
 from typing import Any, Self
 
+from thenar.cdr import BadMessage
 from thenar.errors import ThenarError
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import REPORTS, RESET, Names
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
 TOPICS = (

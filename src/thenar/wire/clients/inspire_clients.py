@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.hands.spec import HandSpec
-from thenar.wire.codecs import cdr, dfx_codec, inspire_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec
 from thenar.wire.codecs.dfx_codec import COMMAND_TOPIC, COMMANDS, STATE_TOPIC, STATES
 from thenar.wire.codecs.inspire_codec import Ctrl, TouchLayout, topic
 from thenar.wire.codecs.inspire_counts import Readings, Scale

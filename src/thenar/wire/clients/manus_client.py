@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from thenar.cdr import BadMessage
 from thenar.signals import GloveSide
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample, ros

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
+from thenar.cdr import put, put_string
 from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray
-from thenar.wire.codecs.cdr import put, put_string
 from thenar.wire.codecs.tienkung_codec import JOINT_STATE, TYPES, JointState, encode_joint_state
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from thenar import cdr
 from thenar.signals import Pose
-from thenar.wire.codecs import cdr, sim_codec, status_codec
+from thenar.wire.codecs import sim_codec, status_codec
 from thenar.wire.codecs.sim_codec import POSE_TOPIC, RESET_TOPIC, STATE_TOPIC, STRING
 from thenar.wire.links.dds_link import send
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Sample

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from thenar import cdr
 from thenar.errors import clean_text
-from thenar.wire.codecs import cdr, status_codec
+from thenar.wire.codecs import status_codec
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.links.registry import known_topics
 from thenar.wire.links.type_ids import TYPE_IDS

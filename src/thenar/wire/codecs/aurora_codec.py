@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from thenar import cdr
+from thenar.cdr import BadMessage
 from thenar.signals import BodyReport, BodyRequest, GroupCommand, GroupGains, MoveRequest
-from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.rtps.services import ServiceNames
 
 Fields = tuple[tuple[str, str], ...]

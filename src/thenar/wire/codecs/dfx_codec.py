@@ -15,10 +15,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
-from thenar.wire.codecs import cdr, inspire_counts
+from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import ANGLE_TOP, MOTORS, Readings, Scale
 
 COMMAND_TOPIC = "rt/inspire/cmd"

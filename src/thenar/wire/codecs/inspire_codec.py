@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thenar import cdr
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand
-from thenar.wire.codecs import cdr, inspire_counts
+from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale
 
 LETTER = {"left": "l", "right": "r"}

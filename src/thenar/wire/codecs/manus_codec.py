@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thenar import cdr
+from thenar.cdr import put, put_string
 from thenar.signals import FloatArray, GloveSide
-from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import put, put_string
 
 MANUS_GLOVE = "manus_ros2_msgs/msg/ManusGlove"
 NODES = 25

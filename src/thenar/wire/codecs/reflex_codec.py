@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thenar import cdr
+from thenar.cdr import BadMessage
 from thenar.signals import FloatArray
-from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_counts import FINGER_CELLS, MOTORS
 from thenar.wire.codecs.ros_service import NOTHING, RosService
 

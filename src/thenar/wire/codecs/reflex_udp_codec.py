@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.wire.codecs.cdr import BadMessage
+from thenar.cdr import BadMessage
 from thenar.wire.codecs.reflex_counts import CELLS, BoardReading, IntArray
 
 GROUP, PORT = "224.0.0.124", 11333

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from thenar import cdr
 from thenar.arrays import FloatArray, finite_vector, unit_quaternion
+from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.signals import Pose, SceneState, TouchFrame
-from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import BadMessage
 
 RESET_TOPIC = "rt/reset_pose/cmd"
 POSE_TOPIC = "rt/set_pose/cmd"

@@ -8,8 +8,8 @@ import struct
 from dataclasses import asdict
 from typing import Any
 
+from thenar import cdr
 from thenar.errors import clean_text
-from thenar.wire.codecs import cdr
 
 TOPIC = "thenar/status"
 

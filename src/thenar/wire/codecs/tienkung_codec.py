@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thenar import cdr
 from thenar.arrays import FloatArray
+from thenar.cdr import BadMessage, put, put_sequence, put_string
 from thenar.errors import BadValue
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import cdr
-from thenar.wire.codecs.cdr import BadMessage, put, put_sequence, put_string
 from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale, command_in_hand_order
 from thenar.wire.codecs.ros_service import NOTHING, RosService
 

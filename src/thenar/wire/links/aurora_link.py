@@ -8,11 +8,11 @@ from collections import Counter, deque
 from collections.abc import Collection
 from functools import partial
 
+from thenar.cdr import BadMessage
 from thenar.errors import count_reason
 from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth, ended
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 

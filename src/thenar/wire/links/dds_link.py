@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from thenar import cdr
 from thenar.signals import Request, TouchFrame
-from thenar.wire.codecs import cdr, status_codec
+from thenar.wire.codecs import status_codec
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
 from thenar.wire.links.type_ids import TYPE_IDS
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sample, Service, Writer

@@ -12,11 +12,11 @@ from functools import partial
 
 import numpy as np
 
+from thenar.cdr import BadMessage
 from thenar.pace import Pace
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs import reflex_counts as counts
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs import reflex_udp_codec as codec
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
 from thenar.wire.links.dds_link import StatusPublisher

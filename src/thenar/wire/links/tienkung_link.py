@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from thenar.cdr import BadMessage
 from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.wire.codecs import inspire_counts, tienkung_codec
-from thenar.wire.codecs.cdr import BadMessage
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.codecs.tienkung_codec import JOINT_STATE, REPLIES, SERVICES, TYPES
 from thenar.wire.links.registry import LinkContext
