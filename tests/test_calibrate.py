@@ -1,5 +1,6 @@
 """Calibration of skins from recordings of sensors that are hidden from it."""
 
+import io
 import json
 import subprocess
 import sys
@@ -331,6 +332,23 @@ def test_a_wrong_recording_is_named_with_its_row(text: str, said: str, tmp_path)
         read_recording(file)
     assert str(error.value).startswith(f"{file}: ")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("first", ["", "# hand: reflex\n"])
+def test_a_byte_order_mark_hides_neither_header_nor_column(first: str, tmp_path, capsys, monkeypatch):
+    text = "\ufeff" + first + HEAD.removeprefix("# hand: reflex\n") + GOOD + "20,finger_1_tip,0,0,1,3\n"
+    file = tmp_path / "r.csv"
+    file.write_text(text, encoding="utf-8")
+    assert read_recording(file, hand="reflex").hand == "reflex"
+    check = ["calibrate", "protocol", "reflex", "--pad", "finger_1_tip", "--json", "--check"]
+    main([*check, str(file)])
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    main([*check, "-"])
+    from_file, from_pipe = capsys.readouterr().out.split("\n]\n")[:2]
+    assert from_file == from_pipe
+    skin = tmp_path / "s.toml"
+    skin.write_text("\ufeffyoung_pa = 2e6\n", encoding="utf-8")
+    assert load_calibration(skin, REFLEX).bare.young_pa == 2e6
 
 
 def test_wrong_npz_files_and_missing_ones_are_named(tmp_path):

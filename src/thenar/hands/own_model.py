@@ -38,7 +38,7 @@ class MappingFile:
 def read_own_model(path: Path) -> MappingFile:
     """Read and check a mapping file; nothing of the model itself is read yet."""
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

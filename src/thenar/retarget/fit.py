@@ -81,7 +81,7 @@ def save_map(path: Path, fitted: LinearMap) -> None:
 def load_map(path: Path) -> LinearMap:
     """Read a map that `save_map` wrote."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8-sig"))
         fingers = tuple(values["fingers"])
         matrix, shift_m = np.array(values["matrix"], dtype=float), np.array(values["shift_m"], dtype=float)
         if matrix.shape != (len(fingers), 3, 3) or shift_m.shape != (len(fingers), 3):

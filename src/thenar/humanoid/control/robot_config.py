@@ -64,7 +64,7 @@ def load_config(path: Path | None) -> BodyConfig:
     if path is None:
         return parse_config(DEFAULT, Path("default configuration"))
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(path, f"cannot be read: {error}") from error
     for folder in (path.resolve().parent, Path.cwd()):  # tasks are looked for beside the file, and here

@@ -38,6 +38,7 @@ from thenar.hands.spec import HandSpec
 FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
 NPZ_KEYS = ("hand", "probe_m", "time_s", "pad", "at_m", "force_n", "columns", "counts")
 MIN_ROWS = 20
+BYTE_ORDER_MARK = "\ufeff"  # spreadsheets put it before the first line
 COUNT_PA = 509.0
 """What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
 BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
@@ -128,7 +129,7 @@ class RecordingRows:
         """Take lines as they come; a wrong one is refused with its number."""
         for line in lines:
             self._line += 1
-            text = line.strip()
+            text = line.strip().removeprefix(BYTE_ORDER_MARK)
             if not text:
                 continue
             if text.startswith("#"):

@@ -210,7 +210,7 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
         base: Values for everything the file does not say.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         entries = tomllib.loads(text)
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
