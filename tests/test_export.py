@@ -1,5 +1,6 @@
 """Exported models read back by others: MuJoCo, Pinocchio, check_urdf and libsdformat see the hand of the spec."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -11,19 +12,34 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from peer_env import sdf_reader
+from peer_env import PEERS, peer_python, quiet_environment, sdf_reader
 
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import build_spec
 from thenar.hands.export import export_hand
-from thenar.hands.export.export_parts import drives, inertials, sensor_boxes, without_boxes
+from thenar.hands.export.export_parts import couplings_to_drivers, drives, inertials, sensor_boxes, without_boxes
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec
 
 # The other sides are mirror images made by the same code.
 HANDS = ("inspire_left", "inspire_right", "inspire_dfx_right", "shadow_right", "fourier_right", "reflex")
+
+# Without what they need to draw.
+URDF_READERS = (
+    "--no-deps",
+    "yourdfpy==0.0.60",
+    "urchin==0.0.30",
+    "xacro==2.1.1",
+    "pyyaml==6.0.3",
+    "numpy==2.4.6",
+    "lxml==6.1.3",
+    "six==1.17.0",
+    "trimesh==5.2.0",
+    "networkx==3.6.1",
+    "pillow==13.0.0",
+)
 
 
 def poses_of_spec(hand: HandSpec, joint_rad: dict[str, float]) -> dict[str, np.ndarray]:
@@ -123,6 +139,45 @@ def test_urdf_read_by_pinocchio_is_the_hand(name: str, tmp_path: Path):
     assert pin.computeTotalMass(model) == pytest.approx(hand.mass_kg, rel=1e-9)
 
 
+def coupled_angles(hand: HandSpec, driven: dict[str, float]) -> dict[str, float]:
+    """Angles of all joints from those of the driven ones, by the couplings of the spec, one after the other."""
+    angles = dict(driven)
+    for coupling in hand.couplings:
+        angles[coupling.joint] = coupling.ratio * angles[coupling.driver] + coupling.offset_rad
+    return angles
+
+
+CHAINED = [("inspire_right", None), ("inspire_dfx_left", "rh56dfx_description"), ("fourier_right", None)]
+
+
+@pytest.mark.parametrize(("name", "variant"), CHAINED)
+def test_readers_of_urdf_turn_every_coupled_joint(name: str, variant: str | None, tmp_path: Path):
+    pin = pytest.importorskip("pinocchio")
+    hand = hands.load(name, variant=variant)
+    file = tmp_path / "hand.urdf"
+    file.write_text(export_hand(hand))
+    coupled = {coupling.joint for coupling in hand.couplings}
+    driven = {joint: angle for joint, angle in some_angles(hand, 5).items() if joint not in coupled}
+    poses = poses_of_spec(hand, coupled_angles(hand, driven))
+    python = peer_python("urdf_readers", *URDF_READERS)
+    command = [str(python), str(PEERS / "urdf_readers.py"), str(file), json.dumps(driven)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet_environment())
+    assert done.returncode == 0, done.stderr
+    found = {
+        reader: {link: np.array(pose) for link, pose in own.items()} for reader, own in json.loads(done.stdout).items()
+    }
+    model = pin.buildModelFromUrdf(str(file), mimic=True)
+    assert model.nq == len(driven)
+    q, data = pin.neutral(model), model.createData()
+    for joint, angle in driven.items():
+        q[model.joints[model.getJointId(joint)].idx_q] = angle
+    pin.framesForwardKinematics(model, data, q)
+    found["pinocchio"] = {frame.name: pose.homogeneous for frame, pose in zip(model.frames, data.oMf, strict=True)}
+    for reader, seen in found.items():
+        for link, pose in poses.items():
+            np.testing.assert_allclose(seen[f"{link}_link"], pose, atol=1e-6, err_msg=f"{link} in {reader}")
+
+
 @pytest.mark.parametrize("name", hands.names())
 def test_check_urdf_accepts_every_hand(name: str, tmp_path: Path):
     if shutil.which("check_urdf") is None:
@@ -165,7 +220,7 @@ def test_the_parser_of_gazebo_reads_every_number_of_the_hand(name: str, format, 
         np.testing.assert_allclose(values[1:4], rest.com_m, atol=1e-9)
         tensor = rest.about_com_kgm2[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         np.testing.assert_allclose(values[4:10], tensor, atol=1e-9 * tensor[:3].sum() + 1e-15)
-    couplings = {coupling.joint: coupling for coupling in hand.couplings}
+    couplings = couplings_to_drivers(hand)
     efforts = drives(hand)
     for joint in hand.joints:
         parent, child, *numbers, mimic = found["joint"][joint.name]
@@ -229,7 +284,7 @@ def test_couplings_are_mimic_joints_and_tendons_are_told():
         for joint in robot.findall("joint")
         if (mimic := joint.find("mimic")) is not None
     }
-    assert laws == {c.joint: (c.driver, c.ratio, c.offset_rad) for c in inspire.couplings}
+    assert laws == {c.joint: (c.driver, c.ratio, c.offset_rad) for c in couplings_to_drivers(inspire).values()}
     for format in ("urdf", "sdf"):
         text = export_hand(shadow, format=format)
         for tendon in shadow.tendons:

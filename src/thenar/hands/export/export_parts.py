@@ -86,7 +86,7 @@ class ModelParts:
 def model_parts(hand: HandSpec) -> ModelParts:
     """Links, joints and sensors of a hand."""
     boxes, whole, moved_by = sensor_boxes(hand), inertials(hand), drives(hand)
-    couplings = {coupling.joint: coupling for coupling in hand.couplings}
+    couplings = couplings_to_drivers(hand)
     return ModelParts(
         links=[
             (link, without_boxes(whole[link.name], (box for box in boxes if box.link == link.name)))
@@ -95,6 +95,17 @@ def model_parts(hand: HandSpec) -> ModelParts:
         joints=[(joint, moved_by[joint.name], couplings.get(joint.name)) for joint in hand.joints],
         boxes=boxes,
     )
+
+
+def couplings_to_drivers(hand: HandSpec) -> dict[str, Coupling]:
+    """Coupling of every coupled joint to the joint a motor turns: most readers do not follow a mimic of a mimic."""
+    found: dict[str, Coupling] = {}
+    for own in hand.couplings:  # drivers come before what they drive
+        if above := found.get(own.driver):
+            ratio, offset_rad = own.ratio * above.ratio, own.ratio * above.offset_rad + own.offset_rad
+            own = replace(own, driver=above.driver, ratio=ratio, offset_rad=offset_rad)
+        found[own.joint] = own
+    return found
 
 
 def inertials(hand: HandSpec) -> dict[str, Inertial]:
