@@ -1,7 +1,6 @@
 """The page without a browser: what it draws from, its door, its process, and who is in command."""
 
 import os
-import re
 import signal
 import threading
 import time
@@ -15,11 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from patience import free_port, wait_for
-from websockets.sync.client import connect
-from websockets.typing import Origin
 
 from bench.page import measure_page
-from tests.oracles.visitor import PROTOCOL, Visitor
+from tests.oracles.visitor import Visitor
 from thenar import display, hands
 from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.humanoid.control.fsm import WholeBody
@@ -39,7 +36,6 @@ from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.view import meshes
-from thenar.view.access_proxy import check_request
 from thenar.view.pad_map import PadMap
 from thenar.view.page_scene import Fault
 from thenar.view.shared_memory import SharedRecords
@@ -141,53 +137,6 @@ def test_the_map_is_hand_shaped():
     assert middle("inspire_left", "palm")[1] < middle(HAND, "palm")[1]
 
 
-# The door.
-
-OWN = {"127.0.0.1", "localhost"}
-
-
-def asks(path: str = "/", **headers: str) -> bytes:
-    lines = [f"GET {path} HTTP/1.1", *[f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
-
-
-def test_the_door_lets_the_page_itself_in():
-    assert check_request(asks(Host="127.0.0.1:8080"), names=OWN, token="") is None
-    assert check_request(asks(Host="localhost:8080", Origin="http://localhost:8080"), names=OWN, token="") is None
-
-
-def test_the_door_refuses_another_site_and_another_name():
-    strange = check_request(asks(Host="127.0.0.1:8080", Origin="http://evil.example"), names=OWN, token="")
-    nameless = check_request(asks(Host="127.0.0.1:8080", Origin="null"), names=OWN, token="")
-    renamed = check_request(asks(Host="evil.example:8080"), names=OWN, token="")
-    assert strange is not None
-    assert strange.startswith(b"HTTP/1.1 403")
-    assert nameless is not None  # a strange site can open a frame that hides where it comes from
-    assert nameless.startswith(b"HTTP/1.1 403")
-    assert renamed is not None
-    assert renamed.startswith(b"HTTP/1.1 403")
-
-
-def test_the_door_wants_the_token_once_and_then_knows_the_browser():
-    nothing = check_request(asks(Host="robot:8080"), names=None, token="secret")
-    wrong = check_request(asks("/?token=guess", Host="robot:8080"), names=None, token="secret")
-    right = check_request(asks("/?token=secret", Host="robot:8080"), names=None, token="secret")
-    assert nothing is not None
-    assert nothing.startswith(b"HTTP/1.1 401")
-    assert wrong is not None
-    assert wrong.startswith(b"HTTP/1.1 401")
-    assert right is not None
-    cookie = re.search(rb"Set-Cookie: ([^;]+);", right)
-    assert cookie
-    assert check_request(asks(Host="robot:8080", Cookie=cookie[1].decode()), names=None, token="secret") is None
-    assert check_request(asks(Host="robot:8080", Cookie="thenar_token=guess"), names=None, token="secret") is not None
-
-
-def test_a_page_for_others_needs_a_token():
-    with pytest.raises(BadValue, match="token"):
-        PageLink(World(HAND), scene="empty", host="0.0.0.0")
-
-
 # The running page.
 
 
@@ -231,18 +180,6 @@ def target_rad(twin: LiveTwin) -> np.ndarray:
 
 def ask_index(twin: LiveTwin, angle_rad: float) -> None:
     page_of(twin).command_hand(HAND, HandCommand.to([np.nan, np.nan, np.nan, angle_rad, np.nan, np.nan]))
-
-
-def test_the_page_answers_at_its_address(twin):
-    with urllib.request.urlopen(page_of(twin).url, timeout=20) as answer:
-        assert answer.status == 200
-        assert b"<html" in answer.read()
-
-
-def test_a_strange_site_cannot_reach_the_twin(twin):
-    address = page_of(twin).url.replace("http", "ws")
-    with pytest.raises(Exception, match="403"):
-        connect(address, origin=Origin("http://evil.example"), subprotocols=[PROTOCOL]).close()
 
 
 def test_what_the_page_asks_moves_the_motor(twin):
@@ -511,12 +448,13 @@ def test_a_killed_page_comes_back_at_its_address_and_the_twin_goes_on(twin):
     page = page_of(twin)
     first, ticks, starts = page.process.pid, twin.health().ticks, page.process.starts
     assert first is not None
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     os.kill(first, signal.SIGKILL)
     assert wait_for(lambda: page.process.starts == starts + 1, 60.0)
 
     def answers() -> bool:
         try:
-            return urllib.request.urlopen(page.url, timeout=5).status == 200
+            return browser.open(page.url, timeout=5).status == 200
         except (urllib.error.URLError, OSError):
             return False
 
@@ -529,22 +467,9 @@ def test_a_killed_page_comes_back_at_its_address_and_the_twin_goes_on(twin):
 
 
 def test_a_port_that_is_taken_is_told_in_words(twin):
-    port = int(page_of(twin).url.rpartition(":")[2])
+    port = int(page_of(twin).process.address.rpartition(":")[2])
     with pytest.raises(ThenarError, match="--port"):
-        PageLink(World(HAND), scene="empty", port=port)
-
-
-def test_a_page_with_a_token_answers_only_to_those_who_know_it():
-    with serve(HAND, wires=[], view=True, page=PageOptions(port=0, token="let-me-in")) as twin:
-        address = page_of(twin).url
-        assert address.endswith("/?token=let-me-in")
-        bare = address.partition("?")[0]
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(bare, timeout=20)
-        assert refused.value.code == 401
-        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        assert opener.open(address, timeout=20).status == 200
-        assert opener.open(bare, timeout=20).status == 200
+        PageLink(World(HAND), scene="empty", options=PageOptions(port=port, token="here"))
 
 
 def test_stopping_the_twin_ends_the_page():

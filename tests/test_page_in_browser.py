@@ -222,7 +222,7 @@ def test_a_page_that_is_loaded_again_is_whole(tab, twin):
 
 
 def test_no_request_goes_to_another_host(tab, twin):
-    own = page_of(twin).url.removeprefix("http://")
+    own = page_of(twin).process.address.removeprefix("http://")
     asked = {url for url in tab.requested if not url.startswith(("data:", "blob:"))}
     strangers = {url for url in asked if url.partition("://")[2].partition("/")[0] != own}
     assert strangers == set()

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from thenar.errors import BadValue
+from thenar.twin.page.certificate import check_certificate, make_certificate
 from thenar.wire.wire_config import WireConfig
 
 DEFAULT_WIRES = ("default",)
+LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Addresses that only this machine reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions:
-    """Where the page is."""
+    """Where the page is, and who may see it."""
 
     host: str = "127.0.0.1"
-    """Address of the page. Anything but this machine gets a token that visitors must know."""
+    """Address of the page. Anything but this machine is served over TLS."""
     port: int = 8080
     """Port of the page; 0 takes one that is free."""
-    token: str = ""
-    """Token of the page, in place of one made up."""
+    token: str = field(default="", repr=False)
+    """Token that browsers must show, in place of one made up at every start."""
+    certificate: Path | None = None
+    """PEM file with a key and its certificate, for TLS; where it is needed and left out, one is made on first use."""
+
+
+def complete(page: PageOptions) -> PageOptions:
+    """The same with everything that was left out; what cannot be is refused."""
+    if not 0 <= page.port <= 65535:
+        raise BadValue("--port", page.port, "a port from 1 to 65535, or 0 for one that is free")
+    if not re.fullmatch("[A-Za-z0-9_-]*", page.token):
+        raise BadValue("--token", page.token, "letters, digits, - and _")
+    certificate = page.certificate
+    if certificate is None and page.host not in LOCAL_HOSTS:
+        certificate = make_certificate()
+    if certificate is not None:
+        check_certificate(certificate)
+    return replace(page, token=page.token or secrets.token_urlsafe(16), certificate=certificate)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thenar.errors import BadValue, UnknownName
@@ -14,7 +14,7 @@ from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
 from thenar.twin.live_twin import Link, LiveTwin, warm_up
-from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
+from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig, complete
 from thenar.twin.world import World
 from thenar.wire.links.registry import PROTOCOLS, SIM, LinkContext, Protocol, default_wires, find_protocols
 
@@ -46,6 +46,7 @@ def serve(
     protocols = _protocols(config)
     if not config.state_hz > 0.0:
         raise BadValue("state_hz", config.state_hz, "hertz above 0: links show nothing newer than the last state")
+    options_of_page = complete(config.page) if config.view else None
     world = World(
         config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config)
     )
@@ -56,9 +57,9 @@ def serve(
         # Told to `thenar inspect` by the first link that can.
         publish_status = next(filter(None, (getattr(link, "publish_status", None) for link in links)), None)
         page = None
-        if config.view:
+        if options_of_page is not None:
             wires = [link.wire for link in links if link.wire != SIM]  # those that command hands
-            page = _open_page(world, config.page, wires=wires)
+            page = _open_page(world, options_of_page, wires=wires)
             opened.callback(page.close)
             links.append(page)
         twin = LiveTwin(world, links, state_hz=config.state_hz, touch_hz=config.touch_hz, publish_status=publish_status)
@@ -103,4 +104,4 @@ def _open_page(world: World, options: PageOptions, *, wires: Sequence[str]) -> P
     for name in world.hand_names:
         warm_up_playback(world.hand(name))
     scene = scenes.name_of(world.physics.config.scene)
-    return PageLink(world, scene=scene, wires=wires, recordings=made_recordings(), title="thenar", **asdict(options))
+    return PageLink(world, scene=scene, wires=wires, recordings=made_recordings(), title="thenar", options=options)

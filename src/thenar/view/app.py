@@ -6,6 +6,8 @@ import contextlib
 import os
 import queue
 import signal
+import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -18,7 +20,7 @@ import viser
 
 from thenar.hands.spec import HandSpec
 from thenar.pace import limit_logs
-from thenar.view.access_proxy import AccessProxy
+from thenar.view.access_gate import AccessGate, PageServer
 from thenar.view.controls import Controls
 from thenar.view.gui_updates import Throttle
 from thenar.view.page_scene import Message, PageScene
@@ -45,20 +47,24 @@ def run(fds: Sequence[str]) -> None:
     hello = pipe.recv()
     scene: PageScene = pipe.recv()["scene"]
     hands: list[HandSpec] = hello["hands"]
-    host, port, token = hello["host"], hello["port"], hello["token"]
+    host, port, certificate = hello["host"], hello["port"], hello["certificate"]
     try:
-        proxy = AccessProxy(host=host, port=port, token=token)
+        tls = None
+        if certificate is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         why = f"the page cannot listen at {host}:{port} ({error.strerror}); choose another with --port"
         pipe.send({"do": "failed", "why": why})
         return
-    server = viser.ViserServer(host="127.0.0.1", port=0, label="thenar", verbose=False)
-    app = PageApp(server, hands, scene, pipe, proxy)
-    proxy.open(server.get_port())
+    port = listener.getsockname()[1]
+    gate = AccessGate(names=hello["names"], token=hello["token"], secure=tls is not None)
+    app = PageApp(PageServer(gate, listener, tls), hands, scene, pipe, gate)
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     host = f"[{host}]" if ":" in host else host
-    query = f"/?token={token}" if token else ""
-    app.send("ready", url=f"http://{host}:{proxy.port}{query}", port=proxy.port)
+    address = f"{'http' if tls is None else 'https'}://{host}:{port}"
+    app.send("ready", address=address, port=port, once=gate.once)
     app.run(SharedRecords(motion_dtype(hands), motion_fd), SharedRecords(skin_dtype(hands), skin_fd))
 
 
@@ -67,11 +73,11 @@ class PageApp:
 
     def __init__(
         self,
-        server: viser.ViserServer,
+        server: PageServer,
         hands: Sequence[HandSpec],
         scene: PageScene,
         pipe: Connection,
-        proxy: AccessProxy,
+        gate: AccessGate,
     ):
         """Lay it out.
 
@@ -80,9 +86,9 @@ class PageApp:
             hands: All hands of the twin.
             scene: What is shown first.
             pipe: To the twin, both ways.
-            proxy: Knows how many browsers are connected.
+            gate: Knows how many browsers are connected.
         """
-        self._server, self._pipe, self._scene, self._proxy = server, pipe, scene, proxy
+        self._server, self._pipe, self._scene, self._gate = server, pipe, scene, gate
         self._sending = threading.Lock()
         self._received: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._dead: dict[str, np.ndarray] = {}
@@ -119,7 +125,7 @@ class PageApp:
     def run(self, motion: SharedRecords, skin: SharedRecords) -> None:
         """Show every new record until the twin has gone."""
         motion_number = skin_number = 0
-        while self._handle_messages() and self._proxy.thread.is_alive():  # without a proxy it is better begun anew
+        while self._handle_messages() and self._server.serving:  # without a server it is better begun anew
             if motion.number != motion_number:
                 motion_number, record = motion.read()
                 if record["scene"] == self._scene.number:
@@ -127,7 +133,7 @@ class PageApp:
             if skin.number != skin_number:
                 skin_number, record = skin.read()
                 self._skin.show(record, self._dead)
-            visitors = self._proxy.clients, self._proxy.refused
+            visitors = self._gate.clients, self._gate.refused
             if self._clients_due() and visitors != self._visitors:
                 self._visitors = visitors
                 self.send("clients", count=visitors[0], refused=visitors[1])

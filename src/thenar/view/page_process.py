@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import IO
 
 from thenar.errors import MissingExtra, ThenarError, clean_text
@@ -39,6 +40,8 @@ class PageProcess:
         host: str,
         port: int,
         token: str,
+        names: Collection[str] | None,
+        certificate: Path | None,
         first_message: Callable[[], Message],
         on_message: Callable[[Message], None],
     ):
@@ -48,17 +51,25 @@ class PageProcess:
             hands: The hands it shows.
             host: Address it listens at.
             port: Port it listens at.
-            token: What browsers must show; empty: nothing.
+            token: What browsers must show.
+            names: Host names that it is served under; None: any.
+            certificate: PEM file with which it speaks TLS; None: it does not.
             first_message: What a page that has just started is sent.
             on_message: Called with every message of the page, on a thread of its own.
         """
         if importlib.util.find_spec("viser") is None:  # reported here, not by a process that dies
             raise MissingExtra("the page", "viser", "view")
         self.motion, self.skin = SharedRecords(motion_dtype(hands)), SharedRecords(skin_dtype(hands))
-        self.url = ""
+        self.address = ""
+        """Where it listens, as a browser writes it, without the token."""
+        self.once = ""
+        """Is taken for the token one time."""
         self.starts = 0
         self._log_limit, self._last_words = RateLimit(*LOG_LINES), b""
-        self._hello: Message = {"do": "hello", "hands": list(hands), "host": host, "port": port, "token": token}
+        self._hello: Message = {
+            "do": "hello", "hands": list(hands), "host": host, "port": port, "token": token, "names": names,
+            "certificate": certificate,
+        }  # fmt: skip
         self._first_message, self._on_message = first_message, on_message
         self._stopping, self._started = threading.Event(), threading.Event()
         self.failure = ""
@@ -69,7 +80,7 @@ class PageProcess:
         self._thread = threading.Thread(target=self._keep_alive, name="page", daemon=True)
         self._thread.start()
         self._started.wait(START_S)
-        if not self.url:
+        if not self.address:
             self.close()
             raise ThenarError(self.failure or f"the page did not start within {START_S:.0f} s")
 
@@ -115,7 +126,7 @@ class PageProcess:
             began_s = time.monotonic()
             self._run_once()
             quick = quick + 1 if time.monotonic() - began_s < QUICK_DEATH_S else 0
-            if self.failure and not self.url:
+            if self.failure and not self.address:
                 break
             self._stopping.wait(RESTART_S)
         if quick == MAX_QUICK_DEATHS and not self.failure:
@@ -165,7 +176,7 @@ class PageProcess:
     def _receive(self, message: Message) -> None:
         match message["do"]:
             case "ready":
-                self.url = message["url"]
+                self.address, self.once = message["address"], message["once"]
                 self._hello["port"] = message["port"]  # where it comes back
                 self._started.set()
             case "failed":

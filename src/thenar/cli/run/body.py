@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar.cli.run.running import check_duration, end_of, show_until_stopped, stop_on_signals
-from thenar.cli.run.serve import announce_page, guarded, shown_page
+from thenar.cli.run.serve import announce_page, shown_page
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.errors import BadCommand
 from thenar.twin.serve_config import PageOptions
@@ -74,11 +74,11 @@ class BodyRun(_Options):
             domain=self.domain,
             ros=self.ros,
             joystick=JOYSTICKS[self.joystick]() if self.joystick in JOYSTICKS else None,
-            page=guarded(self.page) if self.view else None,
+            page=self.page if self.view else None,
         )
         page = shown_page(twin)
         if page is not None:
-            announce_page(page.url, to_open=False, quiet=self.json)
+            announce_page(page, to_open=False, quiet=self.json)
         if self.state is not None:  # before any client sees another one
             try:
                 if self.state in USER_CONTROLLERS:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import secrets
 import threading
 import webbrowser
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -17,7 +16,8 @@ from rich.text import Text
 
 from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
 from thenar.cli.show import console, make_table, print_json
-from thenar.errors import BadValue, ThenarError
+from thenar.errors import ThenarError
+from thenar.twin.page.certificate import fingerprint
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ class Serve(ServeConfig):
         stop = stop_on_signals()
         if not self.json:
             console.print("loading; the very first start compiles for about half a minute", style="dim")
-        twin = serve(self, page=guarded(self.page))
+        twin = serve(self)
         page = shown_page(twin)
         with twin:
             if not self.json:
                 where = ", ".join(f"{link.wire} at {link.where}" for link in twin.health().links)
                 console.print(Text(f"ready on domain {self.domain}, {self.interface}: {where}"), soft_wrap=True)
             if page is not None:
-                announce_page(page.url, to_open=self.open, quiet=self.json)
+                announce_page(page, to_open=self.open, quiet=self.json)
                 self.begin(page)
             if self.play:
                 threading.Thread(target=_play, args=(twin, stop), name="play", daemon=True).start()
@@ -121,19 +121,6 @@ class Demo(Serve):
             page.tour.begin()
 
 
-def guarded(page: PageOptions) -> PageOptions:
-    """Checked options of a page; one that others can reach gets a token."""
-    from thenar.view.access_proxy import LOCAL_HOSTS
-
-    if not 0 <= page.port <= 65535:
-        raise BadValue("--port", page.port, "a port from 1 to 65535, or 0 for one that is free")
-    if page.token and not page.token.replace("-", "").replace("_", "").isalnum():
-        raise BadValue("--token", page.token, "letters, digits, - and _")
-    if page.host not in LOCAL_HOSTS and not page.token:
-        return replace(page, token=secrets.token_urlsafe(12))
-    return page
-
-
 def shown_page(twin: LiveTwin) -> PageLink | None:
     """The page among a twin's links."""
     from thenar.twin.page.page_link import PageLink
@@ -141,12 +128,14 @@ def shown_page(twin: LiveTwin) -> PageLink | None:
     return next((link for link in twin.links if isinstance(link, PageLink)), None)
 
 
-def announce_page(url: str, *, to_open: bool, quiet: bool) -> None:
+def announce_page(page: PageLink, *, to_open: bool, quiet: bool) -> None:
     """Say where the page is, and open it where there is a screen."""
     if not quiet:
-        console.print(f"the page is at [bold]{url}[/bold]", highlight=False, soft_wrap=True)
+        console.print(f"the page is at [bold]{page.url}[/bold]", highlight=False, soft_wrap=True)
+        if page.certificate is not None:
+            console.print(f"its certificate has the SHA-256 {fingerprint(page.certificate)}", soft_wrap=True)
     if to_open:
-        webbrowser.open(url)
+        webbrowser.open(page.one_time_url)
 
 
 def _play(twin: LiveTwin, stop: threading.Event) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from thenar.humanoid.control.robot_config import BodyConfig, load_config
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.live_twin import LiveTwin
-from thenar.twin.serve_config import PageOptions
+from thenar.twin.serve_config import PageOptions, complete
 from thenar.wire.links.aurora_link import AuroraNode
 
 logger = logging.getLogger(__name__)
@@ -78,6 +77,7 @@ def serve_body(
             joystick = Gamepad()
         except BadFile as error:
             logger.warning("UseJoyStick is true, but there is %s; the robot runs without", error)
+    options = None if page is None else complete(page)
     world = BodyWorld(hands=chosen.hands, scene=chosen.scene)
     controller = BodyController(world.robot, states=chosen.states, fixed=chosen.fixed, joystick=joystick)
     node = None
@@ -91,8 +91,8 @@ def serve_body(
         )
     shown = None
     try:
-        if page is not None:
-            shown = _open_page(world, controller, page)
+        if options is not None:
+            shown = _open_page(world, controller, options)
         return LiveBody(BodyTwin(world, controller, link=node), node, shown)
     except BaseException:
         for opened in (shown, node):
@@ -110,5 +110,5 @@ def _open_page(body: BodyWorld, controller: BodyController, options: PageOptions
         states={int(state): state.name for state, tasks in controller.states.items() if tasks.tasks},
         change_state=controller.change,
         title="thenar",
-        **asdict(options),
+        options=options,
     )

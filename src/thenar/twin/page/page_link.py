@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thenar.errors import BadValue, ThenarError, clean_text
+from thenar.errors import ThenarError, clean_text
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.twin.page.actions import ACTIONS
 from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.playback import Playback, Recording
 from thenar.twin.page.scene_builder import build_page_scene, check_bodies
+from thenar.twin.serve_config import LOCAL_HOSTS, PageOptions
 from thenar.twin.world import World
-from thenar.view.access_proxy import LOCAL_HOSTS
 from thenar.view.page_process import PageProcess
 from thenar.view.page_scene import Fault, Message
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
@@ -47,9 +47,7 @@ class PageLink:
         world: World,
         *,
         scene: str,
-        host: str = "127.0.0.1",
-        port: int = 8080,
-        token: str = "",
+        options: PageOptions,
         wires: Sequence[str] = (),
         recordings: Mapping[str, Recording] | None = None,
         states: Mapping[int, str] | None = None,
@@ -61,17 +59,13 @@ class PageLink:
         Args:
             world: What is shown.
             scene: Name of its surroundings.
-            host: Address to listen at. Anything but this machine needs a token.
-            port: Port to listen at.
-            token: What browsers elsewhere must show.
+            options: Where it is and who may see it, complete.
             wires: The other links of the twin, which may be made the active one.
             recordings: Glove recordings that can be played, by name.
             states: States of a humanoid, by number.
             change_state: Asks a humanoid for a state; called on the loop's thread.
             title: Headline of the page.
         """
-        if host not in LOCAL_HOSTS and not token:
-            raise BadValue("host", host, "127.0.0.1, or a token that browsers must show (--token)")
         check_bodies(world)
         self.twin: LiveTwin | None = None
         self.tour: GuidedTour | None = None
@@ -98,13 +92,20 @@ class PageLink:
         self._stopping = threading.Event()
         self.process = PageProcess(
             [world.hand(name) for name in world.hand_names],
-            host=host,
-            port=port,
-            token=token,
+            host=options.host,
+            port=options.port,
+            token=options.token,
+            names=LOCAL_HOSTS if options.host in LOCAL_HOSTS else None,
+            certificate=options.certificate,
             first_message=lambda: {"do": "scene", "scene": self.page_scene},
             on_message=self.handle,
         )
-        self.url = self.process.url
+        self.url = f"{self.process.address}/?token={options.token}"
+        """Address for a browser; whoever knows it gets in."""
+        self.one_time_url = f"{self.process.address}/?token={self.process.once}"
+        """The same for one visit: what a browser was started with can be seen by other users of the machine."""
+        self.certificate = options.certificate
+        """With which it is served over TLS, if it is."""
         self._reporter = threading.Thread(target=self._keep_reporting, name="page status", daemon=True)
 
     @property
@@ -209,11 +210,11 @@ class PageLink:
         refused = {REFUSED_REQUESTS: self._refused_requests, UNSAID: self.process.unsaid}
         return LinkHealth(
             wire=PAGE,
-            where=self.url,
+            where=self.process.address,  # without the token: everybody on the domain is told
             listeners=0 if self.process.failure else self._clients,
             written=self._written,
             not_written=0,
-            peers=(self._stats.health(self.url),) if self._stats.messages else (),
+            peers=(self._stats.health(self.process.address),) if self._stats.messages else (),
             refused={why: count for why, count in {**self._inbox.refused, **refused}.items() if count},
             failed=self.process.failure or self._stumbled,
         )
