@@ -5,16 +5,18 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.flexure import as_hinges
 from thenar.hands.flexure import with_stiffness as with_stiffness
-from thenar.hands.own_model import read_own_model
+from thenar.hands.own_model import FingerFile, read_own_model
 from thenar.hands.spec import Coupling, HandSpec, Joint
 
 if TYPE_CHECKING:
     import mujoco
+
+    from thenar.hands.own_hand import from_file as from_file
 
 # Files of `thenar.hands.catalog`, and the names of the specs in their `HANDS`. A file is imported when one of its hands
 # is asked for, so that listing names costs nothing.
@@ -43,14 +45,18 @@ def register(*specs: HandSpec) -> None:
 
 
 def load(name: str, *, variant: str | None = None) -> HandSpec:
-    """One hand of the catalogue, or the hand of a mapping file (a path that ends in ``.toml``).
+    """One hand of the catalogue, or the hand of a file about a model of your own (a path that ends in ``.toml``).
 
     Args:
-        name: Name in the catalogue, or path of a mapping file for a URDF or MJCF of your own.
+        name: Name in the catalogue, or path of a file that names a URDF or MJCF of yours, see `own_model`.
         variant: Name of another coupling law or flexure, see `HandSpec.variants`.
     """
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
+        if isinstance(own, FingerFile):
+            from thenar.hands.own_hand import from_file
+
+            return from_file(own.path, own.fingers, **own.options)
         return replace(as_hinges(load(own.hand, variant=variant)), own_model=own.model, pads=(), name=own.name)
     if name not in names():
         raise UnknownName("hand", name, names())
@@ -87,3 +93,9 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
     from thenar.hands.build import build_spec as build  # MuJoCo is only needed from here on
 
     return build(hand)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "from_file":  # it needs MuJoCo, listing hands does not
+        return importlib.import_module("thenar.hands.own_hand").from_file
+    raise AttributeError(f"module 'thenar.hands' has no attribute {name!r}")

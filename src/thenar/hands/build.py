@@ -15,7 +15,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, loft_mesh
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 
 SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
@@ -180,7 +180,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pal
         body.fullinertia = list(link.inertia_kgm2 or (ball, ball, ball, 0.0, 0.0, 0.0))
     for index, shape in enumerate(collision):
         is_skin = index < len(link.skins)
-        geom = _add_shape(body, shape)
+        geom = _add_shape(spec, body, shape)
         geom.name = link.skin_names[index] if is_skin else f"{link.name}_collision_{index}"
         # A palm is drawn by its visuals; its box would show square corners.
         geom.group = SKIN_GROUP if is_skin and not isinstance(shape, Box) else COLLISION_GROUP
@@ -197,7 +197,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pal
             spec.add_mesh(name=name, uservert=vertices.ravel().tolist(), userface=faces.ravel().tolist())
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
         else:
-            geom = _add_shape(body, visual.shape)
+            geom = _add_shape(spec, body, visual.shape)
         geom.name = name
         geom.group = VISUAL_GROUP
         geom.contype = geom.conaffinity = 0
@@ -205,7 +205,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, palette: Pal
         geom.rgba = [*getattr(palette, visual.tone), 1.0]
 
 
-def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
+def _add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
     geoms = mujoco.mjtGeom
     match shape:
         case Capsule() | Cylinder():
@@ -220,6 +220,10 @@ def _add_shape(body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
                 size=list(shape.half_m),
                 quat=list(quat_wxyz_from_rpy(shape.rpy_rad)),
             )
+        case Hull():
+            name = f"{body.name}_hull_{len(spec.meshes)}"
+            spec.add_mesh(name=name, uservert=np.ravel(shape.points_m).tolist())
+            return body.add_geom(type=geoms.mjGEOM_MESH, meshname=name)
 
 
 def _volume_m3(shape: Shape) -> float:
@@ -233,3 +237,5 @@ def _volume_m3(shape: Shape) -> float:
         case Capsule() | Cylinder():
             ends = 4.0 / 3.0 * math.pi * shape.radius_m**3 if isinstance(shape, Capsule) else 0.0
             return math.pi * shape.radius_m**2 * shape.length_m + ends
+        case Hull():
+            return 0.0  # a link from a file has an inertia of its own

@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Loft, Shape, Sphere, Vec3, Visual
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, Vec3, Visual
 from thenar.hands.spec import HandSpec, Joint, Link, Pad, PalmFrame, Side, Tip
 
 Axis = Literal["x", "y", "z"]
@@ -75,6 +75,8 @@ class _Frame(NamedTuple):
                 # Either is its own mirror image, so M R M is again a proper rotation of it.
                 R = self.M @ matrix_from_rpy(shape.rpy_rad) @ self.M
                 return replace(shape, centre_m=self.point(shape.centre_m), rpy_rad=rpy_from_matrix(R))
+            case Hull():
+                return replace(shape, points_m=tuple(self.point(point) for point in shape.points_m))
 
     def visual(self, visual: Visual) -> Visual:
         if not isinstance(visual, Loft):

@@ -17,6 +17,7 @@ Vec3: TypeAlias = tuple[float, float, float]
 Station: TypeAlias = tuple[float, float, float, float, float]
 """One cross-section of a loft: x, y, z of its centre, half width, half depth [m]."""
 RING_POINTS = 28
+HULL_DIRECTIONS, MAX_HULL_POINTS, HULL_ERROR_M = 400, 24, 0.0004
 DOME_RINGS = 5
 
 
@@ -66,7 +67,15 @@ class Sphere:
     radius_m: float
 
 
-Shape: TypeAlias = Capsule | Sphere | Box | Ellipsoid | Cylinder
+@dataclass(frozen=True, kw_only=True)
+class Hull:
+    """A convex hull of points, rounded by a radius: the mesh of a hand that comes from a file."""
+
+    points_m: tuple[Vec3, ...]
+    radius_m: float
+
+
+Shape: TypeAlias = Capsule | Sphere | Box | Ellipsoid | Cylinder | Hull
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,3 +151,33 @@ def loft_mesh(loft: Loft) -> tuple[FloatArray, NDArray[np.int32]]:
     ends = [np.stack([bottom, next_, here], axis=1), np.stack([top, high[-1] + here, high[-1] + next_], axis=1)]
     faces = np.concatenate([np.stack(sides, axis=1).reshape(-1, 3), *ends])
     return vertices, faces.astype(np.int32)
+
+
+def sphere_directions() -> FloatArray:
+    """Directions spread evenly over a sphere: a spiral with the golden angle. Shape (400, 3)."""
+    height = 1.0 - (2.0 * np.arange(HULL_DIRECTIONS) + 1.0) / HULL_DIRECTIONS
+    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(HULL_DIRECTIONS)
+    ring = np.sqrt(1.0 - height**2)
+    return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+
+
+def hull_around(vertex_m: FloatArray, *, max_points: int = MAX_HULL_POINTS) -> Hull:
+    """A rounded hull of few points near the convex hull of many.
+
+    Points are taken one by one, each where the hull so far falls short the most, until that is below 0.4 mm or points
+    run out. Half of what is left rounds the hull, so that it errs by no more than that either way.
+
+    Args:
+        vertex_m: Corners of a mesh [m]. Shape (n, 3).
+        max_points: As many at most.
+    """
+    reach_m = sphere_directions() @ vertex_m.T
+    outermost, full_m = reach_m.argmax(axis=1), reach_m.max(axis=1)
+    chosen = [int(outermost[0])]
+    while True:
+        short_m = full_m - reach_m[:, chosen].max(axis=1)
+        worst = int(short_m.argmax())
+        if short_m[worst] < HULL_ERROR_M or len(chosen) == max_points:
+            points = tuple((float(x), float(y), float(z)) for x, y, z in vertex_m[chosen])
+            return Hull(points_m=points, radius_m=0.5 * float(short_m[worst]))
+        chosen.append(int(outermost[worst]))

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray
+from thenar.errors import BadValue
 from thenar.hands.build import build_spec
 from thenar.hands.charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Vec3, VisualShape
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, VisualShape
 from thenar.hands.spec import Coupling, HandSpec, Joint, LeadScrew, Link, Pad
 
 SensorKind = Literal["contact", "pressure"]
@@ -176,6 +177,8 @@ def shape_pose(shape: Shape) -> tuple[FloatArray, Vec3]:
     match shape:
         case Sphere():
             return np.asarray(shape.centre_m), (0.0, 0.0, 0.0)
+        case Hull():
+            raise BadValue("shape", "a mesh", "a hand of the catalogue: this one comes from a file already")
         case Box() | Ellipsoid():
             return np.asarray(shape.centre_m), shape.rpy_rad
         case Capsule() | Cylinder():

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from thenar.errors import BadValue
 
 JOINTS, VARIABLES, CHAIN, TENDONS, FINGERS, POINTS = 28, 26, 10, 12, 5, 15
-HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 48, 400, 256, 80, 21
+HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 96, 1200, 512, 80, 21
 UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
 F, I = np.float64, np.int64  # noqa: E741

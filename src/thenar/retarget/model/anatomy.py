@@ -8,7 +8,7 @@ import numpy as np
 
 from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_rpy
-from thenar.hands.shapes import Box, Capsule, Shape
+from thenar.hands.shapes import Box, Capsule, Hull, Shape, sphere_directions
 from thenar.hands.spec import HandSpec, Tip
 from thenar.retarget.model.actuation import closing_sign, joints_to, whole_hand_joints
 from thenar.retarget.model.tree import JointFrame, KinematicTree
@@ -149,6 +149,8 @@ def _middle(skin: Shape | None, tip_m: FloatArray) -> FloatArray:
             return 0.5 * (np.asarray(skin.start_m) + np.asarray(skin.end_m))
         case Box():
             return np.asarray(skin.centre_m)
+        case Hull():
+            return np.mean(skin.points_m, axis=0)
         case _:
             return tip_m
 
@@ -167,5 +169,11 @@ def _pad_point(skin: Shape, tip_m: FloatArray, along: FloatArray, palmar: FloatA
             direction = R.T @ palmar
             reach = (half - np.sign(direction) * local) / np.maximum(np.abs(direction), 1e-9)
             return np.asarray(skin.centre_m) + R @ (local + reach.min() * direction)
+        case Hull():
+            # Where a ray leaves a convex body: it crosses the nearest of the planes that touch it.
+            normal = sphere_directions()
+            reach_m = (normal @ np.asarray(skin.points_m).T).max(axis=1) + skin.radius_m - normal @ inside
+            ahead = normal @ palmar > 0.05
+            return inside + max(0.0, float(np.min(reach_m[ahead] / (normal @ palmar)[ahead]))) * palmar
         case _:
             return inside

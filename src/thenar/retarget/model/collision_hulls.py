@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thenar.hands.rotations import matrix_from_rpy
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere
 from thenar.hands.spec import HandSpec
 from thenar.retarget.kernel.distance import nearest_approaches
 from thenar.retarget.kernel.records import HAND, PAIRS, WORK, as_record
@@ -43,7 +43,7 @@ def build_collision_hulls(hand: HandSpec, tree: KinematicTree) -> list[Collision
     for link in hand.links:
         frame = tree.links[link.name]
         for shape in link.collision_shapes:
-            vertex_m, radius_m = _rounded_hull(shape)
+            vertex_m, radius_m = rounded_hull(shape)
             vertex_m = frame.pos_m + vertex_m @ frame.R.T
             hulls.append(CollisionHull(link=link.name, joint=frame.joint, vertex_m=vertex_m, radius_m=radius_m))
     return hulls
@@ -118,14 +118,16 @@ def min_distance_m(hand: NDArray[np.void], variable_rad: FloatArray) -> float:
     return float(nearest_m.min(initial=1.0))
 
 
-def _rounded_hull(shape: Shape) -> tuple[FloatArray, float]:
-    """Vertices and radius."""
+def rounded_hull(shape: Shape) -> tuple[FloatArray, float]:
+    """Vertices and radius of a shape, in its link [m]."""
     angle = np.arange(RING) * (2 * np.pi / RING)
     match shape:
         case Sphere():
             return np.array([shape.centre_m]), shape.radius_m
         case Capsule():
             return np.array([shape.start_m, shape.end_m]), shape.radius_m
+        case Hull():
+            return np.array(shape.points_m), shape.radius_m
         case Box():
             corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
             return _posed(corners * (np.asarray(shape.half_m) - EDGE_M), shape), EDGE_M

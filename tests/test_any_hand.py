@@ -1,0 +1,184 @@
+"""Any hand: a URDF or MJCF and a table of fingers make a hand that follows a glove, with the file's own shapes."""
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import thenar
+from tests.toys.three_fingers import FINGERS, HULL, mjcf, write_urdf
+from thenar import hands
+from thenar.cli import main
+from thenar.errors import BadFile, BadValue, ThenarError
+from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.shapes import Hull, hull_around
+from thenar.retarget.model.anatomy import FINGER_OF_TIP
+from thenar.retarget.model.hand_model import build_model
+
+GESTURES = ("pinch_index", "fist", "pinch_middle", "spread", "random")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "three_fingers.xml"
+    path.write_text(mjcf())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "apart_rad"),
+    # Files have six digits. A lead screw's acceleration is known to the catalogue only.
+    [("shadow_right", "mjcf", 2e-5), ("fourier_left", "urdf", 2e-5), ("inspire_right", "mjcf", 5e-3)],
+)
+def test_our_own_export_gives_the_answers_of_the_catalogue(name: str, format, apart_rad: float, tmp_path: Path):
+    ours = hands.load(name)
+    path = tmp_path / {"mjcf": "hand.xml", "urdf": "hand.urdf"}[format]
+    path.write_text(thenar.export_hand(ours, format=format))
+    link = (lambda tip: f"{tip.link}_link") if format == "urdf" else (lambda tip: tip.link)
+    fingers = {FINGER_OF_TIP[tip.finger]: (link(tip), tip.pos_m) for tip in ours.tips}
+    speeds = {key: motor.top_speed_rad_s for motor in ours.actuators for key in (motor.name, motor.drives)}
+    R = matrix_from_rpy(ours.palm.rpy_rad)
+    palm = None if name == "shadow_right" else (R[:, 1], R[:, 2])  # of the others we chose it by their drawings
+    own = hands.from_file(path, fingers, speed_rad_s=speeds if format == "mjcf" else None, palm=palm)
+    assert own.side == ours.side
+    at = [ours.joint_names.index(joint) for joint in own.joint_names]
+    one, other = thenar.Retargeter(ours), thenar.Retargeter(own)
+    for frame in thenar.make_log(GESTURES, side="left" if ours.side == "left" else "right"):
+        assert np.abs(one(frame).joint_rad[at] - other(frame).joint_rad).max() < apart_rad
+
+
+def fingertips_m(model: mujoco.MjModel, names: tuple[str, ...], joint_rad: np.ndarray) -> np.ndarray:
+    """Fingertips by MuJoCo's own kinematics, in the palm."""
+    data = mujoco.MjData(model)
+    for name, angle in zip(names, joint_rad, strict=True):
+        data.joint(name).qpos[0] = angle
+    mujoco.mj_kinematics(model, data)
+    palm = data.body("palm")
+    tips = np.array([data.body(FINGERS[finger]).xpos for finger in FINGERS])
+    return (tips - palm.xpos) @ palm.xmat.reshape(3, 3)
+
+
+def test_a_made_up_hand_has_the_kinematics_mujoco_has(made: Path):
+    hand = hands.from_file(made, FINGERS, speed_rad_s=3.0)
+    model, judge = build_model(hand), mujoco.MjModel.from_xml_path(str(made))
+    assert hand.root == "palm"
+    assert "wrist" not in hand.joint_names  # what carries the hand is no part of it
+    assert "elbow" not in hand.joint_names
+    assert [c.joint for c in hand.couplings] == ["index_last", "middle_last", "thumb_last"]
+    rng = np.random.default_rng(3)
+    count = len(model.variables)
+    lower, upper = (model.record[end][0, :count] for end in ("lower_rad", "upper_rad"))
+    for _ in range(50):
+        variable_rad = rng.uniform(lower, upper)
+        points_m = model.points_m(variable_rad)[0]
+        ours_m = [points_m[part][-1] for part in model.point_slices]
+        theirs_m = fingertips_m(judge, hand.joint_names, model.joint_rad(variable_rad))
+        np.testing.assert_allclose(ours_m, theirs_m, atol=1e-9)
+
+
+def test_its_own_meshes_touch_in_a_pinch_and_never_overlap(made: Path):
+    """MuJoCo's collision of the file itself is the judge; without contact it must see overlaps."""
+    hand, judge = hands.from_file(made, FINGERS, speed_rad_s=3.0), mujoco.MjModel.from_xml_path(str(made))
+    model, data = build_model(hand), mujoco.MjData(judge)
+    log = thenar.make_log(("pinch_index", "pinch_middle", "fist", "random"), seed=4)
+    finger = [judge.body(body).name.partition("_")[0] for body in judge.geom_bodyid]
+    thumb, index = (int(judge.body(f"{name}_3").geomadr[0]) for name in ("thumb", "index"))
+    limits = [[joint.lower_rad - 1e-9 for joint in hand.joints], [joint.upper_rad + 1e-9 for joint in hand.joints]]
+
+    def distances_m(config: thenar.RetargetConfig) -> tuple[float, float]:
+        """Deepest overlap of two fingers, and how near thumb and index finger come."""
+        retargeter, deepest, nearest = thenar.Retargeter(model, config), 0.0, 1.0
+        for frame in log:
+            answer = retargeter(frame)
+            assert np.all((limits[0] <= answer.joint_rad) & (answer.joint_rad <= limits[1]))
+            for name, angle in zip(hand.joint_names, answer.joint_rad, strict=True):
+                data.joint(name).qpos[0] = angle
+            mujoco.mj_kinematics(judge, data)
+            mujoco.mj_collision(judge, data)
+            deep = [-contact.dist for contact in data.contact if len({finger[geom] for geom in contact.geom}) == 2]
+            deepest = max(deepest, *deep, 0.0)
+            nearest = min(nearest, mujoco.mj_geomDistance(judge, data, thumb, index, 0.1, np.zeros(6)))
+        return deepest, nearest
+
+    deepest, nearest = distances_m(thenar.RetargetConfig())
+    assert deepest < 0.001
+    assert nearest < 0.003
+    assert distances_m(thenar.RetargetConfig(contact=False, pinch=False))[0] > 0.002
+
+
+def test_a_urdf_finds_its_meshes_in_its_package_and_keeps_its_speeds(tmp_path: Path):
+    hand = hands.from_file(write_urdf(tmp_path), FINGERS)
+    assert set(hand.top_speed_rad_s) == {3.0}
+    assert next((c.joint, c.ratio, c.offset_rad) for c in hand.couplings) == ("index_last", 0.9, 0.05)
+    tip = hand.link("thumb_2").skin
+    assert isinstance(tip, Hull)
+    assert sorted(map(tuple, np.round(tip.points_m, 6).tolist())) == sorted(map(tuple, np.round(HULL, 6).tolist()))
+    bent_rad = thenar.Retargeter(hand)(thenar.make_log(("fist",))[70]).joint_rad
+    assert bent_rad[hand.joint_names.index("index_bend")] > 1.0
+
+
+def test_a_mesh_becomes_few_points_that_are_wrong_by_half_a_millimetre_at_most():
+    rng = np.random.default_rng(0)
+    egg = rng.normal(size=(4000, 3))
+    egg *= np.array([0.008, 0.006, 0.014]) / np.linalg.norm(egg, axis=1, keepdims=True)
+    hull = hull_around(egg, max_points=100)
+    direction = rng.normal(size=(2000, 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    reach_m = (direction @ np.array(hull.points_m).T).max(axis=1) + hull.radius_m
+    error_m = reach_m - (direction @ egg.T).max(axis=1)
+    assert np.abs(error_m).max() < 0.0005
+    assert len(hull.points_m) <= 100
+    assert len(hull_around(np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * 0.02).points_m) == 8
+
+
+def test_a_file_about_the_hand_makes_it_known_to_every_verb(made: Path, tmp_path: Path, capsys):
+    about = made.with_name("mine.toml")
+    table = "\n".join(f'{finger} = "{link}"' for finger, link in FINGERS.items())
+    about.write_text(f'file = "three_fingers.xml"\nspeed_rad_s = 3.0\nname = "mine"\n\n[fingers]\n{table}\n')
+    assert hands.load(str(about)).name == "mine"
+    main(["glove", "make", str(tmp_path / "person.csv"), "--gestures", "fist"])
+    main(["retarget", str(tmp_path / "person.csv"), "--hand", str(about), "-o", str(tmp_path / "motion.npz")])
+    assert "index_bend" in np.load(tmp_path / "motion.npz")["joint_names"]
+    capsys.readouterr()
+
+
+def test_what_cannot_be_a_hand_is_refused_with_what_to_type(made: Path, tmp_path: Path):
+    def load(path: Path = made, fingers=FINGERS, **options) -> None:
+        hands.from_file(path, fingers, **{"speed_rad_s": 3.0, **options})
+
+    with pytest.raises(BadValue, match=r"from_file\(\.\.\., speed_rad_s=3\.0\)"):
+        load(speed_rad_s=None)
+    with pytest.raises(ThenarError, match=r"index_top.*index_tip"):
+        load(fingers={**FINGERS, "index": "index_top"})
+    with pytest.raises(BadValue, match=r"a point of index_3 on the axis of its last joint.*\('index_3', \(x, y, z\)\)"):
+        load(fingers={**FINGERS, "index": "index_3"})
+    with pytest.raises(BadValue, match="a thumb and at least one of"):
+        load(fingers={"index": "index_tip", "middle": "middle_tip"})
+    with pytest.raises(BadValue, match="right: the thumb of three_fingers"):
+        load(side="left")
+    with pytest.raises(BadValue, match="a link that hangs on index_1"):
+        load(base="index_1")
+    with pytest.raises(BadFile, match="cannot be read"):
+        load(tmp_path / "nothing.xml")
+    (tmp_path / "bad.xml").write_text("<mujoco><worldbody><body></mujoco>")
+    with pytest.raises(BadFile, match="not a URDF or MJCF"):
+        load(tmp_path / "bad.xml")
+    (tmp_path / "slide.xml").write_text(mjcf().replace('name="index_middle"', 'type="slide" name="index_middle"'))
+    with pytest.raises(BadFile, match="'index_middle' is not a hinge"):
+        load(tmp_path / "slide.xml")
+    urdf = write_urdf(tmp_path)
+    (tmp_path / "three_fingers_description" / "meshes" / "tip.stl").unlink()
+    with pytest.raises(BadFile, match=r"tip\.stl' is not there"):
+        load(urdf)
+    about = tmp_path / "mine.toml"
+    for text, why in (
+        ('file = "a.urdf"\nspeed = 3\n[fingers]\n', "unknown entry 'speed'"),
+        ('file = "a.urdf"\n[fingers]\nthumb = 3\n', r"\[fingers\] thumb is 3"),
+        ('file = "a.urdf"\nside = "up"\n[fingers]\n', "left, right or none"),
+        ('file = "a.urdf"\n[fingers]\n', "which is not there"),
+        ('[fingers]\nthumb = "a"\n', "'file' is missing"),
+    ):
+        about.write_text(text)
+        with pytest.raises(BadFile, match=why):
+            hands.load(str(about))
