@@ -28,7 +28,7 @@ FLOORS = (
     ("signals",),
     ("hands",),
     ("glove",),
-    ("retarget", "sim", "touch", "humanoid", "wire", "record", "view", "batch"),
+    ("retarget", "sim", "touch", "humanoid", "wire", "recordings", "view", "batch"),
     ("twin",),
     ("cli",),
 )
@@ -44,10 +44,10 @@ LIVES_IN = {
     "yaml": {"humanoid"},
     "cyclonedds": set(),  # a peer of the tests
     "pymodbus": {"wire"},
-    "mcap": {"record"},
-    "mcap_ros2": {"record"},
-    "pyarrow": {"record"},
-    "av": {"record"},
+    "mcap": {"recordings"},
+    "mcap_ros2": {"recordings"},
+    "pyarrow": {"recordings"},
+    "av": {"recordings"},
     "viser": {"view"},
     "PIL": {"view"},
     "websockets": {"view"},
@@ -134,7 +134,7 @@ def test_import_direction(path: Path):
         ("touch/solver.py", "import importlib\nimportlib.import_module('thenar.sim')"),
         ("wire/dds_link.py", "from rich.table import Table"),
         ("twin/loop.py", "from thenar.cli import main"),
-        ("record/frames.py", "import scipy.linalg"),
+        ("recordings/frames.py", "import scipy.linalg"),
         ("utils.py", ""),
     ],
 )
@@ -153,7 +153,7 @@ def test_import_direction_of_a_bad_example_is_wrong(path: str, source: str):
         ("hands/__init__.py", "from . import inspire\nfrom .inspire import SPEC\nfrom ..units import deg"),
         ("hands/inspire.py", "import mujoco\nfrom thenar import signals"),
         ("batch/touch.py", "def f():\n    import mujoco_warp\n    from thenar import hands"),
-        ("record/mcap.py", "from mcap.writer import Writer\nfrom thenar import __version__"),
+        ("recordings/mcap.py", "from mcap.writer import Writer\nfrom thenar import __version__"),
         ("cli.py", "import tyro\nimport thenar\nfrom thenar import twin, view"),
     ],
 )

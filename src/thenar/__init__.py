@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thenar.hands.export import export_hand as export_hand
     from thenar.hands.spec import HandSpec as HandSpec
     from thenar.humanoid import RobotData as RobotData
+    from thenar.recordings.recording import Recording as Recording
     from thenar.retarget.config import RetargetConfig as RetargetConfig
     from thenar.retarget.retargeter import Retargeted as Retargeted
     from thenar.retarget.retargeter import Retargeter as Retargeter
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from thenar.twin.pictures import Film as Film
     from thenar.twin.pictures import Picture as Picture
     from thenar.twin.press_report import press_pad as press_pad
+    from thenar.twin.recording.recorder import record as record
+    from thenar.twin.recording.replay import replay as replay
     from thenar.twin.serve_config import PageOptions as PageOptions
     from thenar.twin.serve_config import ServeConfig as ServeConfig
     from thenar.twin.serving import serve as serve
@@ -75,6 +78,7 @@ _NAMES = {
     "thenar.hands.export": "export_hand",
     "thenar.hands.spec": "HandSpec",
     "thenar.humanoid": "RobotData",
+    "thenar.recordings.recording": "Recording",
     "thenar.retarget.config": "RetargetConfig",
     "thenar.retarget.retargeter": "Retargeted Retargeter",
     "thenar.signals": "Closing ContactSet GloveFrame HandCommand HandState MotorError MotorStatus TouchFrame",
@@ -89,6 +93,8 @@ _NAMES = {
     "thenar.twin.live_twin": "LiveTwin",
     "thenar.twin.pictures": "Film Picture",
     "thenar.twin.press_report": "press_pad",
+    "thenar.twin.recording.recorder": "record",
+    "thenar.twin.recording.replay": "replay",
     "thenar.twin.serve_config": "PageOptions ServeConfig",
     "thenar.twin.serving": "serve",
     "thenar.twin.world": "World",

@@ -32,6 +32,11 @@ class Reader:
         self._body = memoryview(message)[4:]
         self._at = 0
 
+    @property
+    def position(self) -> int:
+        """How many bytes behind the header have been read."""
+        return self._at
+
     def length(self, largest: int, what: str) -> int:
         """Number of elements of a sequence."""
         (count,) = struct.unpack(f"{self.order}I", self._take(4, 4, what))

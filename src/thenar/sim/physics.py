@@ -15,6 +15,7 @@ from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, ContactSet, HandCommand, HandState, SolidContacts
 from thenar.sim.building import compile_model, name_props
 from thenar.sim.contacts import ContactReader, SolidReader
+from thenar.sim.journal import Journal
 from thenar.sim.motor_bank import MotorBank
 from thenar.sim.world_config import WorldConfig
 from thenar.sim.world_props import STATE, WorldProps
@@ -54,9 +55,10 @@ class Physics:
         self.hand_names = tuple(config.specs)
         named = name_props((*config.scene.props, *config.props))
         self.motors = MotorBank(self.model, self.data, config.specs, seed=config.seed)
-        self.wrists = Wrists(self.model, self.data, config)
+        self.journal = Journal()
+        self.wrists = Wrists(self.model, self.data, config, journal=self.journal)
         names = [prop.name for prop in named]
-        self.props = WorldProps(self.model, self.data, names, on_resize=self._forget_shapes)
+        self.props = WorldProps(self.model, self.data, names, journal=self.journal, on_resize=self._forget_shapes)
         self._contact_reader = ContactReader(self.model, self.hand_names)
         self._solid_reader: SolidReader | None = None
         self.reset()

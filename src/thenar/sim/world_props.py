@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray, finite_vector, unit_quaternion
 from thenar.errors import BadValue, UnknownName
+from thenar.sim.journal import Journal, noted
 
 # A dragged object hangs on a spring of limited strength.
 STIFFNESS_PER_KG = 30.0**2  # natural frequency 30 rad/s, critically damped
@@ -24,11 +25,19 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 class WorldProps:
     """Objects of a world, by name."""
 
+    journal_prefix = "props."
+
     def __init__(
-        self, model: mujoco.MjModel, data: mujoco.MjData, names: Sequence[str], *, on_resize: Callable[[], None]
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        names: Sequence[str],
+        *,
+        journal: Journal,
+        on_resize: Callable[[], None],
     ):
         """Nothing is dragged; ``on_resize`` is called whenever a shape has changed."""
-        self._model, self._data, self._on_resize = model, data, on_resize
+        self._model, self._data, self._on_resize, self.journal = model, data, on_resize, journal
         self.names = tuple(names)
         """Names of all objects, those of the scene first."""
         self._drag_to_m: dict[int, FloatArray] = {}
@@ -46,6 +55,7 @@ class WorldProps:
         """Whether an object can move."""
         return self._qpos(prop) is not None
 
+    @noted
     def move(self, prop: str, *, pos_m: ArrayLike, quat_wxyz: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> None:
         """Put a free object somewhere, at rest."""
         at, dof = self._free_qpos(prop), self._model.joint(prop).dofadr[0]
@@ -59,6 +69,7 @@ class WorldProps:
         dof = self._model.joint(prop).dofadr[0]
         return self._data.qvel[dof : dof + 6].copy()
 
+    @noted
     def reset(self) -> None:
         """Put every free object back where it began, at rest, and release what is dragged."""
         self.release()
@@ -66,6 +77,7 @@ class WorldProps:
             start = self._model.qpos0[self._free_qpos(prop) :][:7]
             self.move(prop, pos_m=start[:3], quat_wxyz=start[3:])
 
+    @noted
     def resize(self, prop: str, *, size_m: ArrayLike, mass_kg: float) -> None:
         """Give a box other edges [m] and another mass [kg], where it is; far quicker than another world."""
         self._check(prop)
@@ -90,6 +102,7 @@ class WorldProps:
         mujoco.mj_forward(model, data)
         self._on_resize()
 
+    @noted
     def drag(self, prop: str, to_m: ArrayLike | None) -> None:
         """Drag a free object towards a place, as a hand that holds it would, until told otherwise.
 
@@ -109,6 +122,7 @@ class WorldProps:
         """Whether anything is dragged."""
         return bool(self._drag_to_m)
 
+    @noted
     def release(self) -> None:
         """Release whatever is dragged."""
         self._data.xfrc_applied[list(self._drag_to_m)] = 0.0

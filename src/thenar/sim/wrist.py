@@ -20,6 +20,7 @@ from thenar.errors import BadCommand, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.sim.building import root_pose
+from thenar.sim.journal import Journal, noted
 from thenar.sim.scenes import Mount
 from thenar.sim.world_config import WorldConfig
 
@@ -48,9 +49,11 @@ WRIST = np.dtype(
 class Wrists:
     """Wrists of a world: where each hand's palm is, and where the driven ones are sent."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, config: WorldConfig):
+    journal_prefix = "wrists."
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, config: WorldConfig, *, journal: Journal):
         """Find the hands; driven wrists get the damping that their servos need."""
-        self._data, self._dt_s = data, config.timestep_s
+        self._data, self._dt_s, self.journal = data, config.timestep_s, journal
         self._inputs = data.qpos, data.subtree_com, model.opt.gravity
         self._hands = config.specs
         self._roots = {name: model.body(f"{name}/{spec.root}").id for name, spec in self._hands.items()}
@@ -82,6 +85,7 @@ class Wrists:
         pose = self._data.qpos[self.records["qpos"][self._number[hand]] :][:7]
         return _palm_pose(spec, pose[:3], pose[3:])
 
+    @noted
     def move(self, hand: str, *, pos_m: ArrayLike | None = None, quat_wxyz: ArrayLike | None = None) -> None:
         """Send a driven wrist to a pose of the palm frame; it goes there at a limited speed.
 

@@ -41,6 +41,11 @@ class SampledSkin:
             due = [frame for frame in self._frames if frame.stamp_s <= now_s - self._latency_s + 1e-9]
             return due[-1] if due else self._frames[0]
 
+    @property
+    def newest(self) -> TouchFrame:
+        """The newest reading, delivered or not."""
+        return self._frames[-1]
+
     def windows(self) -> list[dict[str, Any]]:
         """How the last reading was solved, see `HandTouch.windows`."""
         with self._lock:

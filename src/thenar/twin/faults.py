@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from thenar.arrays import BoolArray
 from thenar.errors import BadValue
+from thenar.sim.journal import Journal, noted
 from thenar.sim.motor_bank import Fault
 
 if TYPE_CHECKING:
@@ -15,10 +16,18 @@ if TYPE_CHECKING:
 class Faults:
     """Breaks parts of the hands of a world, and mends them."""
 
+    journal_prefix = "faults."
+
     def __init__(self, world: World):
         """Nothing is broken yet."""
         self._world = world
 
+    @property
+    def journal(self) -> Journal:
+        """Of the world."""
+        return self._world.journal
+
+    @noted
     def inject(self, hand: str, actuator: str, fault: Fault) -> None:
         """Break a motor: ``jam`` blocks its screw, ``hot`` heats it until it switches off, the others raise that error.
 
@@ -27,10 +36,12 @@ class Faults:
         """
         self._world.physics.motors.inject_fault(hand, actuator, fault)
 
+    @noted
     def repair(self, hand: str, actuator: str) -> None:
         """Free a jammed motor, and let it be as cool as when it was switched on."""
         self._world.physics.motors.repair(hand, actuator)
 
+    @noted
     def kill_taxel(self, hand: str, pad: str, row: int, col: int, *, dead: bool = True) -> None:
         """Break one taxel of a hand, so that it reads its offset whatever presses, or mend it."""
         spec = self._world.hand(hand).pad(pad)

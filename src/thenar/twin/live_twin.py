@@ -141,7 +141,7 @@ class LiveTwin:
         self._pace, self._residual_steps = 1.0, 0.0
         self.set_active_link(active_link)
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
-        self._touch_queue: queue.Queue[tuple[World, SolidContacts]] = queue.Queue(maxsize=2)
+        self._touch_queue: queue.Queue[tuple[World, SolidContacts, float, int]] = queue.Queue(maxsize=2)
         self._calls: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._waiting: list[deque[Request]] = [deque() for _ in self.links]
         """Requests that no tick had time for yet, of each link."""
@@ -190,7 +190,7 @@ class LiveTwin:
             self._pre_step(self.world)
         self._publish_state()
         if self._skins:
-            self._publish_touch(self.world, self.world.physics.solid_contacts())
+            self._publish_touch(*self._touched_now())
         self._nice = _set_nice(NICE)
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
@@ -273,8 +273,11 @@ class LiveTwin:
         for hand in self._skins:
             world.skin(hand)  # made here, not on the loop's time
 
-        def swap(_: World) -> None:
+        def swap(before: World) -> None:
+            world.journal.listeners, before.journal.listeners = before.journal.listeners, []
+            world.journal.count = before.journal.count
             self.world = world
+            world.journal.note("swap_world", {"world": world})
 
         self.run_on_loop(swap)
 
@@ -390,7 +393,7 @@ class LiveTwin:
             if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
                 next_touch_s += 1.0 / self.touch_hz
                 with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
-                    self._touch_queue.put_nowait((self.world, self.world.physics.solid_contacts()))
+                    self._touch_queue.put_nowait(self._touched_now())
             self._measured_s = max(time.perf_counter(), due_s)
 
     def _step_world(self) -> None:
@@ -401,6 +404,7 @@ class LiveTwin:
             self.world.physics.advance(self.world.timestep_s)
         except SimulationDiverged as error:
             self.world.reset_skins()
+            self.world.journal.note("diverged", {})
             self._diverged.append(str(error))
 
     def _take_requests(self, *, switching_on: bool = False) -> None:
@@ -470,6 +474,7 @@ class LiveTwin:
 
     def _publish_state(self) -> None:
         hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
+        self.world.journal.read_state(hands)
         for link in self.links:
             if link.wire not in self._disconnected:
                 link.publish_state(hands)
@@ -490,9 +495,17 @@ class LiveTwin:
             self._failure = self._failure or error
             self._stopping.set()
 
-    def _publish_touch(self, world: World, contacts: SolidContacts) -> None:
+    def _touched_now(self) -> tuple[World, SolidContacts, float, int]:
+        """What a reading of the skins needs to know of this instant."""
+        world = self.world
+        return world, world.physics.solid_contacts(), world.time_s, world.journal.count
+
+    def _publish_touch(self, world: World, contacts: SolidContacts, at_s: float, after: int) -> None:
         try:
-            frames = {name: world.skin(name).sample(contacts, contacts.stamp_s) for name in self._skins}
+            frames = {
+                name: world.sample_skin(name, contacts, contacts.stamp_s, at_s=at_s, after=after)
+                for name in self._skins
+            }
         except ArithmeticError as error:  # one reading is lost, not the twin
             self._diverged.append(f"a reading of the skin at {contacts.stamp_s:.3f} s was left out: {error}")
             world.reset_skins()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thenar.display import encode_png, shade
 from thenar.hands.charts import taxel_frames
 from thenar.hands.spec import HandSpec
-from thenar.record.film import encode_film, write_film
+from thenar.recordings.film import encode_film, write_film
 from thenar.sim.drawing.render import Image, Tiles, write_png
 from thenar.sim.physics import Physics
 from thenar.touch.hand_touch import HandTouch

@@ -12,8 +12,19 @@ import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged
 from thenar.hands.spec import HandSpec
-from thenar.signals import Closing, ContactSet, HandCommand, HandSettings, HandState, Pose, SceneState, TouchFrame
+from thenar.signals import (
+    Closing,
+    ContactSet,
+    HandCommand,
+    HandSettings,
+    HandState,
+    Pose,
+    SceneState,
+    SolidContacts,
+    TouchFrame,
+)
 from thenar.sim import scenes
+from thenar.sim.journal import Journal, noted
 from thenar.sim.physics import Physics, Snapshot, check_duration
 from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
@@ -39,6 +50,8 @@ class World:
     >>> world.touch("inspire_right")["index_top"].shape
     (12, 8)
     """
+
+    journal_prefix = ""
 
     def __init__(
         self,
@@ -103,6 +116,11 @@ class World:
         return self.physics.time_s
 
     @property
+    def journal(self) -> Journal:
+        """Tells listeners, such as a recorder, what changes this world and what is read of it."""
+        return self.physics.journal
+
+    @property
     def has_robot(self) -> bool:
         """Whether a machine holds the hands."""
         return self.physics.config.robot is not None
@@ -111,6 +129,7 @@ class World:
         """The spec of a hand of this world."""
         return self.physics.hand(name)
 
+    @noted
     def command(self, hand: str, command: HandCommand | Closing) -> None:
         """Send a command to a hand. It acts after the hand's latency; a refused one changes nothing.
 
@@ -132,14 +151,17 @@ class World:
         """Contacts of the last step: of one hand, seen from its links, or of the whole world, each once."""
         return self.physics.contacts(hand)
 
+    @noted
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
         self.physics.motors.clear_errors(hand)
 
+    @noted
     def zero_force(self, hand: str) -> None:
         """Let the force sensors of a hand find their zero: what they feel at the end of that counts as no force."""
         self.physics.motors.zero_force(hand)
 
+    @noted
     def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
         """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
         self.physics.motors.set_current_limit(hand, current_limit_a)
@@ -152,8 +174,30 @@ class World:
         """
         skin = self.skin(hand)
         if skin.next_s == math.inf:  # an ideal skin, or one that has not been read yet
-            return skin.sample(self.physics.solid_contacts(), self.time_s)
+            return self.sample_skin(hand, self.physics.solid_contacts(), self.time_s)
         return skin.delivered(self.time_s)
+
+    def sample_skin(
+        self, hand: str, contacts: SolidContacts, now_s: float, *, at_s: float | None = None, after: int | None = None
+    ) -> TouchFrame:
+        """Take a reading of a skin, and return the newest one that has been delivered by now.
+
+        Args:
+            hand: Whose skin.
+            contacts: What touches.
+            now_s: Time of the reading [s].
+            at_s: Time of the world when the contacts were read [s], where it has gone on since.
+            after: Changes in the world's journal by then.
+        """
+        skin = self.skin(hand)
+        delivered = skin.sample(contacts, now_s)
+        self.journal.read_touch(
+            hand,
+            skin.newest,
+            at_s=self.time_s if at_s is None else at_s,
+            after=self.journal.count if after is None else after,
+        )
+        return delivered
 
     def skin(self, hand: str) -> SampledSkin:
         """The skin of a hand; a hand without one is refused."""
@@ -171,24 +215,29 @@ class World:
 
         A simulation that diverges is put back to the last good state, and `SimulationDiverged` is raised.
         """
-        physics, skins = self.physics, self._skins.values()
-        if not skins:
+        physics, skins, journal = self.physics, self._skins, self.journal
+        if not skins and not journal.listeners:
             physics.advance(seconds)
             return
         check_duration(seconds)
         end_s = physics.time_s + physics.residual_s + seconds
         try:
-            while (due_s := min((skin.next_s for skin in skins), default=math.inf)) <= end_s + 1e-9:
+            while (due_s := min([journal.next_s, *(skin.next_s for skin in skins.values())])) <= end_s + 1e-9:
                 physics.advance(max(0.0, due_s - physics.time_s - physics.residual_s))
                 contacts = physics.solid_contacts()
-                for skin in skins:
+                for hand, skin in skins.items():
                     if skin.next_s <= due_s + 1e-9:
-                        skin.sample(contacts, physics.time_s)
+                        self.sample_skin(hand, contacts, physics.time_s)
+                for listener in journal.listeners:
+                    if listener.next_s <= due_s + 1e-9:
+                        listener.read_state()
             physics.advance(max(0.0, end_s - physics.time_s - physics.residual_s))
         except SimulationDiverged:
             self.reset_skins()
+            self.journal.note("diverged", {})
             raise
 
+    @noted
     def reset(self) -> None:
         """Back to time 0: hands open, objects where they began, motors cool, skins without a past."""
         self.physics.reset()
@@ -214,6 +263,7 @@ class World:
             object_velocity=np.array([self.props.velocity(name) for name in props]).reshape(-1, 6),
         )
 
+    @noted
     def place(self, *, objects: Mapping[str, Pose] | None = None, wrists: Mapping[str, Pose] | None = None) -> None:
         """Put objects somewhere, at rest, and send driven wrists somewhere: all of it, or nothing where one cannot be.
 
@@ -239,6 +289,7 @@ class World:
         """Everything needed to come back to this instant, but the past of the skins."""
         return self.physics.snapshot()
 
+    @noted
     def restore(self, snapshot: Snapshot) -> None:
         """Come back to an instant; what follows is the same as it was, bit for bit. Skins start without a past."""
         self.physics.restore(snapshot)
@@ -257,6 +308,7 @@ class World:
         config = replace(config, props=(*config.props, *more_props))
         return World(**{field.name: getattr(config, field.name) for field in fields(config)}, skin=self._calibrations)
 
+    @noted
     def copy_state_from(self, other: World) -> None:
         """Go on from where another world with the same hands is; what only this one has stays where it begins."""
         self.physics.copy_state_from(other.physics)
@@ -308,7 +360,8 @@ class World:
                 self._tiles[hand] = SkinTiles(self.hand(hand), self._make_touch(hand)[0])
         return join_tiles([tiles.now(self.physics) for tiles in self._tiles.values()])
 
-    def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
+    def calibration(self, hand: str) -> Calibration:
+        """Calibration of a hand's skin; a hand without one is refused."""
         spec = self.hand(hand)
         if not spec.pads:
             raise BadValue("hand", hand, "a hand with pads; this one has none")
@@ -316,6 +369,10 @@ class World:
         calibration = self._calibrations.get(hand, usual)
         if isinstance(calibration, (str, Path)):
             calibration = load_calibration(Path(calibration), spec, base=usual)
+        return calibration
+
+    def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
+        spec, calibration = self.hand(hand), self.calibration(hand)
         solids = {
             link.name: tuple(self.model.geom(f"{hand}/{name}").id for name in link.skin_names)
             for link in spec.links

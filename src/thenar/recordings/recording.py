@@ -1,0 +1,322 @@
+"""A recording as columns: what hands did and felt, over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.arrays import FloatArray, IntArray
+from thenar.cdr import BadMessage
+from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.recordings.container import Channel, Contents, read_contents
+from thenar.recordings.messages import ACTIONS, MOTOR_NUMBERS, decode_text, topic, transform_paths
+from thenar.recordings.ros_schema import Layout, layout_of
+from thenar.signals import PadLayout
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicSummary:
+    """What a topic of a recording holds."""
+
+    topic: str
+    type: str
+    messages: int
+    rate_hz: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episode:
+    """A part of a recording with one task."""
+
+    task: str
+    start_s: float
+    end_s: float
+    success: bool | None
+    """Whether it went well; None where nobody said."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MotorColumns:
+    """What the motors of a hand reported and were told. Shapes (T,) and (T, motors)."""
+
+    stamp_s: FloatArray
+    names: tuple[str, ...]
+    angle_rad: FloatArray
+    velocity_rad_s: FloatArray
+    force_n: FloatArray
+    torque_nm: FloatArray
+    current_a: FloatArray
+    temperature_c: FloatArray
+    status: IntArray
+    error: IntArray
+    target_rad: FloatArray
+    speed_rad_s: FloatArray
+    force_limit_n: FloatArray
+    current_limit_a: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointColumns:
+    """Angles of all joints of a hand, or commands to its motors. Shapes (T,) and (T, joints)."""
+
+    stamp_s: FloatArray
+    names: tuple[str, ...]
+    position_rad: FloatArray
+    velocity_rad_s: FloatArray
+    effort: FloatArray
+    """Force limits of commands [N]; empty for joints."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TouchColumns(Mapping[str, NDArray[np.float32]]):
+    """What a skin felt; ``columns["palm"]`` is that pad's pressure [Pa]. Shape (T, rows, cols)."""
+
+    stamp_s: FloatArray
+    layout: tuple[PadLayout, ...]
+    taxel_pressure_pa: NDArray[np.float32]
+    """All taxels, pad after pad [Pa]. Shape (T, taxels)."""
+    taxel_shear_pa: NDArray[np.float32]
+    """Friction along rows and columns [Pa]. Shape (T, taxels, 2)."""
+    taxel_counts: IntArray
+    """What the sensor reads [counts]. Shape (T, taxels)."""
+    pad_force_n: FloatArray
+    """Normal force on each pad [N]. Shape (T, pads)."""
+    bare_skin_n: FloatArray
+    """Normal force that fell beside every pad [N]. Shape (T,)."""
+
+    def __getitem__(self, pad: str) -> NDArray[np.float32]:
+        """Pressure of a pad [Pa]. Shape (T, rows, cols)."""
+        return self._of(self.taxel_pressure_pa, pad)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the pads."""
+        return (pad.name for pad in self.layout)
+
+    def __len__(self) -> int:
+        """Number of pads."""
+        return len(self.layout)
+
+    def counts(self, pad: str) -> IntArray:
+        """Readings of a pad [counts]. Shape (T, rows, cols)."""
+        return self._of(self.taxel_counts, pad)
+
+    def _of(self, flat: NDArray[Any], pad: str) -> NDArray[Any]:
+        for one in self.layout:
+            if one.name == pad:
+                return flat[:, one.first : one.first + one.rows * one.cols].reshape(-1, one.rows, one.cols)
+        raise UnknownName("pad", pad, list(self))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Poses:
+    """Where a body was in the world. Shapes (T,), (T, 3) and (T, 4)."""
+
+    stamp_s: FloatArray
+    pos_m: FloatArray
+    quat_wxyz: FloatArray
+
+
+class Recording:
+    """A recording, opened for reading: ``Recording("grip.mcap").touch("inspire_right")["palm"]``.
+
+    A file whose writer was killed is read as far as it goes; `damage` says so.
+    """
+
+    def __init__(self, source: Path | str | Contents, *, name: str = ""):
+        """Read a file, or take what was read already."""
+        self.name = name or (str(source) if not isinstance(source, Contents) else "recording")
+        self.contents = source if isinstance(source, Contents) else read_contents(source)
+        self.about = self.contents.metadata.get("thenar", {})
+        """Versions, hands, profile and seed it was made with."""
+        self.end = self.contents.metadata.get("thenar_end", {})
+        """Digest and time of the last state; empty where the writer was killed."""
+        if not self.about:
+            raise BadFile(self.name, "an MCAP file, but not one that thenar has written: it has no record named thenar")
+        self._span_s = (-np.inf, np.inf)
+        self.differs_at = ""
+        """Of a replay: where it first differs from what was recorded; empty where every byte is the same."""
+
+    @property
+    def damage(self) -> str:
+        """Why the file has no proper end; empty for one that does."""
+        return self.contents.damage
+
+    @cached_property
+    def hands(self) -> tuple[str, ...]:
+        """Names of the hands."""
+        return tuple(filter(None, self.about.get("hands", "").split(",")))
+
+    @cached_property
+    def start_ns(self) -> int:
+        """UNIX time at which the twin's clock was 0."""
+        return int(self.about["start_ns"])
+
+    @cached_property
+    def duration_s(self) -> float:
+        """From the first to the last message, by the clock on the wall [s]."""
+        first, last = self._log_span_ns
+        return (last - first) * 1e-9
+
+    @property
+    def topics(self) -> list[TopicSummary]:
+        """What there is."""
+        return [
+            TopicSummary(
+                topic=channel.topic,
+                type=channel.schema.name,
+                messages=(count := len(channel.messages)),
+                rate_hz=(count - 1) / max(1e-9 * (channel.messages[-1].log_ns - channel.messages[0].log_ns), 1e-9)
+                if count > 1
+                else 0.0,
+            )
+            for channel in self.contents.channels.values()
+        ]
+
+    def slice(self, start_s: float, end_s: float) -> Recording:
+        """The same recording between two times of the twin's clock [s]."""
+        if not start_s < end_s:
+            raise BadValue("end_s", end_s, f"more than start_s, which is {start_s:g}")
+        part = Recording(self.contents, name=self.name)
+        part._span_s = (max(start_s, self._span_s[0]), min(end_s, self._span_s[1]))
+        return part
+
+    @cached_property
+    def actions(self) -> list[dict[str, Any]]:
+        """Everything that changed the world, as it was written: its time, the call and the arguments."""
+        if ACTIONS not in self.contents.channels:
+            return []
+        try:
+            return [json.loads(decode_text(message.payload)) for message in self.contents.channels[ACTIONS].messages]
+        except (ValueError, BadMessage) as error:
+            raise BadFile(self.name, f"{ACTIONS} is not what thenar writes: {error}") from error
+
+    @cached_property
+    def episodes(self) -> list[Episode]:
+        """Parts with a task each; none where nobody named any."""
+        messages = self._channel(ACTIONS).messages if self.actions else []
+        marks = [
+            ((message.publish_ns - self.start_ns) * 1e-9, action["arguments"])
+            for message, action in zip(messages, self.actions, strict=True)
+            if action["call"] == "episode"
+        ]
+        last_s = max((float(columns.stamp_s[-1]) for columns in map(self.motors, self.hands)), default=0.0)
+        following = [*marks[1:], (last_s, {})]
+        return [
+            Episode(task=words["task"], start_s=start_s, end_s=end_s, success=after.get("success"))
+            for (start_s, words), (end_s, after) in zip(marks, following, strict=True)
+            if words["task"]
+        ]
+
+    def motors(self, hand: str) -> MotorColumns:
+        """What the motors of a hand reported and were told."""
+        layout, rows, stamp_s = self._rows(hand, "motors")
+        numbers = {name: layout.column(rows, name) for name in MOTOR_NUMBERS}
+        return MotorColumns(stamp_s=stamp_s, names=tuple(layout.listed("name")), **numbers)
+
+    def joints(self, hand: str) -> JointColumns:
+        """Angles of every joint of a hand."""
+        return self._joints(hand, "joint_states")
+
+    def commands(self, hand: str) -> JointColumns:
+        """Commands to a hand: targets, speeds and force limits; NaN leaves one as it is."""
+        return self._joints(hand, "command")
+
+    def touch(self, hand: str) -> TouchColumns:
+        """What the skin of a hand felt."""
+        layout, rows, stamp_s = self._rows(hand, "touch")
+        paths = [path for path in layout.slots if path.endswith(".values")]
+        pressure = [layout.column(rows, path) for path in paths]
+        skin, skin_rows, _ = self._rows(hand, "skin")
+        n_rows, n_cols = (skin.column(skin_rows, name)[0].tolist() for name in ("rows", "cols"))
+        pads, first = [], 0
+        for name, rows_of, cols_of in zip(skin.listed("pad"), n_rows, n_cols, strict=True):
+            pads.append(PadLayout(name=name, first=first, rows=rows_of, cols=cols_of))
+            first += rows_of * cols_of
+        return TouchColumns(
+            stamp_s=stamp_s,
+            layout=tuple(pads),
+            taxel_pressure_pa=np.concatenate(pressure, axis=1),
+            taxel_shear_pa=skin.column(skin_rows, "shear_pa").reshape(len(rows), -1, 2),
+            taxel_counts=skin.column(skin_rows, "counts"),
+            pad_force_n=skin.column(skin_rows, "pad_force_n"),
+            bare_skin_n=skin.column(skin_rows, "bare_skin_n"),
+        )
+
+    @cached_property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of everything whose pose is known: objects, and links as ``hand/link``."""
+        channel = self.contents.channels.get("/tf")
+        return () if channel is None else tuple(transform_paths(self._layout(channel)))
+
+    def poses(self, body: str) -> Poses:
+        """Where an object or a link was."""
+        if body not in self.bodies:
+            raise UnknownName("body in this recording", body, self.bodies)
+        layout, rows, stamp_s = self._rows("", "tf", stamp=f"{(at := self._tf_path(body))}.header.stamp")
+        parts = {
+            part: np.stack([layout.column(rows, f"{at}.transform.{part}.{axis}") for axis in axes], axis=1)
+            for part, axes in (("translation", "xyz"), ("rotation", "wxyz"))
+        }
+        return Poses(stamp_s=stamp_s, pos_m=parts["translation"], quat_wxyz=parts["rotation"])
+
+    def description(self, hand: str) -> str:
+        """The hand's URDF."""
+        channel = self._channel(topic(hand, "robot_description"))
+        return decode_text(channel.messages[0].payload)
+
+    def __repr__(self) -> str:
+        return f"Recording({self.name!r}: {', '.join(self.hands)}, {self.duration_s:.1f} s)"
+
+    def _joints(self, hand: str, kind: str) -> JointColumns:
+        layout, rows, stamp_s = self._rows(hand, kind)
+        position, velocity, effort = (layout.column(rows, name) for name in ("position", "velocity", "effort"))
+        names = tuple(layout.listed("name"))
+        return JointColumns(stamp_s=stamp_s, names=names, position_rad=position, velocity_rad_s=velocity, effort=effort)
+
+    def _rows(
+        self, hand: str, kind: str, *, stamp: str = "header.stamp"
+    ) -> tuple[Layout, NDArray[np.uint8], FloatArray]:
+        """Messages of a topic as bytes, and their stamps by the twin's clock."""
+        if hand and hand not in self.hands:
+            raise UnknownName("hand in this recording", hand, self.hands)
+        channel = self._channel(topic(hand, kind) if hand else f"/{kind}")
+        try:
+            layout = self._layout(channel)
+            rows = layout.rows([message.payload for message in channel.messages])
+        except BadMessage as error:
+            raise BadFile(self.name, f"{channel.topic}: {error}") from error
+        seconds, nanoseconds = (layout.column(rows, f"{stamp}.{part}") for part in ("sec", "nanosec"))
+        stamp_ns = seconds.astype(np.int64) * 10**9 + nanoseconds.astype(np.int64)
+        stamp_s = np.asarray((stamp_ns - self.start_ns) * 1e-9, dtype=np.float64)
+        inside = (stamp_s >= self._span_s[0] - 1e-9) & (stamp_s < self._span_s[1])
+        return layout, rows[inside], stamp_s[inside]
+
+    def _channel(self, name: str) -> Channel:
+        channels = self.contents.channels
+        if name not in channels or not channels[name].messages:
+            raise UnknownName("topic in this recording", name, channels)
+        return channels[name]
+
+    def _layout(self, channel: Channel) -> Layout:
+        return layout_of(channel.schema.name, channel.schema.text, channel.messages[0].payload)
+
+    def _tf_path(self, body: str) -> str:
+        return transform_paths(self._layout(self._channel("/tf")))[body]
+
+    @cached_property
+    def _log_span_ns(self) -> tuple[int, int]:
+        filled = [channel.messages for channel in self.contents.channels.values() if channel.messages]
+        times = [message.log_ns for messages in filled for message in (messages[0], messages[-1])]
+        return (min(times), max(times)) if times else (0, 0)
+
+
+def with_contents(recording: Recording, contents: Contents) -> Recording:
+    """A recording of the same world with other messages."""
+    return Recording(replace(contents, metadata={**recording.contents.metadata, **contents.metadata}), name="replay")

@@ -1,0 +1,101 @@
+"""What changes a world from outside, told call by call to those who listen: with it a replay does the same again."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from thenar.signals import HandSettings, HandState, TouchFrame
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Listener(Protocol):
+    """Who wants to know what happens to a world, and what is read of it."""
+
+    next_s: float
+    """When it wants to read the world next, by the twin's clock [s]; infinite where somebody else does."""
+
+    def changed(self, call: str, arguments: Mapping[str, Any]) -> None:
+        """The world was changed by this call, such as ``props.move``."""
+        ...
+
+    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]] | None = None) -> None:
+        """The hands were read, or are to be read, at this instant."""
+        ...
+
+    def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
+        """A skin was read, from the contacts of ``at_s``, when ``after`` changes had been made; on any thread."""
+        ...
+
+
+class Journal:
+    """The changes of one world."""
+
+    def __init__(self) -> None:
+        """Nobody listens."""
+        self.listeners: list[Listener] = []
+        self.count = 0
+        """Changes so far, while anybody listened."""
+        self.within = False
+        """True during a change, whose own steps are not told."""
+
+    @property
+    def next_s(self) -> float:
+        """When a listener wants to read the world next [s]."""
+        return min((listener.next_s for listener in self.listeners), default=math.inf)
+
+    def note(self, call: str, arguments: Mapping[str, Any]) -> None:
+        """Tell a change that was made."""
+        self.count += 1
+        for listener in self.listeners:
+            listener.changed(call, arguments)
+
+    def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
+        """Tell a reading of a skin."""
+        for listener in self.listeners:
+            listener.read_touch(hand, frame, at_s=at_s, after=after)
+
+    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Tell a reading of the hands."""
+        for listener in self.listeners:
+            listener.read_state(hands)
+
+
+class Journaled(Protocol):
+    """Something whose methods change a world."""
+
+    journal_prefix: str
+
+    @property
+    def journal(self) -> Journal:
+        """Of its world."""
+        ...
+
+
+J = TypeVar("J", bound=Journaled)
+
+
+def noted(method: Callable[Concatenate[J, P], R]) -> Callable[Concatenate[J, P], R]:
+    """A method that changes a world: the world's journal is told of it once it is done."""
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def call(self: J, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        journal = self.journal
+        if journal.within or not journal.listeners:
+            return method(self, *args, **kwargs)
+        journal.within = True
+        try:
+            result = method(self, *args, **kwargs)
+        finally:
+            journal.within = False
+        arguments = dict(list(signature.bind(self, *args, **kwargs).arguments.items())[1:])
+        journal.note(self.journal_prefix + method.__name__, arguments)
+        return result
+
+    return call

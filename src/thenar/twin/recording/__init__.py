@@ -1,0 +1,1 @@
+"""A world on record: written down, done again, and compared."""

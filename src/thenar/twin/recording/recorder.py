@@ -1,0 +1,294 @@
+"""Writes down what a world does: what its hands report and feel, and everything that changed it."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from thenar import __version__
+from thenar.errors import BadValue, ThenarError
+from thenar.hands.export import export_hand
+from thenar.recordings.container import Message, RecordingWriter, WriterHealth
+from thenar.recordings.messages import (
+    ACTIONS,
+    JOINT_STATE,
+    MOTORS,
+    SKIN,
+    TACTILE_STATE,
+    TEXT,
+    TRANSFORMS,
+    HandMessages,
+    TransformMessages,
+    encode_text,
+    topic,
+)
+from thenar.recordings.ros_schema import Schema
+from thenar.signals import HandSettings, HandState, TouchFrame
+from thenar.sim.motor_bank import checked_command
+from thenar.twin.recording.recipe import snapshot_text, state_digest, to_text, world_recipe
+from thenar.twin.world import World
+
+TF_EVERY = 4  # readings of the state: 25 poses a second are enough to look at
+SEGMENT_CALLS = ("swap_world", "restore", "copy_state_from", "diverged")
+"""Changes after which the whole world is written down again."""
+
+
+class Writer(Protocol):
+    """Where messages go."""
+
+    def put(self, topic: str, schema: Schema, message: Message) -> None:
+        """Leave a message."""
+        ...
+
+    def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
+        """Leave a record of words."""
+        ...
+
+
+class Recorder:
+    """Listens to a world and writes messages; knows no files."""
+
+    def __init__(self, world: World, writer: Writer, *, start_ns: int, state_hz: float = 0.0, touch: bool = True):
+        """Begin, on the thread on which the world runs.
+
+        Args:
+            world: What is recorded; its skins start without a past, so that a replay can do the same.
+            writer: Where messages go.
+            start_ns: UNIX time at which the twin's clock is 0 in the file.
+            state_hz: How often to read the hands; 0: whenever somebody else does.
+            touch: Whether to read skins that nobody else reads.
+        """
+        self._world: World = world
+        self._writer, self._start_ns = writer, start_ns
+        self._period_s = 1.0 / state_hz if state_hz else 0.0
+        self._touch = touch
+        self._readings = 0
+        self._newest_s = world.time_s
+        self._shifts = [(0, 0.0)]
+        """From which change on the file's clock is how far ahead of the twin's [s]: time in a file never goes back."""
+        self.next_s = math.inf
+        world.restore(world.snapshot())  # what derives from positions is up to date, as it will be in a replay
+        if self._touch:
+            for hand in self._skins():
+                world.skin(hand)
+        self._messages = {hand: HandMessages(world.hand(hand)) for hand in world.hand_names}
+        world.journal.count = 0
+        world.journal.listeners.append(self)
+        self._begin_segment("world")
+        for hand in world.hand_names:
+            if world.hand(hand).own_model is None:
+                text = export_hand(world.hand(hand), format="urdf")
+                self._put(topic(hand, "robot_description"), TEXT, encode_text(text))
+        if self._period_s:
+            self.next_s = world.time_s
+            world.advance(0.0)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._world.journal.listeners.remove(self)
+        end = {"digest": state_digest(self._world), "time_s": repr(self._world.time_s)}
+        self._writer.put_metadata("thenar_end", end)
+
+    def episode(self, task: str, *, success: bool | None = None) -> None:
+        """Let a new episode begin, or say how the last one went.
+
+        Args:
+            task: What is done in it, in words.
+            success: Of the episode that ends here; None where nobody knows.
+        """
+        self._world.journal.note("episode", {"task": task, "success": success})
+
+    def changed(self, call: str, arguments: Mapping[str, Any]) -> None:
+        """Write a change of the world down."""
+        self._world = arguments.get("world", self._world)
+        if self._world.time_s < self._newest_s - 1e-9:
+            shift_s = self._shifts[-1][1] + self._newest_s - self._world.time_s + self._world.timestep_s
+            self._shifts.append((self._world.journal.count, shift_s))
+            self._newest_s = self._world.time_s
+            if self._period_s:
+                self.next_s = self._world.time_s
+        if call in SEGMENT_CALLS:
+            self._begin_segment(call)
+            return
+        self._put_action(call, dict(arguments))
+        if call == "command":
+            hand = arguments["hand"]
+            spec = self._world.hand(hand)
+            target, speed, limit = checked_command(spec, arguments["command"])
+            stop = getattr(arguments["command"], "stop", None)
+            if stop is not None:
+                target = np.where(stop, np.nan, target)
+            self._put(
+                topic(hand, "command"),
+                JOINT_STATE,
+                self._messages[hand].command(self._stamp_ns(), target, speed, limit),
+            )
+
+    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]] | None = None) -> None:
+        """Write the state of every hand down."""
+        world = self._world
+        if hands is None:
+            hands = {name: (world.state(name), world.settings(name)) for name in world.hand_names}
+            self.next_s = self.next_s + self._period_s
+            if self._touch:
+                for hand in self._skins():
+                    if world.skin(hand).next_s == math.inf:
+                        world.touch(hand)
+        stamp_ns = self._stamp_ns()
+        for name, (state, settings) in hands.items():
+            made = self._messages[name]
+            self._put(topic(name, "joint_states"), JOINT_STATE, made.joint_states(stamp_ns, state))
+            self._put(topic(name, "motors"), MOTORS, made.motors(stamp_ns, state, settings))
+        if self._readings % TF_EVERY == 0:
+            bodies = self._bodies
+            self._put("/tf", TRANSFORMS, self._tf.encode(stamp_ns, world.data.xpos[bodies], world.data.xquat[bodies]))
+        self._readings += 1
+
+    def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
+        """Write a reading of a skin down."""
+        made, stamp_ns = self._messages[hand], self._stamp_ns(frame.stamp_s, after)
+        publish_ns = self._stamp_ns(at_s, after)
+        self._put(topic(hand, "touch"), TACTILE_STATE, made.touch(stamp_ns, frame), publish_ns, after)
+        self._put(topic(hand, "skin"), SKIN, made.skin(stamp_ns, frame), publish_ns, after)
+
+    def _begin_segment(self, call: str) -> None:
+        world, model = self._world, self._world.model
+        self._readings = 0
+        bodies = range(1, model.nbody)
+        self._tf = TransformMessages([model.body(body).name for body in bodies])
+        self._bodies = np.array(bodies)
+        state = snapshot_text(world.snapshot())
+        dead = {hand: np.flatnonzero(world.skin(hand).dead) for hand in self._skins()} if self._touch else {}
+        self._put_action("world", {"because": call, "recipe": world_recipe(world), "state": state, "dead": dead})
+
+    def _put_action(self, call: str, arguments: dict[str, Any]) -> None:
+        action = {"time_s": self._world.time_s, "call": call, "arguments": arguments}
+        self._put(ACTIONS, TEXT, encode_text(to_text(action)))
+
+    def _put(
+        self, topic: str, schema: Schema, payload: bytes, publish_ns: int | None = None, after: int | None = None
+    ) -> None:
+        if publish_ns is None:
+            publish_ns = self._stamp_ns()
+        if after is None:
+            after = self._world.journal.count
+        self._writer.put(topic, schema, Message(time.time_ns(), publish_ns, after, payload))
+
+    def _stamp_ns(self, time_s: float | None = None, after: int | None = None) -> int:
+        """UNIX time in the file of a time of the twin, when ``after`` changes had been made."""
+        if time_s is None:
+            time_s = self._newest_s = self._world.time_s
+        shift_s = self._shifts[-1][1]
+        if after is not None:
+            shift_s = next(shift_s for since, shift_s in reversed(self._shifts) if since <= after)
+        return self._start_ns + round((time_s + shift_s) * 1e9)
+
+    def _skins(self) -> list[str]:
+        return [hand for hand in self._world.hand_names if self._world.hand(hand).pads]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingHealth:
+    """How a recording is getting on."""
+
+    path: str
+    seconds: float
+    messages: int
+    payload_bytes: int
+    lost: int
+    """Messages that were not written."""
+    failed: str
+    """Why nothing more is written; empty while it works."""
+
+
+class FileRecorder:
+    """Records a world into a file. Use it in a ``with``, or `close` it."""
+
+    def __init__(self, world: World, path: Path | str, *, state_hz: float = 0.0, touch: bool = True):
+        """Begin, on the thread on which the world runs; see `Recorder`."""
+        self._began_s = time.perf_counter()
+        # The twin's clock is 0 at this instant of ours, whatever it shows now.
+        start_ns = time.time_ns() - round(world.time_s * 1e9)
+        self._file = RecordingWriter(path, metadata={"thenar": _about(world, start_ns)})
+        try:
+            self._recorder = Recorder(world, self._file, start_ns=start_ns, state_hz=state_hz, touch=touch)
+        except BaseException:
+            self._file.close()
+            raise
+        self.closed = False
+
+    def episode(self, task: str, *, success: bool | None = None) -> None:
+        """Let a new episode begin; see `Recorder.episode`."""
+        self._recorder.episode(task, success=success)
+
+    def health(self) -> RecordingHealth:
+        """How it is getting on, from any thread."""
+        return RecordingHealth(seconds=time.perf_counter() - self._began_s, **asdict(self._file.health))
+
+    def detach(self) -> None:
+        """Stop listening, on the thread on which the world runs."""
+        if not self.closed:
+            self._recorder.close()
+            self.closed = True
+
+    def finish(self) -> WriterHealth:
+        """End the file, on any thread."""
+        return self._file.close()
+
+    def close(self) -> None:
+        """Stop, and end the file; what could not be written is raised."""
+        self.detach()
+        health = self.finish()
+        if health.failed:
+            raise ThenarError(f"{health.path} {health.failed}; {health.lost} messages were lost")
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | BaseException | None) -> None:
+        """Close; an error on the way out is not hidden by one of the file."""
+        try:
+            self.close()
+        except ThenarError:
+            if kind is None:
+                raise
+
+
+def record(world: World, path: Path | str, *, state_hz: float = 100.0, touch: bool = True) -> FileRecorder:
+    """Record a world into an MCAP file: ``with thenar.record(world, "grip.mcap") as tape: world.advance(2.0)``.
+
+    Args:
+        world: What is recorded.
+        path: Of the new file, ending in .mcap.
+        state_hz: How often the hands are read.
+        touch: Whether skins are read, at their own rate; an ideal one as often as the hands.
+    """
+    top_hz = 1.0 / world.timestep_s
+    if not 0.0 < state_hz <= top_hz:
+        raise BadValue("state_hz", state_hz, f"hertz above 0, at most {top_hz:g}: one a step of the physics")
+    return FileRecorder(world, path, state_hz=state_hz, touch=touch)
+
+
+def _about(world: World, start_ns: int) -> dict[str, str]:
+    config = world.physics.config
+    return {
+        "thenar": __version__,
+        "mujoco_core": version("mujoco-core"),
+        "numpy": np.__version__,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "start_ns": str(start_ns),
+        "clock_offset_s": repr(start_ns * 1e-9),
+        "hands": ",".join(world.hand_names),
+        "profile": config.profile,
+        "seed": str(config.seed),
+    }

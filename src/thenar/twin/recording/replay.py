@@ -1,0 +1,208 @@
+"""Does a recording again: the same world, the same changes at the same steps, and so the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thenar.errors import BadFile, BadValue
+from thenar.recordings.container import Channel, Contents, Message
+from thenar.recordings.messages import ACTIONS, decode_text, topic
+from thenar.recordings.recording import Recording, with_contents
+from thenar.recordings.ros_schema import Schema
+from thenar.twin.recording.recipe import build_world, from_text, snapshot_from, state_digest, steps_at
+from thenar.twin.recording.recorder import Recorder
+from thenar.twin.world import World
+
+
+@dataclass(kw_only=True)
+class _Memory:
+    """A writer that keeps messages."""
+
+    channels: dict[str, Channel] = field(default_factory=dict)
+    metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def put(self, topic: str, schema: Schema, message: Message) -> None:
+        """Keep a message."""
+        if topic not in self.channels:
+            self.channels[topic] = Channel(topic=topic, schema=schema, encoding="cdr")
+        self.channels[topic].messages.append(message)
+
+    def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
+        """Keep a record of words."""
+        self.metadata[name] = dict(words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """One reading of the recording: of all states, or of one skin."""
+
+    hand: str
+    """Empty for states."""
+    step: int
+    after: int
+
+
+def replay(
+    recording: Recording | Path | str,
+    *,
+    world: World | None = None,
+    touch: bool = True,
+    on_progress: Callable[[float], None] | None = None,
+) -> Recording:
+    """Do a recording again, as fast as it goes; `Recording.differs_at` of the answer says whether it came out the same.
+
+    Args:
+        recording: What was recorded.
+        world: A world to do it in, such as one with other parameters; None: the recorded one.
+        touch: Whether skins are read again.
+        on_progress: Is called with the share that is done, from 0 to 1.
+    """
+    recording = recording if isinstance(recording, Recording) else Recording(recording)
+    if not recording.actions:
+        raise BadFile(recording.name, "cannot be replayed: it does not say what was done to the world")
+    actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
+    before = [message.sequence for message in recording.contents.channels[ACTIONS].messages]
+    first = actions[0]["arguments"]
+    own = world is not None
+    world = world if world is not None else build_world(first["recipe"])
+    if world.hand_names != tuple(first["recipe"]["hands"]) or world.timestep_s != first["recipe"]["timestep_s"]:
+        raise BadValue("world", world.hand_names, f"a world with {', '.join(first['recipe']['hands'])} and its step")
+    player = _Player(world, own=own, touch=touch)
+    player.apply(actions[0])
+    memory = _Memory()
+    recorder = Recorder(world, memory, start_ns=recording.start_ns, touch=touch)
+    shifts_ns = {  # between the file's clock and the twin's, by number of the change before
+        message.sequence: message.publish_ns - round(action["time_s"] * 1e9)
+        for message, action in zip(recording.contents.channels[ACTIONS].messages, actions, strict=True)
+    }
+    readings = list(_readings(recording, shifts_ns, world.timestep_s, touch=touch))
+    total = max(len(readings), 1)
+    done = 0
+    try:
+        for number in range(1, len(actions) + 1):
+            until = before[number] if number < len(actions) else None
+            while done < len(readings) and (until is None or readings[done].after < until):
+                player.read(readings[done], recorder)
+                done += 1
+                if on_progress is not None and done % 64 == 0:
+                    on_progress(done / total)
+            if number < len(actions):
+                player.apply(actions[number])
+    finally:
+        recorder.close()
+    if recording.end:
+        player.go_to(steps_at(float(recording.end["time_s"]), world.timestep_s))
+        memory.metadata["thenar_end"] = {"digest": state_digest(player.world), "time_s": repr(player.world.time_s)}
+    if on_progress is not None:
+        on_progress(1.0)
+    again = with_contents(recording, Contents(channels=memory.channels, metadata=memory.metadata, damage=""))
+    again.differs_at = _first_difference(recording, again, touch=touch)
+    return again
+
+
+class _Player:
+    """A world that does what is recorded."""
+
+    def __init__(self, world: World, *, own: bool, touch: bool):
+        self.world, self._own, self._touch = world, own, touch
+
+    def go_to(self, step: int) -> None:
+        """Let time pass up to a step."""
+        physics = self.world.physics
+        missing = step - steps_at(physics.time_s, physics.timestep_s)
+        if missing > 0:
+            physics.advance(missing * physics.timestep_s)
+
+    def read(self, reading: _Reading, recorder: Recorder) -> None:
+        """Read states or a skin as it was read then."""
+        self.go_to(reading.step)
+        if not reading.hand:
+            recorder.read_state({name: (self.world.state(name), self.world.settings(name)) for name in self._hands})
+            return
+        contacts = self.world.physics.solid_contacts()
+        self.world.sample_skin(reading.hand, contacts, contacts.stamp_s)
+
+    @property
+    def _hands(self) -> tuple[str, ...]:
+        return self.world.hand_names
+
+    def apply(self, action: Mapping[str, Any]) -> None:
+        """Change the world as it was changed then."""
+        call, arguments = action["call"], dict(action["arguments"])
+        if call == "world":
+            self._begin(arguments)
+            return
+        self.go_to(steps_at(action["time_s"], self.world.timestep_s))
+        if call == "episode":
+            self.world.journal.note(call, arguments)
+            return
+        part, _, method = call.rpartition(".")
+        target = getattr(self.world, part) if part else self.world
+        getattr(target, method)(**arguments)
+
+    def _begin(self, arguments: Mapping[str, Any]) -> None:
+        """The world as it was written down: where another was swapped in, or time went back."""
+        journal = self.world.journal
+        if not self._own and arguments["because"] == "swap_world":
+            self.world = build_world(arguments["recipe"])
+            self.world.journal.listeners, self.world.journal.count = journal.listeners, journal.count
+        listeners, self.world.journal.listeners = self.world.journal.listeners, []
+        self.world.restore(snapshot_from(arguments["state"]))
+        for hand, taxels in arguments["dead"].items() if self._touch else ():
+            _kill(self.world, hand, taxels)
+        self.world.journal.listeners = listeners
+        if listeners:
+            self.world.journal.note("swap_world", {"world": self.world})
+
+
+def _kill(world: World, hand: str, taxels: np.ndarray) -> None:
+    first = 0
+    for pad in world.hand(hand).pads:
+        for taxel in taxels[(taxels >= first) & (taxels < first + pad.taxels)] - first:
+            world.faults.kill_taxel(hand, pad.name, int(taxel) // pad.cols, int(taxel) % pad.cols)
+        first += pad.taxels
+
+
+def _readings(
+    recording: Recording, shifts_ns: Mapping[int, int], timestep_s: float, *, touch: bool
+) -> Iterator[_Reading]:
+    """Everything that was read, in the order in which it has to be read again."""
+    found: list[_Reading] = []
+    channels = recording.contents.channels
+    first = recording.hands[0]
+    sources = [(topic(first, "motors"), "")]
+    if touch:
+        sources += [(topic(hand, "skin"), hand) for hand in recording.hands]
+    for name, hand in sources:
+        for message in channels[name].messages if name in channels else ():
+            time_s = (message.publish_ns - shifts_ns[message.sequence]) * 1e-9
+            found.append(_Reading(hand=hand, step=steps_at(time_s, timestep_s), after=message.sequence))
+    yield from sorted(found, key=lambda reading: (reading.after, reading.step))
+
+
+def _first_difference(recording: Recording, again: Recording, *, touch: bool) -> str:
+    """Where the replay first differs, in words."""
+    worst: tuple[int, str] | None = None
+    for name, channel in recording.contents.channels.items():
+        if name == ACTIONS or (not touch and name.endswith(("/touch", "/skin"))):
+            continue
+        theirs = again.contents.channels[name].messages if name in again.contents.channels else []
+        same = zip(channel.messages, theirs, strict=False)
+        at = next((k for k, (mine, other) in enumerate(same) if mine.payload != other.payload), None)
+        if at is None and len(channel.messages) != len(theirs):
+            at = min(len(channel.messages), len(theirs))
+        if at is not None:
+            at_ns = channel.messages[min(at, len(channel.messages) - 1)].publish_ns
+            if worst is None or at_ns < worst[0]:
+                seconds = (at_ns - recording.start_ns) * 1e-9
+                worst = at_ns, f"{name} differs first at {seconds:.3f} s, message {at + 1} of {len(channel.messages)}"
+    if worst is not None:
+        return worst[1]
+    if recording.end and recording.end.get("digest") != again.end.get("digest"):
+        return f"the last state, at {float(recording.end['time_s']):.3f} s, differs"
+    return ""

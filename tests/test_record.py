@@ -1,0 +1,307 @@
+"""Recordings: what is written, who can read it, what is left of it when its writer dies, and doing it again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar.cdr import BadMessage
+from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
+from thenar.recordings import container
+from thenar.recordings.container import Message, RecordingWriter, read_contents, recover
+from thenar.recordings.messages import TEXT, encode_text
+from thenar.recordings.ros_schema import Schema, find_layout, write
+from thenar.twin.recording.recipe import from_text, to_text
+
+HANDS = ("inspire_left", "inspire_right")
+
+
+@pytest.fixture(scope="module")
+def grip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two hands that close, are disturbed, broken and reset, in two episodes."""
+    path = tmp_path_factory.mktemp("record") / "grip.mcap"
+    world = thenar.World(HANDS, scene="in_hand", seed=3)
+    rng = np.random.default_rng(0)
+    world.advance(0.1)  # a recording may begin at any time
+    with thenar.record(world, path) as tape:
+        tape.episode("close on things")
+        for beat in range(6):
+            for hand in HANDS:
+                world.command(hand, thenar.HandCommand.closing(rng.uniform(0.0, 1.0, 6), speed=0.7))
+            if beat == 2:
+                world.faults.kill_taxel("inspire_right", "palm", 3, 7)
+                world.faults.inject("inspire_left", "index", "jam")
+                world.props.drag(world.props.names[0], (0.1, 0.05, 0.2))
+            if beat == 4:
+                tape.episode("again from the start", success=True)
+                world.reset()
+            world.advance(0.3)
+            world.touch("inspire_right")
+    return path
+
+
+def test_columns_have_every_reading_in_its_own_shape(grip: Path):
+    rec = thenar.Recording(grip)
+    motors, touch = rec.motors("inspire_right"), rec.touch("inspire_right")
+    assert rec.hands == HANDS
+    assert motors.angle_rad.shape == (len(motors.stamp_s), 6)
+    assert motors.names[0] == "little"
+    assert touch["palm"].shape == (len(touch.stamp_s), 8, 14)
+    assert touch.taxel_counts.shape == (len(touch.stamp_s), 1062)
+    assert touch.taxel_counts.min() >= 0
+    assert np.all(np.diff(motors.stamp_s) > 0)  # though the world was reset on the way
+    assert 1.0 / np.median(np.diff(motors.stamp_s)) == pytest.approx(100.0)
+    assert 1.0 / np.median(np.diff(touch.stamp_s)) == pytest.approx(50.0)
+    assert rec.joints("inspire_left").position_rad.shape[1] == 12
+    assert rec.commands("inspire_left").position_rad.shape == (6, 6)
+    assert rec.poses("ball").pos_m.shape[1] == 3
+    assert rec.description("inspire_left").startswith("<?xml")
+
+
+def test_columns_are_what_the_world_said(tmp_path: Path):
+    world = thenar.World("inspire_right", scene="in_hand", profile="ideal")
+    with thenar.record(world, tmp_path / "a.mcap"):
+        world.command("inspire_right", thenar.HandCommand.closing(0.6, speed=1.0))
+        world.advance(0.5)
+        state, frame = world.state("inspire_right"), world.touch("inspire_right")
+    rec = thenar.Recording(tmp_path / "a.mcap")
+    motors, touch = rec.motors("inspire_right"), rec.touch("inspire_right")
+    assert motors.stamp_s[-1] == pytest.approx(0.5)
+    np.testing.assert_array_equal(motors.angle_rad[-1], state.angle_rad)
+    np.testing.assert_array_equal(motors.status[-1], state.status)
+    assert frame.contact_n > 0.1
+    np.testing.assert_array_equal(touch.taxel_pressure_pa[-1], frame.taxel_pressure_pa.astype(np.float32))
+    np.testing.assert_array_equal(touch.pad_force_n[-1], frame.pad_force_n)
+    pos_m, _ = world.props.pose("ball")
+    np.testing.assert_allclose(rec.poses("ball").pos_m[-1], pos_m, atol=2e-3)
+
+
+def test_a_slice_holds_what_lies_between_two_times_and_episodes_have_their_tasks(grip: Path):
+    rec = thenar.Recording(grip)
+    first, second = rec.episodes
+    assert (first.task, second.task) == ("close on things", "again from the start")
+    assert (first.success, second.success) == (True, None)
+    assert first.start_s == pytest.approx(0.1)
+    assert first.end_s == pytest.approx(1.3) == second.start_s
+    part = rec.slice(first.start_s, first.end_s).motors("inspire_left")
+    assert part.stamp_s[0] == pytest.approx(0.1)
+    assert part.stamp_s[-1] < 1.3
+    with pytest.raises(BadValue, match="more than start_s"):
+        rec.slice(2.0, 1.0)
+
+
+def test_a_replay_gives_the_same_bytes(grip: Path):
+    again = thenar.replay(grip)
+    assert again.differs_at == ""
+    rec = thenar.Recording(grip)
+    assert again.end == rec.end
+    np.testing.assert_array_equal(again.touch("inspire_left").taxel_counts, rec.touch("inspire_left").taxel_counts)
+
+
+def test_a_replay_in_another_world_says_where_it_first_differs(grip: Path):
+    other = thenar.World(HANDS, scene="in_hand", seed=4)  # another latency of every command
+    again = thenar.replay(grip, world=other)
+    assert "differs first at" in again.differs_at
+
+
+def test_a_replay_refuses_a_world_with_other_hands(grip: Path):
+    with pytest.raises(BadValue, match="a world with inspire_left, inspire_right"):
+        thenar.replay(grip, world=thenar.World("inspire_left"))
+
+
+def test_names_that_are_not_there_are_refused_with_those_that_are(grip: Path):
+    rec = thenar.Recording(grip)
+    with pytest.raises(UnknownName, match="inspire_left, inspire_right"):
+        rec.touch("shadow_right")
+    with pytest.raises(UnknownName, match="palm"):
+        rec.touch("inspire_left")["elbow"]
+    with pytest.raises(UnknownName, match="ball"):
+        rec.poses("elephant")
+
+
+def test_mcap_ros2_reads_the_same_numbers(grip: Path):
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    rec = thenar.Recording(grip)
+    counts: dict[str, int] = {}
+    with grip.open("rb") as file:
+        messages = list(make_reader(file, decoder_factories=[DecoderFactory()]).iter_decoded_messages())
+    for _, channel, _, ros in messages:
+        name = channel.topic
+        at = counts[name] = counts.get(name, 0) + 1
+        if name == "/inspire_left/touch" and at == 20:
+            assert [sensor.name for sensor in ros.sensors] == list(rec.touch("inspire_left"))
+            palm = rec.touch("inspire_left")["palm"][at - 1]
+            np.testing.assert_array_equal(np.float32(ros.sensors[-1].values), palm.ravel())
+        if name == "/inspire_left/motors" and at == 20:
+            np.testing.assert_array_equal(ros.force_n, rec.motors("inspire_left").force_n[at - 1])
+        if name == "/tf" and at == 3:
+            ball = next(one for one in ros.transforms if one.child_frame_id == "ball").transform.translation
+            np.testing.assert_array_equal([ball.x, ball.y, ball.z], rec.poses("ball").pos_m[at - 1])
+    assert counts == {topic.topic: topic.messages for topic in rec.topics}
+
+
+def test_rosbags_opens_the_file_and_reads_joint_states(grip: Path):
+    from rosbags.highlevel import AnyReader
+
+    with AnyReader([grip]) as bag:
+        chosen = [one for one in bag.connections if one.topic == "/inspire_right/joint_states"]
+        (connection, _, payload), *_ = bag.messages(connections=chosen)
+        ros = bag.deserialize(payload, connection.msgtype)
+    joints = thenar.Recording(grip).joints("inspire_right")
+    assert tuple(ros.name) == joints.names
+    np.testing.assert_array_equal(ros.position, joints.position_rad[0])
+
+
+KILLED = """
+import os, signal, sys, time, thenar
+world = thenar.World("inspire_right", scene="in_hand")
+tape = thenar.record(world, sys.argv[1], touch=False)
+began_s = time.perf_counter()
+while True:
+    world.advance(0.02)
+    time.sleep(max(0.0, world.time_s - (time.perf_counter() - began_s)))
+    print(world.time_s, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_all_but_half_a_second(tmp_path: Path):
+    path = tmp_path / "killed.mcap"
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        last_s = 0.0
+        while last_s < 1.5:
+            last_s = float(child.stdout.readline())
+        child.send_signal(signal.SIGKILL)
+    rec = thenar.Recording(path)
+    assert "killed" in rec.damage
+    assert last_s - rec.motors("inspire_right").stamp_s[-1] < 0.5
+    whole = tmp_path / "whole.mcap"
+    assert recover(path, whole) == sum(topic.messages for topic in rec.topics)
+    mended = thenar.Recording(whole)
+    assert mended.damage == ""
+    np.testing.assert_array_equal(mended.motors("inspire_right").angle_rad, rec.motors("inspire_right").angle_rad)
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.62, 0.97])
+def test_a_file_cut_anywhere_is_read_as_far_as_it_goes(grip: Path, tmp_path: Path, kept: float):
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(grip.read_bytes()[: int(kept * grip.stat().st_size)])
+    rec = thenar.Recording(cut)
+    assert rec.damage
+    whole = thenar.Recording(grip).motors("inspire_left").angle_rad
+    part = rec.motors("inspire_left").angle_rad
+    assert 0 < len(part) <= len(whole)
+    np.testing.assert_array_equal(part, whole[: len(part)])
+
+
+def test_bytes_that_are_wrong_are_noticed(grip: Path, tmp_path: Path):
+    bent = bytearray(grip.read_bytes())
+    bent[len(bent) // 2] ^= 0x55
+    path = tmp_path / "bent.mcap"
+    path.write_bytes(bytes(bent))
+    assert thenar.Recording(path).damage
+
+
+@pytest.mark.parametrize("body", [b"", b"not a recording", os.urandom(4096)])
+def test_what_is_no_recording_is_refused(tmp_path: Path, body: bytes):
+    path = tmp_path / "no.mcap"
+    path.write_bytes(body)
+    with pytest.raises(BadFile, match="not an MCAP file"):
+        thenar.Recording(path)
+
+
+def test_an_mcap_file_of_others_is_refused_by_what_it_lacks(tmp_path: Path):
+    writer = RecordingWriter(tmp_path / "theirs.mcap")
+    writer.put("/chatter", TEXT, Message(1, 1, 0, encode_text("hello")))
+    writer.close()
+    with pytest.raises(BadFile, match="not one that thenar has written"):
+        thenar.Recording(tmp_path / "theirs.mcap")
+
+
+def test_a_full_disk_stops_the_recording_and_not_the_world(tmp_path: Path):
+    path = tmp_path / "full.mcap"
+    path.symlink_to("/dev/full")
+    world = thenar.World("inspire_right", profile="ideal")
+    tape = thenar.record(world, path)
+    deadline_s = time.monotonic() + 10.0
+    while not tape.health().failed and time.monotonic() < deadline_s:
+        world.advance(0.1)
+        time.sleep(0.01)
+    assert "No space left" in tape.health().failed
+    world.advance(0.5)
+    assert tape.health().lost > 0
+    with pytest.raises(ThenarError, match=r"No space left on device; [1-9][0-9]* messages were lost"):
+        tape.close()
+
+
+@pytest.mark.parametrize(("name", "why"), [("no/such/folder/a.mcap", "cannot be written"), ("a.bag", "ends in .mcap")])
+def test_a_file_that_cannot_be_made_is_refused_before_anything_runs(tmp_path: Path, name: str, why: str):
+    world = thenar.World("inspire_right")
+    with pytest.raises(ThenarError, match=why):
+        thenar.record(world, tmp_path / name)
+    assert world.journal.listeners == []
+
+
+def test_a_disk_that_is_too_slow_loses_messages_and_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(container, "MAX_WAITING_BYTES", 1000)
+    writer = RecordingWriter(tmp_path / "slow.mcap")
+    for number in range(200):
+        writer.put("/text", TEXT, Message(number, number, number, encode_text("x" * 100)))
+    health = writer.close()
+    assert health.lost > 0
+    assert health.lost + health.messages == 200
+    assert len(read_contents(tmp_path / "slow.mcap").channels["/text"].messages) == health.messages
+
+
+SCHEMA = Schema(
+    name="a/msg/B",
+    text="b/C[] parts  # several\nuint8 X=3\nfloat64[3] fixed\nint16[<=4] few\nstring<=8 word\nbool on\n"
+    "================\nMSG: b/C\nstring name\nfloat32[] values\nint64 whole\n",
+)
+
+
+def test_a_layout_finds_every_number_of_a_message():
+    value = {
+        "parts": [{"name": "one", "values": [1.5, 2.5], "whole": -7}, {"name": "seven", "values": [], "whole": 2**40}],
+        "fixed": [1.0, 2.0, 3.0], "few": [4, 5], "word": "hi", "on": True,
+    }  # fmt: skip
+    payload = write(SCHEMA, value)
+    layout = find_layout(SCHEMA, payload)
+    rows = layout.rows([payload, payload])
+    assert layout.column(rows, "parts.0.values").tolist() == [[1.5, 2.5]] * 2
+    assert layout.column(rows, "parts.1.whole").tolist() == [2**40] * 2
+    assert layout.column(rows, "fixed").tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert layout.column(rows, "on").tolist() == [1, 1]
+    assert layout.texts == {"parts.0.name": "one", "parts.1.name": "seven", "word": "hi"}
+    numbers = {path: layout.column(rows, path)[0] for path in layout.slots}
+    assert layout.pack(numbers) == payload
+    with pytest.raises(BadMessage, match="differ in length"):
+        layout.rows([payload, payload + b"\0"])
+    with pytest.raises(BadMessage, match="differ in their names"):
+        layout.rows([payload, payload.replace(b"seven", b"eight")])
+
+
+def test_values_come_back_from_text_to_the_last_bit():
+    value = {
+        "command": thenar.HandCommand.to([0.1, np.nan, 1 / 3]),
+        "ball": thenar.Sphere(radius_m=0.1 + 0.2, name="ball"),
+        "many": np.random.default_rng(1).standard_normal(500),
+        "few": np.array([[1, 2], [3, 4]]),
+        "nothing": None,
+    }
+    back = from_text(to_text(value))
+    assert back["command"] == value["command"]
+    assert back["ball"] == value["ball"]
+    np.testing.assert_array_equal(back["many"], value["many"])
+    np.testing.assert_array_equal(back["few"], value["few"])
+    assert back["nothing"] is None
+    with pytest.raises(BadValue, match="value to record"):
+        to_text(object())
