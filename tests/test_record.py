@@ -15,7 +15,7 @@ from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.recordings import container
 from thenar.recordings.container import Message, RecordingWriter, read_contents, recover
-from thenar.recordings.messages import TEXT, encode_text
+from thenar.recordings.ros_messages import TEXT, encode_text
 from thenar.recordings.ros_schema import Schema, find_layout, write
 from thenar.twin.recording.recipe import from_text, to_text
 

@@ -16,7 +16,7 @@ from thenar.arrays import FloatArray, IntArray
 from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.recordings.container import Channel, Contents, read_contents
-from thenar.recordings.messages import ACTIONS, MOTOR_NUMBERS, decode_text, topic, transform_paths
+from thenar.recordings.ros_messages import ACTIONS, MOTOR_NUMBERS, decode_text, topic, transform_paths
 from thenar.recordings.ros_schema import Layout, layout_of
 from thenar.signals import PadLayout
 

@@ -18,7 +18,7 @@ from thenar import __version__
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.export import export_hand
 from thenar.recordings.container import Message, RecordingWriter, WriterHealth
-from thenar.recordings.messages import (
+from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
     MOTORS,

@@ -11,8 +11,8 @@ import numpy as np
 
 from thenar.errors import BadFile, BadValue
 from thenar.recordings.container import Channel, Contents, Message
-from thenar.recordings.messages import ACTIONS, decode_text, topic
 from thenar.recordings.recording import Recording, with_contents
+from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
 from thenar.recordings.ros_schema import Schema
 from thenar.twin.recording.recipe import build_world, from_text, snapshot_from, state_digest, steps_at
 from thenar.twin.recording.recorder import Recorder
