@@ -29,7 +29,6 @@ from thenar.twin.body.live_body import serve_body
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page import scene_builder
 from thenar.twin.page.actions import ACTIONS
-from thenar.twin.page.guided_tour import GuidedTour
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.playback import Playback, made_recordings
 from thenar.twin.serve_config import PageOptions
@@ -371,33 +370,6 @@ def test_a_glove_that_was_stopped_says_nothing_more(monkeypatch):
     assert wait_for(lambda: not any(thread.name == f"glove {HAND}" for thread in threading.enumerate()))
     assert len(heard) == before
     assert not playback.nodes_m
-
-
-def test_the_scripted_minute_ends_when_a_visitor_acts(twin):
-    page = page_of(twin)
-    assert page.tour is not None
-    page.tour.begin()
-    assert wait_for(lambda: page.caption)
-    page.handle({"do": "play", "recording": "wave"})
-    assert page.caption == ""
-    assert page.playback.playing == "wave"  # the visitor's own recording goes on
-    page.handle({"do": "stop_playing"})
-
-
-def test_a_scripted_minute_that_is_cut_short_leaves_nothing_broken(twin, monkeypatch):
-    page, broken = page_of(twin), []
-
-    def say(self: GuidedTour, text: str, for_s: float) -> None:
-        broken.extend(page.faults)
-        if page.faults:  # somebody takes over while a motor is stalled
-            raise ThenarError
-
-    monkeypatch.setattr(GuidedTour, "say", say)
-    assert page.tour is not None
-    page.tour.run()
-    assert [str(fault) for fault in broken] == ["inspire_right index: stalled"]
-    assert not page.faults
-    assert page.playback.playing == ""
 
 
 def test_a_reading_that_fails_is_left_out_and_told(twin, monkeypatch):

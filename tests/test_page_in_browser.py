@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, Tab, chromium
 from patience import free_port, wait_for
+from test_page_view import WINDOWS_PX
 
 from thenar import hands
 from thenar.signals import HandCommand, MotorError
@@ -227,3 +228,14 @@ def test_no_request_goes_to_another_host(tab, twin):
     strangers = {url for url in asked if url.partition("://")[2].partition("/")[0] != own}
     assert strangers == set()
     assert any(url.startswith("ws://") for url in asked)  # the page's socket was seen too
+
+
+def test_the_picture_lies_between_the_panels_in_every_window(tab, twin):
+    box = (
+        "(() => { const b = document.querySelector('canvas').getBoundingClientRect(); return [b.width, b.height]; })()"
+    )
+    for (wide, high), size_px in WINDOWS_PX.items():
+        tab.call("Emulation.setDeviceMetricsOverride", width=wide, height=high, deviceScaleFactor=1, mobile=False)
+        assert wait_for(lambda size_px=size_px: np.abs(np.subtract(tab.run(box), size_px)).max() < 12, SLOW_S), (
+            wide, tab.run(box), size_px,
+        )  # fmt: skip

@@ -32,6 +32,7 @@ from thenar.view.skin_panel import SkinPanel
 NICE = 10  # the physics comes first
 POLL_S = 0.004
 PLOTS_S, TABLES_S, CLIENTS_S = 0.16, 0.25, 0.5
+LEFT_PX, RIGHT_PX = 300, 400  # width of the panels
 BRAND = (255, 146, 43)
 
 
@@ -102,7 +103,7 @@ class PageApp:
         self._controls = Controls(server, scene, self.send)
         self._scene3d.on_pick = self._controls.toggle_drag
         gui.main_panel.dock_right()
-        gui.main_panel.set_width(400)
+        gui.main_panel.set_width(RIGHT_PX)
         panel = gui.add_panel()
         self._skin = SkinPanel(server, panel, hands, self._scene3d)
         panel.dock_left()
@@ -112,7 +113,7 @@ class PageApp:
             with plots.add_tab("Motors over time", viser.Icon.CHART_LINE):
                 self._plots = Plots(gui, hands)
             plots.dock_below(panel)
-        panel.set_width(350)
+        panel.set_width(LEFT_PX)
         panel.set_height(470)
         server.on_client_connect(self._scene3d.welcome)
         threading.Thread(target=self._receive, name="pipe", daemon=True).start()

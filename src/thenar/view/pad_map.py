@@ -19,6 +19,7 @@ Picture = NDArray[np.uint8]
 PX_PER_M = 4200.0
 PAPER, SILHOUETTE, INK = (37, 38, 43), (47, 50, 58), (150, 158, 174)
 LINE_PX = 2
+LARGE_PX = (480, 300)  # width and height of a picture of one pad
 GAP_PX, FINGER_GAP_PX, EDGE_PX, LABEL_PX = 6, 16, 18, 30
 FINGER_LIFT = {"index": 0.10, "middle": 0.16, "ring": 0.10, "little": 0.0}
 """How much higher than the palm a finger begins, as a share of its length: hands are not combs."""
@@ -55,6 +56,18 @@ class PadMap:
         picture = self._base.copy()
         picture[self._is_taxel] = colors[self._taxel_of_pixel]
         return picture
+
+    def enlarge(self, picture: Picture, hand: str, pad: str) -> Picture:
+        """One pad of a painted picture, as large as fits a picture that is the same size for every pad."""
+        rows, cols = self.place(hand, pad)
+        part = picture[rows, cols]
+        wide, high = LARGE_PX
+        times = min(wide // part.shape[1], high // part.shape[0])
+        part = np.repeat(np.repeat(part, times, axis=0), times, axis=1)
+        large = np.full((high, wide, 3), SILHOUETTE, dtype=np.uint8)
+        top, left = (high - part.shape[0]) // 2, (wide - part.shape[1]) // 2
+        large[top : top + part.shape[0], left : left + part.shape[1]] = part
+        return large
 
     def place(self, hand: str, pad: str) -> tuple[slice, slice]:
         """Rows and columns of the picture between which a pad lies."""

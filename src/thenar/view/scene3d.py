@@ -14,7 +14,7 @@ from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray
 from thenar.view import meshes
-from thenar.view.page_scene import PageCamera, PageHand, PageScene
+from thenar.view.page_scene import FOV_RAD, PageHand, PageScene
 from thenar.view.shared_memory import GLOVE_NODES
 
 MIN_MOVE_M, MIN_TURN = 2e-5, 2e-4  # less than this is not seen
@@ -25,7 +25,8 @@ BONES = np.array([(0 if node % 4 == 1 else node - 1, node) for node in range(1, 
 SKELETON_OFFSET_M = np.array([0.097, -0.01, 0.04])  # from a left palm, towards the other hand
 SKELETON_COLOR, ARROW_COLOR = (64, 156, 255), (255, 106, 0)
 TRANSPARENT = 0.36
-FOV_RAD, DEFAULT_ASPECT = 0.66, 1.0
+DEFAULT_ASPECT = 1.0
+MAX_OFF = 0.01  # in metres and of a direction: a camera further from where it was put was moved by somebody
 BACKGROUND = (120, 128, 144)
 FLOOR_HALF_M = 40.0
 
@@ -40,6 +41,7 @@ class Scene3d:
         self.on_pick: Callable[[str], None] = lambda name: None
         """Called with the name of an object that a user clicks on."""
         self._handles: list[viser.SceneNodeHandle] = []
+        self._look_at_m = np.full(3, np.inf)
         api = server.scene
         api.set_up_direction("+z")
         api.world_axes.visible = False
@@ -74,11 +76,12 @@ class Scene3d:
             self._handles += [handle for skeleton in self._skeletons.values() for handle in skeleton.handles]
         self._pos_m = np.full((len(scene.bodies), 3), np.inf)
         self._quat_wxyz = np.full((len(scene.bodies), 4), np.inf)
-        start = self._server.initial_camera
-        start.look_at, start.up = scene.camera.look_at_m, (0.0, 0.0, 1.0)
-        start.position, start.fov, start.near = _camera_pos_m(scene.camera, DEFAULT_ASPECT), FOV_RAD, 0.005
-        for client in self._server.get_clients().values():
-            self._aim(client)
+        start, before_m = self._server.initial_camera, self._look_at_m
+        self._look_at_m, start.position = scene.camera.view(DEFAULT_ASPECT)
+        start.look_at, start.up, start.fov, start.near = self._look_at_m, (0.0, 0.0, 1.0), FOV_RAD, 0.005
+        if np.abs(self._look_at_m - before_m).max() > MAX_OFF:  # hands elsewhere; else a view somebody chose stays
+            for client in self._server.get_clients().values():
+                self._aim(client)
 
     def welcome(self, client: viser.ClientHandle) -> None:
         """Show a new client the whole scene, and again when its window changes shape before the view was turned."""
@@ -129,16 +132,17 @@ class Scene3d:
 
     def _is_unturned(self, camera: viser.CameraHandle) -> bool:
         """Whether it still looks the way it was set; how far away it is may lag behind a window that is growing."""
-        away_m = camera.position - camera.look_at
-        off = away_m / np.linalg.norm(away_m) - np.array(self._scene.camera.direction)
-        off_m = camera.look_at - np.array(self._scene.camera.look_at_m)
-        return bool(np.abs(off_m).max() < 0.01 and np.abs(off).max() < 0.01)
+        away = _unit(camera.position - camera.look_at)
+        return any(
+            max(np.abs(camera.look_at - look_at_m).max(), np.abs(away - _unit(pos_m - look_at_m)).max()) < MAX_OFF
+            for look_at_m, pos_m in self._scene.camera.views(DEFAULT_ASPECT)
+        )
 
     def _aim(self, client: viser.ClientHandle) -> None:
+        look_at_m, pos_m = self._scene.camera.view(client.camera.aspect or DEFAULT_ASPECT)
         with client.atomic():
-            # The position comes first: what is looked at moves along with it.
-            client.camera.position = _camera_pos_m(self._scene.camera, client.camera.aspect or DEFAULT_ASPECT)
-            client.camera.look_at = np.array(self._scene.camera.look_at_m)
+            client.camera.position = pos_m  # first: what is looked at moves along with it
+            client.camera.look_at = look_at_m
 
     def _draw_arrows(self, motion: NDArray[np.void], wanted: bool) -> None:
         count = int(motion["contacts"]) if wanted else 0
@@ -225,10 +229,8 @@ def _add_ground(api: viser.SceneApi, height_m: float) -> list[viser.SceneNodeHan
     return [floor, grid]
 
 
-def _camera_pos_m(camera: PageCamera, aspect: float) -> FloatArray:
-    """Where a camera stands that has the whole scene in view."""
-    far_m = max(camera.half_height_m, camera.half_width_m / aspect) / np.tan(FOV_RAD / 2)
-    return np.array(camera.look_at_m) + far_m * np.array(camera.direction)
+def _unit(vector: FloatArray) -> FloatArray:
+    return vector / np.linalg.norm(vector)
 
 
 def _background() -> NDArray[np.uint8]:

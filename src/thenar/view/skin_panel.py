@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from thenar.hands.spec import HandSpec
 from thenar.view import status_html
 from thenar.view.gui_updates import Throttle, set_html
-from thenar.view.pad_map import PadMap
+from thenar.view.pad_map import PadMap, Picture
 from thenar.view.scene3d import Scene3d
 
 FULL_SCALE_KPA = 60.0
 TILES_S, PICTURE_S = 0.02, 0.08
-COUNTS = "sensor counts"
+COUNTS, MOST_LOADED = "sensor counts", "the most loaded one"
 MIN_FORCE_N, MAX_PADS = 0.01, 6  # pads that are listed
 
 
@@ -49,6 +49,13 @@ class SkinPanel:
             self.arrows = gui.add_checkbox("Contact forces", True, hint=hint)
             clear = gui.add_checkbox("Transparent", True, hint="The skin under objects is seen through the objects.")
             clear.on_update(lambda event: scene3d.set_transparent(event.target.value))
+        if self._pads:
+            self._choices = {_label(name, pad): (name, pad) for name, pads in self._pads.items() for pad in pads}
+            with panel.add_tab("Pad", viser.Icon.ZOOM_IN):
+                self._choice = gui.add_dropdown("Pad", (MOST_LOADED, *self._choices))
+                self._shown = list(self._choices)[-1]
+                self._large = gui.add_image(self._enlarge(), format="png")
+                self._reading = gui.add_html("")
 
     def show(self, record: NDArray[np.void], dead: Mapping[str, NDArray[np.int64]]) -> None:
         """Color the taxels in 3D and on the map, at the rate of each."""
@@ -69,11 +76,27 @@ class SkinPanel:
         picture = self._map.paint(share, dead)
         if not np.array_equal(picture, self._picture.image):
             self._picture.image = picture
-        forces = [
-            (name.rpartition("_")[2], pad, float(force_n))
+        forces = {
+            _label(name, pad): float(force_n)
             for name, pads in self._pads.items()
             for pad, force_n in zip(pads, record[name]["pad_n"], strict=True)
             if force_n > MIN_FORCE_N
-        ]
-        set_html(self._forces, status_html.pad_forces(sorted(forces, key=lambda row: -row[2])[:MAX_PADS]))
+        }
+        loaded = sorted(forces, key=lambda pad: -forces[pad])
+        set_html(self._forces, status_html.pad_forces({pad: forces[pad] for pad in loaded[:MAX_PADS]}))
         set_html(self._legend, status_html.legend(full, counts))
+        if self._choice.value != MOST_LOADED:
+            self._shown = self._choice.value
+        elif loaded:
+            self._shown = loaded[0]  # one that is let go stays in the picture until another is pressed
+        large = self._enlarge()
+        if not np.array_equal(large, self._large.image):
+            self._large.image = large
+        set_html(self._reading, status_html.pad_forces({self._shown: forces.get(self._shown, 0.0)}))
+
+    def _enlarge(self) -> Picture:
+        return self._map.enlarge(self._picture.image, *self._choices[self._shown])
+
+
+def _label(hand: str, pad: str) -> str:
+    return f"{hand.rpartition('_')[2]} {pad}"

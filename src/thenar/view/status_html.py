@@ -74,13 +74,13 @@ def legend(full_kpa: float, counts: bool) -> str:
     )
 
 
-def pad_forces(rows: Sequence[tuple[str, str, float]]) -> str:
-    """The pads with the largest forces: hand, pad, force [N]."""
-    if not rows:
+def pad_forces(forces_n: Mapping[str, float]) -> str:
+    """The force on each pad [N]."""
+    if not forces_n:
         return _flow([_dim("no contact on any pad")])
     return _flow(
-        f'<span style="white-space:nowrap">{_dim(escape(hand))} {escape(pad)} <b>{force_n:.2f} N</b></span>'
-        for hand, pad, force_n in rows
+        f'<span style="white-space:nowrap">{_dim(escape(pad))} <b>{force_n:.2f} N</b></span>'
+        for pad, force_n in forces_n.items()
     )
 
 

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
 from thenar.hands.build import COLLISION_GROUP
+from thenar.sim.physics import Physics
 
 ShapeKind = Literal["sphere", "capsule", "cylinder", "box", "ellipsoid", "mesh"]
+
+SWEEP = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of closing: a finger on its way reaches further than at its ends
 
 _KINDS: dict[int, ShapeKind] = {
     mujoco.mjtGeom.mjGEOM_SPHERE: "sphere",
@@ -75,3 +78,29 @@ def visible_shapes(model: mujoco.MjModel) -> list[Look]:
             )
         )
     return looks
+
+
+def reach_m(world: Physics) -> FloatArray:
+    """Corners of boxes around what hands take up while they close, and around a robot as it is [m]. Shape (n, 3)."""
+    model, hands = world.model, {name: world.hand(name) for name in world.hand_names}
+    owners = [model.body(body).name for body in model.geom_bodyid]
+    if world.config.robot is not None:
+        seen = [n for n, owner in enumerate(owners) if owner not in ("world", *world.props.names)]
+    else:  # a forearm may be longer than its hand
+        seen = [n for n, owner in enumerate(owners) if owner.partition("/")[0] in hands]
+        seen = [n for n in seen if not owners[n].endswith("/forearm")]
+    data = mujoco.MjData(model)
+    corners = np.stack(np.meshgrid(*[(-1.0, 1.0)] * 3), axis=-1).reshape(8, 3)
+    middle_m, half_m = model.geom_aabb[seen, :3], model.geom_aabb[seen, 3:]
+    local_m = middle_m[:, None] + half_m[:, None] * corners  # (geom, corner, 3)
+    points_m = []
+    for share in SWEEP:
+        data.qpos[:] = world.data.qpos
+        for name, hand in hands.items():
+            angles = hand.joint_angles(hand.open_rad + share * (hand.closed_rad - hand.open_rad))
+            for joint, angle in angles.items():
+                data.joint(f"{name}/{joint}").qpos[0] = angle
+        mujoco.mj_kinematics(model, data)
+        R = data.geom_xmat[seen].reshape(-1, 3, 3)
+        points_m.append(data.geom_xpos[seen][:, None] + np.einsum("nij,ncj->nci", R, local_m))
+    return np.concatenate(points_m).reshape(-1, 3)

@@ -1,8 +1,9 @@
-"""The guided tour: a minute that shows what the twin does, and ends as soon as somebody else commands it."""
+"""The guided tour: a minute that shows what the twin does, then hands that go on until somebody else commands them."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from thenar.errors import ThenarError
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from thenar.twin.page.page_link import PageLink
 
 POLL_S = 0.25  # how often it checks whether somebody has taken over
+YOUR_TURN = (
+    "Your turn: move a slider, press a preset, drag an object, or connect a program. Until then the hands go on."
+)
 
 
 class _Interrupted(Exception):
@@ -42,7 +46,7 @@ class GuidedTour:
             pass
 
     def run(self) -> None:
-        """From beginning to end, unless it is running already or somebody takes over."""
+        """The minute and what follows, until somebody takes over; nothing if it is running already."""
         if not self._running.acquire(blocking=False):
             return
         page, home = self._page, self._page.scene
@@ -50,9 +54,10 @@ class GuidedTour:
             self._show()
             if page.scene != home:
                 actions.load_scene(page, self._twin, name=home)
-            page.notify("You have control: move a slider, press a preset, drag objects, or connect your own program.")
-        except (_Interrupted, ThenarError):
-            pass  # a user acts, or the twin was stopped meanwhile
+            self._go_on()
+        except (_Interrupted, ThenarError):  # a user acts, or the twin was stopped meanwhile
+            if page.scene != home:
+                page.notify(f"The tour put the objects away. They are back when you choose {home} under Scene.")
         except Exception as error:
             page.stumble("the guided tour", error)
         finally:
@@ -75,7 +80,8 @@ class GuidedTour:
             actions.load_scene(page, twin, name="empty")
         if page.recordings:
             actions.play(page, twin, recording=next(iter(page.recordings)))
-            self.say("Now a human hand, recorded with a glove, drives the robot. Blue is the human hand.", 19.0)
+            text = "Without objects: a human hand, recorded with a glove, drives the robot. Blue is the human hand."
+            self.say(text, 30.0, until=lambda: not page.playback.playing)
             page.playback.stop()
         hand = twin.world.hand_names[-1]
         try:
@@ -87,12 +93,23 @@ class GuidedTour:
             if page.faults:
                 actions.clear_faults(page, twin)
         self._close(0.0, speed=0.5, force_n=5.0)
-        self.say("The fault is cleared. Now it is your turn.", 3.0)
+        self.say("The fault is cleared.", 3.0)
 
-    def say(self, text: str, for_s: float) -> None:
-        """Show a caption for a while; raises when somebody else has taken over."""
+    def _go_on(self) -> None:
+        """Close on what is held and open again, with what was dropped back in its place, until somebody takes over."""
+        while True:
+            self._close(0.75, speed=0.22, force_n=2.0)
+            self.say(YOUR_TURN, 6.0)
+            self._close(0.0, speed=0.35, force_n=5.0)
+            self.say(YOUR_TURN, 4.0)
+            self._twin.run_on_loop(lambda world: world.props.reset())
+
+    def say(self, text: str, for_s: float, *, until: Callable[[], bool] = lambda: False) -> None:
+        """Show a caption for a while, or until something is over; raises when somebody else has taken over."""
         self._page.caption = text
         for _ in range(round(for_s / POLL_S)):
+            if until():
+                return
             senders = {hand.sender for hand in self._twin.health().hands.values()} - {"", "power-on", "page"}
             others = any(not sender.startswith("glove: ") for sender in senders)
             if self._ended.wait(POLL_S) or others or not self._twin.running:

@@ -9,7 +9,7 @@ import numpy as np
 from thenar.errors import BadValue
 from thenar.signals import FloatArray
 from thenar.sim import scenes
-from thenar.sim.drawing.visuals import Look, visible_shapes
+from thenar.sim.drawing.visuals import Look, reach_m, visible_shapes
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
 from thenar.twin.world import World
 from thenar.view import meshes
@@ -75,7 +75,7 @@ def build_page_scene(
         hands=hands,
         props={name: index[name] for name in world.props.names if world.props.is_free(name)},
         ground_m=ground_m,
-        camera=_camera(world, ground_m),
+        camera=_camera(world),
         scene=scene,
         scenes=choices,
         spawns=tuple(SPAWNS) if choices else (),
@@ -121,24 +121,7 @@ def _mesh(look: Look) -> meshes.Mesh:
             return look.vertices_m, look.faces
 
 
-def _camera(world: World, ground_m: float) -> PageCamera:
-    """In front of the hands and above them, so near that they fill the page; before a humanoid's face."""
-    if world.has_robot:
-        look_at_m, direction = np.array([0.0, 0.0, ground_m + 0.92]), np.array([2.1, 1.1, 0.35])
-        half_width_m, half_height_m = 0.55, 0.98
-    else:
-        palms_m = np.array([world.wrists.pose(name)[0] for name in world.hand_names])
-        low_m, high_m = palms_m.min(axis=0), palms_m.max(axis=0)
-        look_at_m, direction = (low_m + high_m) / 2 + np.array([0.0, 0.03, 0.0]), np.array([0.06, -0.86, 0.95])
-        half_width_m, half_height_m = float(high_m[0] - low_m[0]) / 2 + 0.105, 0.17
-    return PageCamera(
-        look_at_m=_triple(look_at_m),
-        direction=_triple(direction / np.linalg.norm(direction)),
-        half_width_m=half_width_m,
-        half_height_m=half_height_m,
-    )
-
-
-def _triple(vector: FloatArray) -> Triple:
-    x, y, z = vector.tolist()
-    return x, y, z
+def _camera(world: World) -> PageCamera:
+    """In front of a humanoid; of hands in front and above, or where the window is narrow at their right side."""
+    directions = ((2.1, 1.1, 0.35),) if world.has_robot else ((0.06, -0.86, 0.95), (0.86, 0.06, 0.95))
+    return PageCamera(points_m=reach_m(world.physics).astype(np.float32), directions=directions)
