@@ -168,7 +168,7 @@ def test_missing_columns_are_named(tmp_path: Path):
         ("log.csv", ",".join(COLUMNS) + "\n", "row 2: the file ends"),
         ("log.csv", ",".join(COLUMNS) + "\n1,2,3\n", "row 2: 3 values; expected 148"),
         ("log.txt", "x", "ends in .csv"),
-        ("log.npz", "x", "not a numpy archive"),
+        ("log.npz", "x", "NPZ file"),
     ],
 )
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, name: str, text: str, says: str):

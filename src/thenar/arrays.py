@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thenar.errors import BadValue
+from thenar.errors import BadFile, BadValue
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """All arrays of a file; one that is no archive of plain arrays, or that ends too early, is refused."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(archive)
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror or error}") from error
+    except Exception as error:  # of zip, of zlib, of a header that is Python, of memory: numpy passes them all on
+        raise BadFile(path, f"not a whole NPZ file of plain arrays: {error}") from error
 
 
 def finite_vector(field: str, value: ArrayLike, *, positive: bool = False) -> FloatArray:

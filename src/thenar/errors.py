@@ -1,7 +1,8 @@
 """Every error thenar raises on purpose: what was got, what was wanted, what to type."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -56,6 +57,15 @@ class BadFile(ThenarError, ValueError):
         """Name the file and the reason."""
         self.path = str(path)
         super().__init__(f"{path}: {why}")
+
+
+@contextmanager
+def writing(path: object) -> Iterator[None]:
+    """Around what writes a file: if it cannot be written, that is said with its name."""
+    try:
+        yield
+    except OSError as error:
+        raise BadFile(path, f"cannot be written: {error.strerror or error}") from error
 
 
 class NotIdentifiable(ThenarError, ValueError):

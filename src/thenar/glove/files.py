@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 
-from thenar.errors import BadFile, BadValue
+from thenar.arrays import read_npz
+from thenar.errors import BadFile, BadValue, writing
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog, repair_clock, without_duplicates
 from thenar.glove.palm import check_bones, detect_side, palm_axes
@@ -103,14 +103,16 @@ def write_log(path: Path, log: GloveLog) -> None:
     if ending == ".npz":
         data = np.concatenate([log.position_m, log.quat_wxyz], axis=2).astype(np.float32)
         names = {"chirality": log.side.upper(), "quaternion_order": "wxyz"}
-        np.savez_compressed(path, allow_pickle=False, data=data, timestamps=log.stamp_s, **names)
+        with writing(path):
+            np.savez_compressed(path, allow_pickle=False, data=data, timestamps=log.stamp_s, **names)
         return
     relative_m, relative_wxyz = _relative(log.position_m, log.quat_wxyz)
     xyzw = np.roll(relative_wxyz, -1, axis=2)
     table = np.concatenate([log.stamp_s[:, None], relative_m.reshape(len(log), -1), xyzw.reshape(len(log), -1)], axis=1)
     lines = [",".join(COLUMNS)]
     lines += [f"{row[0]:.6f}," + ",".join(f"{value:.5f}" for value in row[1:]) for row in table]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _read_csv(path: Path) -> RawLog:
@@ -139,11 +141,7 @@ def _read_csv(path: Path) -> RawLog:
 
 
 def _read_npz(path: Path) -> RawLog:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            held = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise BadFile(path, f"not a numpy archive: {error}") from None
+    held = read_npz(path)
     if "data" not in held:
         raise BadFile(path, f"no array named data; it has: {', '.join(held) or 'nothing'}")
     try:

@@ -7,6 +7,7 @@ the collision shapes of a link collide; its visuals never do.
 
 from __future__ import annotations
 
+import logging
 import math
 
 import mujoco
@@ -17,6 +18,11 @@ from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, loft_mesh
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
+
+logger = logging.getLogger(__name__)
+if mujoco.get_mju_user_warning() is None:
+    # The engine would print them and write MUJOCO_LOG.TXT into any folder; what matters comes as SimulationDiverged.
+    mujoco.set_mju_user_warning(logger.info)
 
 SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
@@ -103,7 +109,10 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     """The user's body with this hand's names, couplings and motors; what the file had of these is dropped."""
     try:
         spec = mujoco.MjSpec.from_file(str(own.path))
+        _check_finite(own, spec.copy().compile())  # which reads its meshes too
     except ValueError as error:
+        if isinstance(error, BadFile):
+            raise
         raise BadFile(own.path, f"not a model MuJoCo can read: {error}") from error
     for element in (*spec.actuators, *spec.equalities, *spec.tendons, *spec.sensors, *spec.keys):
         spec.delete(element)
@@ -147,6 +156,18 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         spec = outer
     _add_drive(spec, hand)
     return spec
+
+
+def _check_finite(own: OwnModel, model: mujoco.MjModel) -> None:
+    """Refuse a model with values that are no numbers: MuJoCo takes them, and nothing moves as it should."""
+    kinds = {"body": mujoco.mjtObj.mjOBJ_BODY, "jnt": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM}
+    for field in sorted(dir(model), key=lambda field: field.endswith("0")):  # what derives from others comes last
+        values, kind = getattr(model, field), field.partition("_")[0]
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or np.isfinite(values).all():
+            continue
+        row = int(np.argmax(~np.isfinite(values.reshape(len(values), -1)).all(axis=1)))
+        name = mujoco.mj_id2name(model, kinds[kind], row) if kind in kinds else ""
+        raise BadFile(own.path, f"{field} of {name or f'element {row}'} is {values[row]}; wanted finite numbers")
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:

@@ -69,7 +69,7 @@ def read_own_model(path: Path) -> MappingFile | FingerFile:
         entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of text, of TOML, or of what is nested without end
         raise BadFile(path, f"not a TOML file: {error}") from error
     keys = _HAND_KEYS if "fingers" in entries else _KEYS
     for key, value in entries.items():

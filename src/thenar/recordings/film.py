@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, MissingExtra
+from thenar.errors import BadFile, MissingExtra, writing
 
 KINDS = (".gif", ".mp4")
 
@@ -19,11 +19,9 @@ KINDS = (".gif", ".mp4")
 def write_film(path: Path, frames: Sequence[NDArray[np.uint8]], *, fps: int) -> None:
     """Write pictures of one size, ``fps`` of them a second, as the kind of film that the name asks for."""
     body = encode_film(frames, fps=fps, kind=film_kind(path))
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def film_kind(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from thenar.errors import BadFile
+from thenar.errors import BadFile, writing
 from thenar.retarget.batch import retarget_recording
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel
@@ -75,7 +75,8 @@ def fit_map(model: HandModel, nodes: FloatArray, step_s: FloatArray, kind: MapKi
 def save_map(path: Path, fitted: LinearMap) -> None:
     """Write a map as JSON."""
     values = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(fitted).items()}
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 def load_map(path: Path) -> LinearMap:
@@ -89,7 +90,7 @@ def load_map(path: Path) -> LinearMap:
         return LinearMap(**{**values, "fingers": fingers, "matrix": matrix, "shift_m": shift_m})
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadFile(path, f"not a map that 'thenar retarget fit' wrote: {error}") from None
 
 

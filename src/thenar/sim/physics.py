@@ -24,6 +24,15 @@ from thenar.sim.wrist import Wrists
 CHECK_EVERY_STEPS = 250
 CHECKPOINT_EVERY_S = 0.1  # how often a state to come back to is taken
 _JOINT_SIZE = {mujoco.mjtJoint.mjJNT_FREE: (7, 6), mujoco.mjtJoint.mjJNT_BALL: (4, 3)}  # in qpos and qvel; else 1
+_WARNINGS = {
+    "mjWARN_INERTIA": "a mass matrix that cannot be inverted",
+    "mjWARN_CONTACTFULL": "too many contacts",
+    "mjWARN_CNSTRFULL": "too many constraints",
+    "mjWARN_BADQPOS": "positions out of range",
+    "mjWARN_BADQVEL": "velocities out of range",
+    "mjWARN_BADQACC": "accelerations out of range",
+    "mjWARN_BADCTRL": "motor torques out of range",
+}  # of the engine, in words
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -200,7 +209,7 @@ class Physics:
         if not seen.any():
             return
         at_s = self.time_s
-        warnings = [mujoco.mjtWarning(i).name.removeprefix("mjWARN_") for i in np.flatnonzero(seen)]
+        warnings = [_WARNINGS[mujoco.mjtWarning(i).name] for i in np.flatnonzero(seen)]
         self.data.warning.number[:] = 0
         self.restore(self._checkpoint)
         raise SimulationDiverged(at_s, self.time_s, warnings)

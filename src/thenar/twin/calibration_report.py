@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.errors import BadFile, BadValue
+from thenar.errors import BadValue, writing
 from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
 from thenar.touch.calibrate.score import Score, one_scale
@@ -91,10 +91,8 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
             f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{STYLE}</style>"
             + "".join(parts)
         )
-    try:
+    with writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def plot(result: PadResult) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, BadValue
+from thenar.errors import BadValue, writing
 from thenar.hands import load
 from thenar.signals import TouchFrame
 from thenar.sim.props import Box
@@ -194,11 +194,9 @@ def check_writable(path: Path) -> None:
     """Refuse a file that `write_drops` could not write, before the drops."""
     if path.suffix not in (".npz", ".csv"):
         raise BadValue("record", str(path), "a file that ends in .npz or .csv")
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def write_drops(path: Path, kept: Sequence[tuple[Reading, IntArray]]) -> None:
@@ -215,9 +213,10 @@ def write_drops(path: Path, kept: Sequence[tuple[Reading, IntArray]]) -> None:
         columns: dict[str, Any] = {name: np.array(column) for name, column in table.items()}
         for name in ("die_pressure_pa", "die_temperature_c"):
             columns[name] = np.array([getattr(reading.frame, name) for reading in readings])
-        np.savez_compressed(path, sensors=np.array(SENSORS), reading=values, **columns)
+        with writing(path):
+            np.savez_compressed(path, sensors=np.array(SENSORS), reading=values, **columns)
         return
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with writing(path), path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow((*table, *SENSORS))
         for row, counts in zip(zip(*table.values(), strict=True), values, strict=True):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import html
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, NoRenderer
+from thenar.errors import NoRenderer, writing
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
 from thenar.sim.drawing import render
@@ -78,7 +79,8 @@ def write_report(
         "<p>Shaded: the person pinches, and the hand closes the gap that its other proportions leave.</p>"
         f"<h2>Frames with the largest error</h2>{pictures}"
     )
-    path.write_text(page, encoding="utf-8")
+    with writing(path):
+        path.write_text(page, encoding="utf-8")
 
 
 def write_motion(path: Path, model: HandModel, stamp_s: FloatArray, variable_rad: FloatArray) -> None:
@@ -86,7 +88,8 @@ def write_motion(path: Path, model: HandModel, stamp_s: FloatArray, variable_rad
     joint_rad, motor_rad = model.joint_rad(variable_rad), model.motor_rad(variable_rad)
     joints, motors = model.hand.joint_names, model.hand.actuator_names
     unfinished = path.with_name(f".{path.name}.part{path.suffix}")
-    try:
+    with writing(path), ExitStack() as ended:
+        ended.callback(unfinished.unlink, missing_ok=True)
         if path.suffix == ".npz":
             angles = {"joint_names": joints, "joint_rad": joint_rad, "motor_names": motors, "motor_rad": motor_rad}
             np.savez_compressed(unfinished, allow_pickle=False, stamp_s=stamp_s, **angles)
@@ -95,10 +98,6 @@ def write_motion(path: Path, model: HandModel, stamp_s: FloatArray, variable_rad
             table = np.concatenate([stamp_s[:, None], joint_rad, motor_rad], axis=1)
             np.savetxt(unfinished, table, delimiter=",", header=header, comments="", fmt="%.7f")
         unfinished.replace(path)
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _worst_frames(error_mm: FloatArray) -> list[int]:

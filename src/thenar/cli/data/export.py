@@ -10,7 +10,7 @@ import tyro
 
 from thenar import hands
 from thenar.cli.show import console
-from thenar.errors import BadFile
+from thenar.errors import writing
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,6 @@ class Export:
         spec = hands.load(self.name, variant=self.variant)
         out = self.out or Path(f"{spec.name}.{'xml' if self.format == 'mjcf' else self.format}")
         model = export_hand(spec, format=self.format, sensor=self.sensor)
-        try:
+        with writing(out):
             out.write_text(model, encoding="utf-8")
-        except OSError as error:
-            raise BadFile(out, f"cannot be written: {error.strerror}") from error
         console.print(f"wrote {out}: {len(spec.links)} links, {len(spec.joints)} joints, {len(spec.pads)} pads")

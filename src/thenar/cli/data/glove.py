@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar.cli.show import console, listed
-from thenar.errors import BadValue
+from thenar.errors import BadValue, writing
 
 if TYPE_CHECKING:
     from thenar.glove.log import GloveLog
@@ -148,4 +148,5 @@ def _write_page(path: Path, name: str, log: GloveLog) -> None:
         "frames": np.round(1e3 * log.finger_m[::every], 1).tolist(),
         "seconds": np.round(log.stamp_s[::every] - log.stamp_s[0], 3).tolist(),
     }
-    path.write_text(PAGE.read_text(encoding="utf-8").replace("DATA", json_text.dumps(data)), encoding="utf-8")
+    with writing(path):
+        path.write_text(PAGE.read_text(encoding="utf-8").replace("DATA", json_text.dumps(data)), encoding="utf-8")

@@ -81,7 +81,7 @@ def parse_config(text: str, path: Path) -> BodyConfig:
         raise MissingExtra("a configuration file", "pyyaml", "humanoid") from error
     try:
         return _config(yaml.safe_load(text) or {})
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadFile(path, f"not YAML: {error}") from error
     except _Wrong as error:
         raise BadFile(path, str(error)) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, BadValue
+from thenar.arrays import read_npz
+from thenar.errors import BadFile, BadValue, writing
 from thenar.humanoid.state.kindyn import JointLimitData, KindynData, LinkData, Pair
 from thenar.humanoid.state.lazy import member_names
 from thenar.humanoid.state.parts import BaseData, ContactData, FsmStateData, GeneralizedState, JoyStickData, RobotState
@@ -56,18 +56,16 @@ def from_dict(values: Mapping[str, NDArray[Any]]) -> RobotSnapshot:
 
 def save_npz(snapshot: RobotSnapshot, path: Path) -> None:
     """Write a snapshot to a file."""
-    with path.open("wb") as file:
+    with writing(path), path.open("wb") as file:
         np.savez_compressed(file, **to_dict(snapshot))  # type: ignore[arg-type]
 
 
 def load_npz(path: Path) -> RobotSnapshot:
     """Read a snapshot from a file."""
+    values = read_npz(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return from_dict(dict(file))
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        return from_dict(values)
+    except (ValueError, TypeError, IndexError, AttributeError) as error:
         raise BadFile(path, f"not a snapshot: {error}") from error
 
 

@@ -14,7 +14,7 @@ from mujoco.rendering.classic import gl_context
 from numpy.typing import NDArray
 
 from thenar.display import encode_png
-from thenar.errors import BadFile, BadValue, NoRenderer, UnknownName
+from thenar.errors import BadFile, BadValue, NoRenderer, UnknownName, writing
 from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, HandCommand
@@ -272,11 +272,9 @@ def write_png(path: Path, image: Image) -> None:
     """Write an 8-bit RGB picture as PNG."""
     if path.suffix.lower() != ".png":
         raise BadFile(path, "pictures are written as PNG; the name must end in .png")
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encode_png(image))
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def _choose_backend() -> None:

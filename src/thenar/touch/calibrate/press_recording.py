@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import csv
 import math
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar import hands
-from thenar.arrays import FloatArray
-from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.arrays import FloatArray, read_npz
+from thenar.errors import BadFile, BadValue, UnknownName, writing
 from thenar.hands.spec import HandSpec
 
 FIXED = ("time_s", "pad", "u_mm", "v_mm", "force_n")
@@ -216,15 +215,13 @@ def write_recording(path: Path, recording: Recording) -> None:
     _check_suffix(path)
     columns = [name for pad in recording.counts for name in taxel_columns(hands.load(recording.hand), pad)]
     counts = np.concatenate(list(recording.counts.values()), axis=1) / recording.count_pa
-    try:
+    with writing(path):
         if path.suffix == ".npz":
             entries: dict[str, Any] = {**vars(recording), "columns": columns, "counts": counts}
             np.savez_compressed(path, **entries)
             return
         with path.open("w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in _lines(recording, columns, counts))
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def _lines(recording: Recording, columns: Sequence[str], counts: FloatArray) -> Iterator[str]:
@@ -267,13 +264,7 @@ def recorded_pads(columns: Sequence[str], hand: HandSpec) -> list[str]:
 
 
 def _read_npz(path: Path) -> Recording:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            entries = {name: file[name] for name in file.files}
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror or error}") from error
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise BadFile(path, f"not an NPZ file of plain arrays: {error}") from error
+    entries = read_npz(path)
     if missing := [name for name in NPZ_KEYS if name not in entries]:
         raise BadFile(path, f"no entry {missing[0]!r}; a recording has: {', '.join(NPZ_KEYS)}")
     rows = entries["time_s"].shape[0] if entries["time_s"].ndim == 1 else -1

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.errors import BadFile, BadValue, UnknownName, writing
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.sensor.learned import LearnedPad, learned_from_table, learned_table
 
@@ -214,7 +214,7 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
         entries = tomllib.loads(text)
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of text, of TOML, or of what is nested without end
         raise BadFile(path, f"not a TOML file: {error}") from error
     tables = entries.pop("pads", {})
     if not isinstance(tables, dict):
@@ -252,10 +252,8 @@ def write_calibration(
         if own.learned is not None:
             lines += ["", f"[pads.{name}.learned]"]
             lines += [f"{key} = {_toml(value)}" for key, value in learned_table(own.learned).items()]
-    try:
+    with writing(path):
         path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    except OSError as error:
-        raise BadFile(path, f"cannot be written: {error.strerror}") from error
 
 
 def _toml(value: object) -> str:
