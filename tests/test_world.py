@@ -312,6 +312,18 @@ def test_a_driven_wrist_goes_where_it_is_sent_and_carries_the_hand():
     np.testing.assert_allclose(np.abs(quat), np.abs(turn), atol=5e-3)
 
 
+def test_goals_that_come_as_a_staircase_do_not_shake_the_hand():
+    world = thenar.World("inspire_right", mounts={"inspire_right": thenar.Mount(driven=True)})
+    dof = world.model.joint("inspire_right/mount").dofadr[0]
+    turning_rad_s = []
+    for k in range(100):  # up and down at 2 Hz by 10 mm, in steps of 20 ms
+        world.wrists.move("inspire_right", pos_m=(0.0, 0.0, 0.01 * math.sin(2.0 * math.pi * 2.0 * 0.02 * k)))
+        for _ in range(10):
+            world.advance(0.002)
+            turning_rad_s.append(world.data.qvel[dof + 3 : dof + 6].copy())
+    assert np.sqrt(np.mean(np.square(turning_rad_s[250:]), axis=0)).max() < 0.02  # 0.07 if the target jumps
+
+
 def test_a_driven_wrist_presses_on_a_table_with_limited_force():
     world = thenar.World("inspire_right", scene="table")
     world.command("inspire_right", HandCommand.closing(0.7))
