@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import wait_for
 
 import thenar
 from thenar.cdr import BadMessage
@@ -259,6 +260,42 @@ def test_a_disk_that_is_too_slow_loses_messages_and_counts_them(tmp_path: Path, 
     assert health.lost > 0
     assert health.lost + health.messages == 200
     assert len(read_contents(tmp_path / "slow.mcap").channels["/text"].messages) == health.messages
+
+
+def test_a_running_twin_is_recorded_and_replays_the_same(tmp_path: Path):
+    path = tmp_path / "live.mcap"
+    world = thenar.World(HANDS, scene="in_hand", seed=5)
+    with thenar.LiveTwin(world, record=path) as twin:
+        for beat, closed in enumerate((0.8, 0.2, 0.9)):
+            command = thenar.HandCommand.closing(closed, speed=1.0)
+            twin.run_on_loop(lambda world, command=command: world.command("inspire_right", command))
+            if beat == 1:
+                twin.episode("after a reset")
+                twin.reset()
+            assert wait_for(lambda until_s=twin.world.time_s + 0.3: twin.world.time_s > until_s)
+        health = twin.health()
+    assert health.recording is not None
+    assert health.recording.lost == 0
+    rec = thenar.Recording(path)
+    assert rec.damage == ""
+    assert [episode.task for episode in rec.episodes] == ["after a reset"]
+    assert len(rec.touch("inspire_right").stamp_s) > 10
+    assert thenar.replay(rec).differs_at == ""
+
+
+def test_a_running_twin_goes_on_when_its_recording_fails(tmp_path: Path):
+    path = tmp_path / "full.mcap"
+    path.symlink_to("/dev/full")
+    with thenar.LiveTwin(thenar.World("inspire_right"), record=path) as twin:
+        assert wait_for(lambda: any("No space left" in why for why in twin.health().failed))
+        until_s = twin.world.time_s + 0.2
+        assert wait_for(lambda: twin.world.time_s > until_s)
+        with pytest.raises(BadValue, match="one at a time"):
+            twin.start_recording(tmp_path / "b.mcap")
+        assert twin.stop_recording().lost > 0
+        twin.start_recording(tmp_path / "b.mcap")  # on another disk
+        assert wait_for(lambda: (health := twin.health().recording) is not None and health.messages > 10)
+    assert thenar.Recording(tmp_path / "b.mcap").damage == ""
 
 
 SCHEMA = Schema(

@@ -107,6 +107,11 @@ class RecordingWriter:
             self._waiting_bytes += len(message.payload)
             self._waiting.append((topic, schema, message))
 
+    def wait_for_room(self) -> None:
+        """Wait until half of what may wait has been written, for who has the time."""
+        while self._waiting_bytes > MAX_WAITING_BYTES // 2 and not self.health.failed:
+            time.sleep(0.01)
+
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
         """Leave a record of words to be written."""
         with self._wake:
@@ -243,15 +248,18 @@ def recover(path: Path | str, out: Path | str) -> int:
     """Write everything that can be read of a damaged recording into a file that is whole; the number of messages."""
     if Path(out).resolve() == Path(path).resolve():
         raise BadValue("out", str(out), "a file other than the damaged one")
-    found = read_contents(path)
-    writer = RecordingWriter(out, metadata=found.metadata)
+    return write_contents(read_contents(path), out)
+
+
+def write_contents(contents: Contents, out: Path | str) -> int:
+    """Write a file with these contents; the number of messages."""
+    writer = RecordingWriter(out, metadata=contents.metadata)
     ordered = sorted(
-        ((message, channel) for channel in found.channels.values() for message in channel.messages),
+        ((message, channel) for channel in contents.channels.values() for message in channel.messages),
         key=lambda entry: entry[0].log_ns,
     )
     for message, channel in ordered:
-        while writer._waiting_bytes > MAX_WAITING_BYTES // 2 and not writer.health.failed:
-            time.sleep(0.01)
+        writer.wait_for_room()
         writer.put(channel.topic, channel.schema, message)
     health = writer.close()
     if health.failed:

@@ -31,7 +31,8 @@ from thenar.signals import (
     SolidContacts,
     TouchFrame,
 )
-from thenar.twin.twin_health import HandHealth, Health
+from thenar.twin.recording.recorder import FileRecorder
+from thenar.twin.twin_health import HandHealth, Health, RecordingHealth
 from thenar.twin.world import World, warm_up_touch
 from thenar.wire.links.inbox import LinkHealth
 
@@ -117,6 +118,7 @@ class LiveTwin:
         publish_status: Callable[[Health], None] | None = None,
         pre_step: Callable[[World], None] | None = None,
         active_link: str = "",
+        record: Path | str = "",
     ):
         """Prepare; nothing runs yet.
 
@@ -128,6 +130,7 @@ class LiveTwin:
             publish_status: Gets the twin's health twice a second, on a thread of its own.
             pre_step: Is called before every step, on the loop's thread: the computer of a robot that has the hands.
             active_link: The one wire whose requests act, see `set_active_link`; empty: all of them.
+            record: File into which everything is recorded from the start on; empty: none.
         """
         top_hz = 1.0 / world.timestep_s
         for name, rate in (("state_hz", state_hz), ("touch_hz", touch_hz)):
@@ -162,6 +165,8 @@ class LiveTwin:
         self._stumbled: dict[str, str] = {}
         """What went wrong last in parts that go on, by part."""
         self._pre_step, self._status_sink = pre_step, publish_status
+        self._record_path = record
+        self._recorder: FileRecorder | None = None
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
         self._helpers = [
             threading.Thread(target=self._touch_loop, name="touch", daemon=True),
@@ -184,6 +189,8 @@ class LiveTwin:
     def start(self) -> None:
         """Let it run."""
         warm_up(self.world)
+        if self._record_path:
+            self.start_recording(self._record_path)
         self._take_requests(switching_on=True)
         self._latencies_s.clear()
         if self._pre_step is not None:
@@ -209,6 +216,8 @@ class LiveTwin:
         if self._nice is not None:
             _set_nice(self._nice)
         failures = [self._failure] if self._failure is not None else []
+        if self._recorder is not None:
+            self.stop_recording()
         for link in self.links:
             try:
                 link.close()
@@ -281,8 +290,37 @@ class LiveTwin:
 
         self.run_on_loop(swap)
 
+    def start_recording(self, path: Path | str) -> None:
+        """Record everything from now on into an MCAP file, see `thenar.record`; a full disk does not stop the twin."""
+        if self._recorder is not None:
+            raise BadValue("recording", str(path), f"one at a time: {self._recorder.health().path} is being written")
+        recorder = FileRecorder(self.world, path, touch=bool(self._skins))
+        self.run_on_loop(lambda _: recorder.begin())
+        self._recorder = recorder
+
+    def stop_recording(self) -> RecordingHealth:
+        """End the recording; how it went."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            raise ThenarError("nothing is being recorded: start_recording begins it")
+        self.run_on_loop(lambda _: recorder.detach())
+        recorder.finish()
+        health = recorder.health()
+        if health.failed:
+            self._stumbled["recording"] = f"{health.path} {health.failed}; {health.lost} messages were lost"
+        return health
+
+    def episode(self, task: str, *, success: bool | None = None) -> None:
+        """Let a new episode of the recording begin, see `thenar.twin.recording.recorder.Recorder.episode`."""
+        recorder = self._recorder
+        if recorder is None:
+            raise ThenarError("nothing is being recorded: start_recording begins it")
+        self.run_on_loop(lambda _: recorder.episode(task, success=success))
+
     def health(self) -> Health:
         """How it is doing, from any thread."""
+        recorder = self._recorder
+        recording = recorder.health() if recorder is not None else None
         now_s = time.perf_counter()
         links = tuple(link.health() for link in self.links)
         wall_s = max(self._measured_s - self._began_s, 1e-9)
@@ -321,7 +359,9 @@ class LiveTwin:
                 # Once it stops, threads end in good order.
                 *(f"{link.wire}: {link.failed}" for link in links if link.failed and not self._stopping.is_set()),
                 *(f"{part}: {why}" for part, why in self._stumbled.items()),
+                *([f"recording: {recording.path} {recording.failed}"] if recording and recording.failed else []),
             ),
+            recording=recording,
             standing=tuple(
                 f"{stage} has been at the same thing for {standing_s:.0f} s"
                 for stage, standing_s in (

@@ -65,6 +65,8 @@ class ServeConfig(WireConfig):
     """Calibration file of the skin, or HAND=FILE for each hand, separated by commas; see thenar calibrate."""
     seed: int = 0
     """Of every random number."""
+    record: str = ""
+    """File (.mcap) into which everything is recorded from the start on; see thenar replay and thenar recording."""
     view: bool = False
     """Show it in a browser: a page with the hands, their skin, plots and controls."""
     page: PageOptions = PageOptions()

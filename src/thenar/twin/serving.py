@@ -62,7 +62,14 @@ def serve(
             page = _open_page(world, options_of_page, wires=wires)
             opened.callback(page.close)
             links.append(page)
-        twin = LiveTwin(world, links, state_hz=config.state_hz, touch_hz=config.touch_hz, publish_status=publish_status)
+        twin = LiveTwin(
+            world,
+            links,
+            state_hz=config.state_hz,
+            touch_hz=config.touch_hz,
+            publish_status=publish_status,
+            record=config.record,
+        )
         if page is not None:
             page.attach(twin)
         opened.pop_all()

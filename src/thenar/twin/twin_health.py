@@ -21,6 +21,20 @@ class HandHealth:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordingHealth:
+    """How a recording is getting on."""
+
+    path: str
+    seconds: float
+    messages: int
+    payload_bytes: int
+    lost: int
+    """Messages that were not written."""
+    failed: str
+    """Why nothing more is written; empty while it works."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Health:
     """How a running twin is doing."""
 
@@ -64,3 +78,5 @@ class Health:
     """Parts that have ended or stumbled, though the twin runs, in words."""
     standing: tuple[str, ...]
     """Stages (physics, touch, links) that have been at the same thing for more than a second, in words."""
+    recording: RecordingHealth | None = None
+    """The recording that is being made."""

@@ -40,6 +40,8 @@ class Serve(ServeConfig):
 
     thenar serve --view
 
+    thenar serve --record session.mcap
+
     thenar serve --wire tienkung --domain 0
 
     thenar serve --hands reflex --domain 0
@@ -196,6 +198,13 @@ def _status(options: Serve, health: Health) -> Group:
     reasons += [Text(why, style="yellow") for why in health.warnings]
     if health.skipped_s:
         reasons.append(Text(f"too slow for real time: {health.skipped_s:.1f} s were dropped", style="red"))
+    if health.recording is not None:
+        reasons.append(
+            Text(
+                f"recording {health.recording.path}: {health.recording.seconds:.0f} s, "
+                f"{health.recording.messages} messages, {health.recording.lost} lost"
+            )
+        )
     median_s, p99_s = health.command_latency_s
     arrived = (
         Text(f"command to motor: median {1e3 * median_s:.2f} ms, 99 % {1e3 * p99_s:.2f} ms") if median_s else Text()

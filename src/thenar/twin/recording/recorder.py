@@ -6,7 +6,7 @@ import math
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +35,7 @@ from thenar.recordings.ros_schema import Schema
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.sim.motor_bank import checked_command
 from thenar.twin.recording.recipe import snapshot_text, state_digest, to_text, world_recipe
+from thenar.twin.twin_health import RecordingHealth
 from thenar.twin.world import World
 
 TF_EVERY = 4  # readings of the state: 25 poses a second are enough to look at
@@ -58,10 +59,10 @@ class Recorder:
     """Listens to a world and writes messages; knows no files."""
 
     def __init__(self, world: World, writer: Writer, *, start_ns: int, state_hz: float = 0.0, touch: bool = True):
-        """Begin, on the thread on which the world runs.
+        """Prepare; nothing is written yet.
 
         Args:
-            world: What is recorded; its skins start without a past, so that a replay can do the same.
+            world: What is recorded.
             writer: Where messages go.
             start_ns: UNIX time at which the twin's clock is 0 in the file.
             state_hz: How often to read the hands; 0: whenever somebody else does.
@@ -76,18 +77,24 @@ class Recorder:
         self._shifts = [(0, 0.0)]
         """From which change on the file's clock is how far ahead of the twin's [s]: time in a file never goes back."""
         self.next_s = math.inf
-        world.restore(world.snapshot())  # what derives from positions is up to date, as it will be in a replay
-        if self._touch:
+        specs = [world.hand(hand) for hand in world.hand_names]
+        self._messages = {spec.name: HandMessages(spec) for spec in specs}
+        self._descriptions = {
+            spec.name: encode_text(export_hand(spec, format="urdf")) for spec in specs if spec.own_model is None
+        }
+        if touch:
             for hand in self._skins():
                 world.skin(hand)
-        self._messages = {hand: HandMessages(world.hand(hand)) for hand in world.hand_names}
+
+    def begin(self) -> None:
+        """Begin, on the thread on which the world runs; its skins start without a past, so that a replay can too."""
+        world = self._world
+        world.restore(world.snapshot())  # what derives from positions is up to date, as it will be in a replay
         world.journal.count = 0
         world.journal.listeners.append(self)
         self._begin_segment("world")
-        for hand in world.hand_names:
-            if world.hand(hand).own_model is None:
-                text = export_hand(world.hand(hand), format="urdf")
-                self._put(topic(hand, "robot_description"), TEXT, encode_text(text))
+        for hand, description in self._descriptions.items():
+            self._put(topic(hand, "robot_description"), TEXT, description)
         if self._period_s:
             self.next_s = world.time_s
             world.advance(0.0)
@@ -196,35 +203,27 @@ class Recorder:
         return [hand for hand in self._world.hand_names if self._world.hand(hand).pads]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordingHealth:
-    """How a recording is getting on."""
-
-    path: str
-    seconds: float
-    messages: int
-    payload_bytes: int
-    lost: int
-    """Messages that were not written."""
-    failed: str
-    """Why nothing more is written; empty while it works."""
-
-
 class FileRecorder:
     """Records a world into a file. Use it in a ``with``, or `close` it."""
 
     def __init__(self, world: World, path: Path | str, *, state_hz: float = 0.0, touch: bool = True):
-        """Begin, on the thread on which the world runs; see `Recorder`."""
-        self._began_s = time.perf_counter()
+        """Begin a file; see `Recorder`."""
         # The twin's clock is 0 at this instant of ours, whatever it shows now.
         start_ns = time.time_ns() - round(world.time_s * 1e9)
+        self._began_s = time.perf_counter()
         self._file = RecordingWriter(path, metadata={"thenar": _about(world, start_ns)})
         try:
             self._recorder = Recorder(world, self._file, start_ns=start_ns, state_hz=state_hz, touch=touch)
         except BaseException:
             self._file.close()
             raise
-        self.closed = False
+        self._listens = False
+
+    def begin(self) -> Self:
+        """Begin to listen, on the thread on which the world runs."""
+        self._recorder.begin()
+        self._listens = True
+        return self
 
     def episode(self, task: str, *, success: bool | None = None) -> None:
         """Let a new episode begin; see `Recorder.episode`."""
@@ -236,9 +235,9 @@ class FileRecorder:
 
     def detach(self) -> None:
         """Stop listening, on the thread on which the world runs."""
-        if not self.closed:
+        if self._listens:
             self._recorder.close()
-            self.closed = True
+            self._listens = False
 
     def finish(self) -> WriterHealth:
         """End the file, on any thread."""
@@ -276,7 +275,7 @@ def record(world: World, path: Path | str, *, state_hz: float = 100.0, touch: bo
     top_hz = 1.0 / world.timestep_s
     if not 0.0 < state_hz <= top_hz:
         raise BadValue("state_hz", state_hz, f"hertz above 0, at most {top_hz:g}: one a step of the physics")
-    return FileRecorder(world, path, state_hz=state_hz, touch=touch)
+    return FileRecorder(world, path, state_hz=state_hz, touch=touch).begin()
 
 
 def _about(world: World, start_ns: int) -> dict[str, str]:

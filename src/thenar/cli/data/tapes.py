@@ -1,0 +1,124 @@
+"""``thenar recording`` and ``thenar replay``: what was recorded, looked at and done again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.progress import Progress
+from rich.text import Text
+
+from thenar.cli.show import console, make_table, print_json
+from thenar.errors import ThenarError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """Say what is in a recording; mend one whose writer was killed.
+
+    For example:
+
+    thenar recording session.mcap
+
+    thenar recording killed.mcap --recover whole.mcap
+
+    Others open it too: ros2 bag info session.mcap, ros2 bag play session.mcap, rerun session.mcap, Foxglove.
+    """
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """An MCAP file of thenar serve --record, thenar record or thenar.record."""
+    recover: Path | None = None
+    """Write what can be read into this file, which is whole again."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        """Print what is in it."""
+        from thenar.recordings.container import recover
+        from thenar.recordings.recording import Recording as Opened
+
+        recording = Opened(self.file)
+        found = {
+            "file": str(self.file),
+            "seconds": round(recording.duration_s, 3),
+            "about": recording.about,
+            "damage": recording.damage,
+            "episodes": [asdict(episode) for episode in recording.episodes],
+            "topics": [asdict(topic) for topic in recording.topics],
+        }
+        if self.recover is not None:
+            found["recovered"] = recover(self.file, self.recover)
+        if self.json:
+            print_json(found)
+            return
+        about = ", ".join(f"{name} {value}" for name, value in recording.about.items())
+        console.print(Text(f"{self.file}: {recording.duration_s:.1f} s of {', '.join(recording.hands)}"))
+        console.print(Text(about, style="dim"))
+        console.print(make_table("", found["topics"]))
+        if recording.episodes:
+            console.print(make_table("episodes", found["episodes"]))
+        if recording.damage:
+            mend = f"thenar recording {self.file} --recover whole.mcap makes a file that every reader opens"
+            console.print(Text(f"{recording.damage}; what is above could be read. {mend}", style="yellow"))
+        if self.recover is not None:
+            console.print(Text(f"{found['recovered']} messages are in {self.recover}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Do a recording again, as fast as it goes, and say whether every byte came out the same.
+
+    For example:
+
+    thenar replay session.mcap
+
+    thenar replay session.mcap --no-touch
+
+    thenar replay session.mcap --out again.mcap
+    """
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """A recording of a twin."""
+    touch: bool = True
+    """Read the skins again; without them it is several times faster."""
+    out: Path | None = None
+    """Write the replay into this file."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        """Replay."""
+        from thenar.recordings.container import write_contents
+        from thenar.recordings.recording import Recording as Opened
+        from thenar.twin.recording.replay import replay
+
+        recording = Opened(self.file)
+        began_s = time.perf_counter()
+        with Progress(console=console, disable=self.json, transient=True) as bar:
+            task = bar.add_task("replaying", total=1.0)
+            again = replay(recording, touch=self.touch, on_progress=lambda done: bar.update(task, completed=done))
+        took_s = time.perf_counter() - began_s
+        if self.out is not None:
+            write_contents(again.contents, self.out)
+        hand = recording.hands[0]
+        twin_s = float(recording.motors(hand).stamp_s[-1] - recording.motors(hand).stamp_s[0])
+        found = {
+            "file": str(self.file),
+            "identical": not again.differs_at,
+            "differs_at": again.differs_at,
+            "seconds": round(twin_s, 3),
+            "times_real_time": round(twin_s / took_s, 2),
+        }
+        if self.json:
+            print_json(found)
+        elif not again.differs_at:
+            messages = sum(topic.messages for topic in again.topics)
+            console.print(f"identical: {messages} messages, {twin_s:.1f} s at {twin_s / took_s:.1f} x real time")
+        if again.differs_at:
+            made, here = recording.about.get("mujoco_core", "?"), version("mujoco-core")
+            why = "" if made == here else f"; it was recorded with MuJoCo {made}, this is {here}"
+            raise ThenarError(f"not the same: {again.differs_at}{why}")
