@@ -7,26 +7,32 @@ import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from patience import free_port, wait_for
+from patience import free_domain, free_port, wait_for
 from peer_env import PEERS, fast2_program, quiet_environment
 
+import thenar
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import ThenarError
-from thenar.glove.glove_socket import GloveSender
+from thenar.glove.glove_socket import GloveReceiver, GloveSender
 from thenar.glove.make import make_log
-from thenar.retarget.retargeter import Retargeter
+from thenar.hands.rotations import matrix_about, matrix_from_quat_wxyz
+from thenar.retarget.retargeter import Following, Retargeter
 from thenar.twin.serving import serve
-from thenar.twin.teleoperation import teleoperate
+from thenar.twin.teleoperation import DrivenHand, drive, teleoperate
 from thenar.wire.clients.ros2_follower import FollowNode
 from thenar.wire.codecs.tienkung_codec import decode_joint_state
 
 FIST = make_log(("fist",))[70]  # closed
 SHADOW = hands.load("shadow_right")
+PALM_M, GLOVE_R = np.array([0.0, -0.01, 0.247]), matrix_about((1.0, 2.0, 3.0), 0.4)
 
 
 @pytest.mark.parametrize("hand", ["inspire_right", "shadow_right"])
@@ -131,7 +137,7 @@ def peer(domain: int, *words: str) -> subprocess.Popen[str]:
 
 def publish_until_done(domain: int, listener: subprocess.Popen[str], joint_rad, finger_m) -> str:
     """What a listening program printed, while a node publishes."""
-    with FollowNode(SHADOW, domain=domain) as node:
+    with FollowNode(SHADOW, glove_m=PALM_M, glove_R=GLOVE_R, domain=domain) as node:
         until_s = time.monotonic() + 40.0
         while listener.poll() is None and time.monotonic() < until_s:
             node.publish(joint_rad, finger_m)
@@ -144,14 +150,15 @@ def publish_until_done(domain: int, listener: subprocess.Popen[str], joint_rad, 
 def test_a_cyclone_program_reads_joint_states_and_markers_by_ros_2s_definitions(domain: int):
     joint_rad = np.arange(24) / 100
     heard = json.loads(publish_until_done(domain, peer(domain, "hear"), joint_rad, FIST.finger_m))
-    assert heard["name"] == (
-        [f"rh_THJ{n}" for n in (5, 4, 3, 2, 1)]
-        + [f"rh_{finger}J{n}" for finger in ("FF", "MF", "RF") for n in (4, 3, 2, 1)]
-        + [f"rh_LFJ{n}" for n in (5, 4, 3, 2, 1)]
-        + ["rh_WRJ1", "rh_WRJ2"]
-    )
+    urdf = ElementTree.fromstring(thenar.export_hand(SHADOW))
+    assert sorted(heard["name"]) == sorted(joint.get("name", "") for joint in urdf.findall("joint"))
     by_name = dict(zip(heard["name"], heard["position"], strict=True))
-    assert all(by_name[f"rh_{name}"] == angle for name, angle in zip(SHADOW.joint_names, joint_rad, strict=True))
+    assert all(by_name[name] == angle for name, angle in zip(SHADOW.joint_names, joint_rad, strict=True))
+    children = {child.get("link") for child in urdf.findall("joint/child")}
+    roots = [link.get("name") for link in urdf.findall("link") if link.get("name") not in children]
+    assert heard["glove"] == [*roots, "manus"]  # RViz can place the skeleton in the exported hand
+    np.testing.assert_allclose(heard["glove_m"], PALM_M)
+    np.testing.assert_allclose(matrix_from_quat_wxyz(np.array(heard["glove_wxyz"])), GLOVE_R, atol=1e-12)
     assert heard["frames"] == ["manus"]
     assert heard["kinds"] == [[2, 0]]  # spheres, added
     assert heard["ids"] == list(range(20))
@@ -171,7 +178,7 @@ def test_a_fast_dds_program_hears_joint_states(domain: int):
     out = publish_until_done(domain, listener, joint_rad, FIST.finger_m)
     state = decode_joint_state(bytes.fromhex(out.split()[1]))
     assert len(state.name) == 24
-    index = state.name.index("rh_FFJ3")
+    index = state.name.index("FFJ3")
     assert np.asarray(state.position)[index] == joint_rad[SHADOW.joint_names.index("FFJ3")]
 
 
@@ -187,3 +194,108 @@ def test_a_manus_glove_of_another_program_drives_a_twin(domain: int, tmp_path: P
     told = json.loads(capsys.readouterr().out)
     assert told["frames"] > 30
     assert min(told["angle_rad"][:4]) > 0.8
+
+
+@pytest.fixture(scope="module")
+def both_hands() -> Iterator[list[str]]:
+    """Both Inspire hands on every wire, as options of the command line."""
+    domain, port = free_domain(), free_port()
+    options = thenar.ModbusOptions(host=("127.0.0.1", "127.0.0.2"), port=port)
+    wires = ("inspire", "dfx", "modbus", "tienkung")
+    pair = ("inspire_left", "inspire_right")
+    with serve(pair, wires=wires, scene="empty", domain=domain, modbus=options):
+        yield ["--domain", str(domain), "--modbus", f"127.0.0.1:{port},127.0.0.2:{port}"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "pointing"), [("inspire", "right"), ("dfx", "left"), ("modbus", "right"), ("tienkung", "left")]
+)
+def test_two_gloves_drive_both_hands_of_a_robot_over_any_wire(
+    wire: str, pointing: str, both_hands: list[str], tmp_path: Path, capsys
+):
+    """A hand that pointed in the test before closes now, so nothing is seen of a wire that does nothing."""
+    logs = [str(tmp_path / f"{side}.csv") for side in ("left", "right")]
+    for log, side in zip(logs, ("left", "right"), strict=True):
+        main(["glove", "make", log, "--gestures", "point" if side == pointing else "fist", "--side", side])
+    capsys.readouterr()
+    pair = ["--hand", "inspire_left,inspire_right", "--wire", wire]
+    main(["teleop", ",".join(logs), *pair, *both_hands, "--duration", "1.3", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    for side in ("left", "right"):
+        middle_rad, index_rad = told[f"inspire_{side}"]["angle_rad"][2:4]
+        assert middle_rad > 0.6
+        assert (index_rad < 0.3) if side == pointing else (index_rad > 0.6)
+
+
+def test_both_gloves_reach_one_socket_and_neither_waits_for_the_other():
+    right, left = make_log(("fist",)), make_log(("spread",), side="left")
+    with GloveReceiver(port=0) as receiver:
+        sender = GloveSender(port=receiver.port)
+        for frame in (right[0], right[1], left[0], right[2], left[1]):
+            sender.send(frame)
+        heard = [receiver.wait(1.0), receiver.wait(1.0)]
+        assert receiver.wait(0.01) is None
+        sender.close()
+    assert {(f.side, round(f.stamp_s, 4)) for f in heard if f} == {
+        ("right", round(right[2].stamp_s, 4)),
+        ("left", round(left[1].stamp_s, 4)),
+    }
+
+
+def test_a_hand_opens_when_its_own_glove_is_silent_though_the_other_one_goes_on():
+    driven = [DrivenHand(retargeter=Retargeter(f"inspire_{side}"), sinks=()) for side in ("left", "right")]
+    left, right = make_log(("fist",), side="left"), make_log(("open",))
+    frames = [replace(left[70], stamp_s=0.0)]
+    frames += [replace(right[0], stamp_s=0.02 * n) for n in range(1, 250)]
+    last = {step.hand: step for step in drive(frames, driven)}
+    assert last["inspire_left"].answer.following is Following.RELAXING
+    assert last["inspire_right"].answer.following is Following.FOLLOWING
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--hand", "inspire_left,inspire_left"], "a left and a right one"),
+        (["--hand", "inspire_left,inspire_right"], "2 recordings"),
+        (["--hand", "shadow_right", "--wire", "dfx"], "none for shadow_right"),
+        (["--map", "1.7,1.4"], "1, 3 or 9 numbers"),
+        (["--map", "nothing.json"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_driven_is_refused(words: list[str], why: str, tmp_path: Path, capsys):
+    log = str(tmp_path / "person.csv")
+    main(["glove", "make", log, "--gestures", "open"])
+    with pytest.raises((SystemExit, ThenarError)) as refused:
+        main(["teleop", log, *words, "--json"])
+    assert why in str(refused.value) + capsys.readouterr().err
+
+
+def xr_step(controller: thenar.XrHandRetargeting, left_m: np.ndarray, right_m: np.ndarray) -> list[np.ndarray]:
+    """What xr_teleoperate's Inspire controller does with a frame: both hands as 0 closed to 1 open."""
+    both = []
+    for side, hand_m in (("left", left_m), ("right", right_m)):
+        indices = getattr(controller, f"{side}_indices")
+        ref = hand_m[indices[1, :]] - hand_m[indices[0, :]]
+        order = getattr(controller, f"{side}_dex_retargeting_to_hardware")
+        q = getattr(controller, f"{side}_retargeting").retarget(ref)[order]
+        ends = [(0.0, 1.7)] * 4 + [(0.0, 0.5), (-0.1, 1.3)]
+        both.append(np.array([np.clip((b - x) / (b - a), 0.0, 1.0) for x, (a, b) in zip(q, ends, strict=True)]))
+    return both
+
+
+def test_xr_teleoperates_controller_drives_hands_with_it_in_the_place_of_its_own_retargeting():
+    controller = thenar.XrHandRetargeting()
+    turn, away_m = matrix_about((1.0, 0.3, -0.5), 2.0), np.array([0.2, 1.1, -0.4])
+    opened = make_log(("open",), layout="manus25", side="left")[0].position_m @ turn.T + away_m
+    fist = make_log(("fist",), layout="manus25")[70].position_m @ turn.T + away_m
+    left, right = xr_step(controller, opened, fist)
+    assert left.shape == right.shape == (6,)
+    assert left[:4].min() > 0.9
+    assert right[:4].max() < 0.3
+    again = xr_step(controller, opened, np.zeros((25, 3)))[1]  # nothing that could be a hand: it stays
+    np.testing.assert_allclose(again, right)
+    assert sum(controller.right_retargeting.refused.values()) == 1
+    shadow = thenar.XrHandRetargeting("shadow_left", "shadow_right", right_joints=["FFJ3", "THJ4"])
+    assert shadow.right_retargeting.retarget(fist - fist[0]).shape == (2,)
+    with pytest.raises(ThenarError, match="FFJ9"):
+        thenar.XrHandRetargeting("shadow_left", "shadow_right", right_joints=["FFJ9"])

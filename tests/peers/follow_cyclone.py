@@ -154,6 +154,24 @@ class MarkerArray:
     markers: sequence[Marker]
 
 
+@message("geometry_msgs/Transform")
+class Transform:
+    translation: Vector3
+    rotation: Quaternion
+
+
+@message("geometry_msgs/TransformStamped")
+class TransformStamped:
+    header: Header
+    child_frame_id: str
+    transform: Transform
+
+
+@message("tf2_msgs/TFMessage")
+class TFMessage:
+    transforms: sequence[TransformStamped]
+
+
 @message("manus_ros2_msgs/ManusRawNode")
 class ManusRawNode:
     node_id: int32
@@ -183,19 +201,23 @@ class ManusGlove:
 
 
 def hear() -> None:
-    """Print the next of both topics."""
+    """Print the next of each topic."""
+    latched = Qos(Policy.Reliability.Reliable(duration(seconds=1)), Policy.Durability.TransientLocal)
     readers = {
         name: DataReader(participant, Topic(participant, f"rt/{name}", kind), qos=reliable)
         for name, kind in (("joint_states", JointState), ("hand_markers", MarkerArray))
     }
+    readers["tf_static"] = DataReader(participant, Topic(participant, "rt/tf_static", TFMessage), qos=latched)
     heard: dict = {}
     until = time.monotonic() + 30
-    while len(heard) < 2 and time.monotonic() < until:
+    while len(heard) < 3 and time.monotonic() < until:
         for name, reader in readers.items():
             for sample in reader.take(1):
                 heard[name] = sample
         time.sleep(0.01)
     state, markers = heard["joint_states"], heard["hand_markers"].markers
+    frame = heard["tf_static"].transforms[0]
+    place, turn = frame.transform.translation, frame.transform.rotation
     print(
         json.dumps(
             {
@@ -206,6 +228,9 @@ def hear() -> None:
                 "ids": [marker.id for marker in markers],
                 "sizes": sorted({marker.scale.x for marker in markers}),
                 "points": [[m.pose.position.x, m.pose.position.y, m.pose.position.z] for m in markers],
+                "glove": [frame.header.frame_id, frame.child_frame_id],
+                "glove_m": [place.x, place.y, place.z],
+                "glove_wxyz": [turn.w, turn.x, turn.y, turn.z],
                 "turns": sorted({marker.pose.orientation.w for marker in markers}),
             }
         )

@@ -24,6 +24,7 @@ from thenar.signals import LAYOUT_OF, NODES, FloatArray, GloveFrame, GloveSide
 PORT = 9763
 MAX_DATAGRAM_BYTES = 65507
 MAX_STAMP_S = 1e12
+MAX_WAITING = 64  # datagrams read in one call
 
 
 class GloveReceiver:
@@ -48,6 +49,7 @@ class GloveReceiver:
             raise BadValue("glove port", f"{host}:{port}", f"one that is free here ({error.strerror})") from None
         self.port: int = self._socket.getsockname()[1]
         self.refused: Counter[str] = Counter()
+        self._newest: dict[GloveSide, GloveFrame] = {}
 
     def __enter__(self) -> GloveReceiver:
         """The receiver itself."""
@@ -58,22 +60,25 @@ class GloveReceiver:
         self._socket.close()
 
     def wait(self, timeout_s: float) -> GloveFrame | None:
-        """The newest good frame that has come, waiting for one at most ``timeout_s``; None if none came."""
-        newest = None
-        self._socket.settimeout(max(timeout_s, 1e-4))
-        while True:
+        """The newest good frame of a hand, waiting for one at most ``timeout_s``; None if none came.
+
+        Where both hands have sent, the other one's frame comes with the next call.
+        """
+        self._socket.settimeout(0.0 if self._newest else max(timeout_s, 1e-4))
+        for _ in range(MAX_WAITING):  # whoever sends faster than this can read is not waited for
             try:
                 message = self._socket.recv(MAX_DATAGRAM_BYTES)
             except (TimeoutError, BlockingIOError):
-                return newest
+                break
             self._socket.settimeout(0.0)  # only what is already here
             try:
                 frame = decode_frame(message)
                 if self._side not in (None, frame.side):
                     raise BadValue("side", frame.side, f"{self._side}, as the hand is")
-                newest = frame
+                self._newest[frame.side] = frame
             except BadValue as error:
                 count_reason(self.refused, str(error))
+        return self._newest.pop(next(iter(self._newest))) if self._newest else None
 
 
 class GloveSender:

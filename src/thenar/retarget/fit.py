@@ -8,19 +8,22 @@ residual says how well it does.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from thenar.errors import BadFile, writing
+from thenar.errors import BadFile, BadValue, writing
 from thenar.retarget.batch import retarget_recording
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
 
 MapKind = Literal["scalar", "diagonal", "full", "finger"]
+MAX_CONDITION = 1e3
+"""Above it a recording moves too little to say what the map is."""
 MAP_KINDS: tuple[MapKind, ...] = ("scalar", "diagonal", "full", "finger")
 
 
@@ -69,6 +72,25 @@ def fit_map(model: HandModel, nodes: FloatArray, step_s: FloatArray, kind: MapKi
         shift_m=np.array([t for _, t, _ in fitted]),
         residual_mm=float(1e3 * np.concatenate(errors).mean()),
         condition=max(condition for _, _, condition in fitted),
+    )
+
+
+def map_by_hand(model: HandModel, factors: Sequence[float]) -> LinearMap:
+    """The map ``Y = S X`` with a factor, three (along thumb, back and fingers), or the nine of a matrix, row by row."""
+    kinds: dict[int, MapKind] = {1: "scalar", 3: "diagonal", 9: "full"}
+    values = np.asarray(factors, dtype=np.float64)
+    if len(values) not in kinds or not np.isfinite(values).all():
+        raise BadValue("map", ",".join(map(str, factors)), "1, 3 or 9 numbers, such as 1.7,1.4,1.55")
+    matrix = values.reshape(3, 3) if len(values) == 9 else values * np.eye(3)
+    count = len(model.fingers)
+    return LinearMap(
+        hand=model.hand.name,
+        kind=kinds[len(values)],
+        fingers=model.finger_names,
+        matrix=np.tile(matrix, (count, 1, 1)),
+        shift_m=np.zeros((count, 3)),
+        residual_mm=float("nan"),
+        condition=1.0,
     )
 
 

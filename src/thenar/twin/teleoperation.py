@@ -9,12 +9,17 @@ what the hand should do. `teleoperate` joins them:
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.errors import BadValue, count_reason
 from thenar.glove.glove_socket import PORT, GloveReceiver
 from thenar.glove.log import GloveLog
 from thenar.glove.palm import frame_in_palm_axes
@@ -25,7 +30,7 @@ from thenar.retarget.retargeter import Following, Retargeted, Retargeter, aligne
 from thenar.signals import FloatArray, GloveFrame, GloveSide
 from thenar.twin.world import World
 from thenar.wire.clients.manus_client import ManusListener
-from thenar.wire.codecs.inspire_counts import Readings, Scale, angle_counts, command
+from thenar.wire.codecs.inspire_counts import ANGLE_TOP, Readings, Scale, angle_counts, command
 
 TICK_S = 0.01
 MAX_LATE_S = 0.1
@@ -35,9 +40,31 @@ Sink: TypeAlias = Callable[[Retargeted, GloveFrame | None], None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TeleopStep:
-    """One frame, or one tick of silence, on its way to the hand."""
+class DrivenHand:
+    """A hand that a glove drives."""
 
+    retargeter: Retargeter
+    sinks: tuple[Sink, ...]
+    """Take the commands."""
+    measured_rad: FloatArray | None = None
+    """Where its motors are: it goes to the first frame from there, at the motors' speed [rad]. None: it jumps there."""
+
+    @property
+    def name(self) -> str:
+        """Of the hand."""
+        return self.retargeter.model.hand.name
+
+    def takes(self, side: GloveSide) -> bool:
+        """Whether a glove of that side drives it."""
+        own = self.retargeter.model.hand.side
+        return own == "none" or (side == own) != self.retargeter.config.mirror
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TeleopStep:
+    """One frame, or one tick of silence, on its way to a hand."""
+
+    hand: str
     frame: GloveFrame | None
     answer: Retargeted
     latency_s: float
@@ -56,24 +83,40 @@ def teleoperate(
         frames: The glove's frames; None where it is silent.
         retargeter: Turns them into commands.
         sinks: Take the commands.
-        measured_rad: Where the hand's motors are: it goes to the first frame from there, at the motors' speed [rad].
-            None: it jumps to the first frame.
+        measured_rad: As in `DrivenHand`.
     """
-    if measured_rad is not None:
-        retargeter.begin_at(measured_rad)
+    yield from drive(frames, [DrivenHand(retargeter=retargeter, sinks=sinks, measured_rad=measured_rad)])
+
+
+def drive(frames: Iterable[GloveFrame | None], driven: Sequence[DrivenHand]) -> Iterator[TeleopStep]:
+    """Drive one hand or both with gloves: a frame goes to the hand of its side, and silence to the others."""
+    for hand in driven:
+        if hand.measured_rad is not None:
+            hand.retargeter.begin_at(hand.measured_rad)
     for frame in frames:
-        start_s = time.perf_counter()
-        answer = retargeter.tick(start_s) if frame is None else retargeter(frame)
-        if answer.following is not Following.WAITING:
-            for sink in sinks:
-                sink(answer, frame)
-        yield TeleopStep(frame=frame, answer=answer, latency_s=time.perf_counter() - start_s)
+        for hand in driven:
+            start_s = time.perf_counter()
+            if frame is None:
+                answer, own = hand.retargeter.tick(start_s), None
+            elif len(driven) == 1 or hand.takes(frame.side):
+                answer, own = hand.retargeter(frame), frame
+            else:
+                answer, own = hand.retargeter.tick(frame.stamp_s), None
+                if answer.following is Following.FOLLOWING:  # nothing new
+                    continue
+            if answer.following is not Following.WAITING:
+                for sink in hand.sinks:
+                    sink(answer, own)
+            yield TeleopStep(hand=hand.name, frame=own, answer=answer, latency_s=time.perf_counter() - start_s)
 
 
-def recorded_frames(log: GloveLog, stop: threading.Event) -> Generator[GloveFrame]:
-    """A recording at its own pace; a machine that cannot keep up leaves frames out."""
-    start_s = time.perf_counter() - float(log.stamp_s[0])
-    for frame in log:
+def recorded_frames(log: GloveLog | Sequence[GloveLog], stop: threading.Event) -> Generator[GloveFrame]:
+    """A recording at its own pace, or one of each hand side by side; who cannot keep up leaves frames out."""
+    logs = (log,) if isinstance(log, GloveLog) else tuple(log)
+    begin_s = [0.0] if len(logs) == 1 else [float(one.stamp_s[0]) for one in logs]
+    played = [(replace(f, stamp_s=f.stamp_s - first) for f in one) for one, first in zip(logs, begin_s, strict=True)]
+    start_s = time.perf_counter() - (float(logs[0].stamp_s[0]) - begin_s[0])
+    for frame in heapq.merge(*played, key=lambda frame: frame.stamp_s):
         late_s = time.perf_counter() - start_s - frame.stamp_s
         if late_s > MAX_LATE_S:
             continue
@@ -116,33 +159,45 @@ def manus_frames(
     domain: int = 0,
     interface: str = "lo",
     peers: tuple[str, ...] = ("127.0.0.1",),
+    on_refused: Callable[[str], None] = lambda reason: None,
 ) -> Generator[GloveFrame | None]:
-    """Frames from Manus' ROS 2 topics; arguments as for `ManusListener`."""
+    """Frames from Manus' ROS 2 topics; arguments as for `ManusListener` and `socket_frames`."""
     with ManusListener(side, domain=domain, interface=interface, peers=peers) as listener:
+        told = 0
         while not stop.is_set():
-            news = listener.wait(TICK_S)
-            if news is None:
-                yield None
-            else:
+            news, frame = listener.wait(TICK_S), None
+            if news is not None:
                 glove, arrived_s = news
-                yield frame_in_palm_axes(arrived_s, glove.side, "manus25", glove.position_m, glove.quat_wxyz)
+                try:
+                    frame = frame_in_palm_axes(arrived_s, glove.side, "manus25", glove.position_m, glove.quat_wxyz)
+                except BadValue as error:
+                    count_reason(listener.refused, str(error))
+            for reason in list(listener.refused)[told:]:
+                on_refused(reason)
+            told = len(listener.refused)
+            yield frame
 
 
 class TwinSink:
     """A twin of its own in this process; its time passes as ours does."""
 
-    def __init__(self, hand: HandSpec):
-        """Build the twin, with everything compiled."""
-        self._world, self._name = World(hand), hand.name
+    def __init__(self, hand: HandSpec, world: World | None = None):
+        """Build the twin, with everything compiled.
+
+        Args:
+            hand: The hand.
+            world: A world that it shares with another hand; None makes one.
+        """
+        self._world, self._name = World(hand) if world is None else world, hand.name
         self._world.advance(0.01)
-        self._last_s = time.perf_counter()
+        self._begin_s = time.perf_counter() - self._world.time_s
 
     def __call__(self, answer: Retargeted, frame: GloveFrame | None = None) -> None:
         """Command the twin and let the time pass that has passed here."""
         self._world.command(self._name, answer.command)
-        now_s = time.perf_counter()
-        self._world.advance(min(now_s - self._last_s, MAX_LATE_S))
-        self._last_s = now_s
+        late_s = time.perf_counter() - self._begin_s - self._world.time_s
+        self._begin_s += max(0.0, late_s - MAX_LATE_S)  # a machine that cannot keep up is not run after
+        self._world.advance(min(max(late_s, 0.0), MAX_LATE_S))
 
     def angle_rad(self) -> FloatArray:
         """Angle of each motor [rad]."""
@@ -156,8 +211,8 @@ class HandConnection(Protocol):
         """Send counts; an empty list leaves a quantity as it is."""
         ...
 
-    def readings(self) -> Any:
-        """The next state."""
+    def readings(self) -> Readings | NDArray[np.float32]:
+        """The next state: counts, or how far open each motor is where a wire tells no more."""
         ...
 
 
@@ -176,8 +231,8 @@ class WireSink:
     def angle_rad(self) -> FloatArray:
         """Angle of each motor, as the hand reports it [rad]."""
         readings = self._connection.readings()
-        assert isinstance(readings, Readings)
-        return command(self._scale, angle=readings.angle)[0].target_rad
+        angle = readings.angle if isinstance(readings, Readings) else ANGLE_TOP * readings
+        return command(self._scale, angle=angle)[0].target_rad
 
 
 def retarget_log(hand: HandSpec, log: GloveLog, *, mirror: bool = False) -> FloatArray:

@@ -12,13 +12,14 @@ import tyro
 from rich.progress import Progress
 
 from thenar import hands
-from thenar.cli.show import console, print_json, print_table
+from thenar.cli.show import console, listed, print_json, print_table
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
     from thenar.glove.log import GloveLog
     from thenar.hands.spec import HandSpec
     from thenar.retarget.config import RetargetConfig
+    from thenar.retarget.fit import LinearMap
     from thenar.retarget.model.hand_model import HandModel
     from thenar.signals import FloatArray, GloveSide
 
@@ -63,6 +64,8 @@ class Retarget:
     thenar retarget fit person.csv --hand shadow_right -o map.json
 
     thenar retarget person.csv --hand shadow_right --map map.json -o motion.csv
+
+    thenar retarget person.csv --hand shadow_right --map 1.7,1.4,1.55
     """
 
     words: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[fit] LOG")]
@@ -73,8 +76,9 @@ class Retarget:
     """Motion as .npz or .csv; for fit, the map as .json."""
     report: Path | None = None
     """Page (.html) with errors, limits, collisions, pinches, timing and pictures of the worst frames."""
-    map: Path | None = None
-    """Map that fit wrote; without one, segment directions are followed."""
+    map: str = ""
+    """Map that fit wrote, or factors by hand: 1.5, or 1.7,1.4,1.55 along thumb, back and fingers, or nine of a matrix;
+    without one, segment directions are followed."""
     kind: Literal["scalar", "diagonal", "full", "finger"] = "finger"
     """What fit may choose: one factor, one per axis, a matrix, or factors and a shift for each finger."""
     side: Literal["left", "right"] | None = None
@@ -110,7 +114,7 @@ class Retarget:
             self._follow(path.name, model, log.stamp_s, nodes, time_steps(log.stamp_s))
 
     def _fit(self, model: HandModel, nodes: FloatArray, step_s: FloatArray) -> None:
-        from thenar.retarget.fit import fit_map, save_map
+        from thenar.retarget.fit import MAX_CONDITION, fit_map, save_map
 
         fitted = fit_map(model, nodes, step_s, self.kind)
         if self.out is not None:
@@ -128,17 +132,21 @@ class Retarget:
             return
         print_table(f"{self.kind} map for {self.hand}", rows)
         console.print(f"mean residual {fitted.residual_mm:.2f} mm, condition {fitted.condition:.0f}", highlight=False)
+        if fitted.condition > MAX_CONDITION:
+            console.print(
+                f"[yellow]the recording does not determine this map (condition {fitted.condition:.2g}, fine below "
+                f"{MAX_CONDITION:g}): record more postures, or take --kind scalar[/]"
+            )
         if fitted.residual_mm > 5.0:
             console.print("[yellow]more than 5 mm: --kind finger, or no map at all, follows far better[/]")
 
     def _follow(self, name: str, model: HandModel, stamp_s: FloatArray, nodes: FloatArray, step_s: FloatArray) -> None:
         from thenar.retarget.batch import retarget_recording
-        from thenar.retarget.fit import load_map
         from thenar.twin.retarget_measure import measure, time_frames_us
         from thenar.twin.retarget_report import quality_rows, write_motion, write_report
 
         config, title = self.following.config(), f"{self.hand} follows {name}"
-        linear_map = None if self.map is None else load_map(self.map)
+        linear_map = choose_map(self.map, model)
         with Progress(console=console, disable=self.json, transient=True) as bar:
             task = bar.add_task(f"{self.hand} follows {len(nodes)} frames", total=len(nodes))
             retarget_recording(model, nodes[:1], step_s[:1], config, linear_map=linear_map)  # compiled first
@@ -162,6 +170,17 @@ class Retarget:
         for written in (self.out, self.report):
             if written is not None:
                 console.print(f"wrote {written}", highlight=False)
+
+
+def choose_map(text: str, model: HandModel) -> LinearMap | None:
+    """A map by hand (one factor, three, or nine numbers), the one in a file, or none."""
+    from thenar.retarget.fit import load_map, map_by_hand
+
+    try:
+        factors = [float(word) for word in listed(text)]
+    except ValueError:
+        return load_map(Path(text))
+    return map_by_hand(model, factors) if factors else None
 
 
 def read_own_side(path: Path, hand: HandSpec, *, mirror: bool, side: GloveSide | None = None) -> GloveLog:

@@ -18,14 +18,15 @@ from rich.markup import escape
 from rich.text import Text
 
 from thenar import hands
-from thenar.cli.data.retarget import Following, read_own_side
+from thenar.cli.data.retarget import Following, choose_map, read_own_side
 from thenar.cli.run.running import check_duration, end_of, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
-from thenar.cli.wire.wires import ConnectionOptions, connect
+from thenar.cli.wire.wires import ConnectionOptions, connect_hands
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
+    from thenar.retarget.model.hand_model import HandModel
     from thenar.signals import FloatArray, GloveFrame
     from thenar.twin.teleoperation import Sink, TeleopStep, TwinSink, WireSink
 
@@ -34,7 +35,7 @@ REDRAWN_S = 0.1
 
 @dataclass(frozen=True)
 class Teleop:
-    """Let a glove, recorded or live, drive a hand: a twin of its own, or one at the other end of a wire.
+    """Let gloves, recorded or live, drive a hand or both: twins of its own, or hands at the other end of a wire.
 
     For example:
 
@@ -42,25 +43,30 @@ class Teleop:
 
     thenar teleop person.csv --hand inspire_right --wire inspire
 
+    thenar teleop live --hand inspire_left,inspire_right --wire dfx
+
     thenar teleop person.csv --hand shadow_right --ros2 --domain 0
 
-    thenar teleop live --hand shadow_right --wire none --port 9763
+    thenar teleop live --hand shadow_right --wire none --port 9763 --host 0.0.0.0
 
-    thenar teleop manus --hand inspire_left --wire inspire --domain 0
+    thenar teleop manus --hand inspire_left --wire tienkung --domain 0
     """
 
     source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="LOG|live|manus")]
-    """A recording, live (frames from a local socket, see docs/retarget.md) or manus (Manus' ROS 2 topic)."""
+    """A recording (LEFT,RIGHT for two hands, in their order), live (frames from a socket, see docs/retarget.md) or
+    manus (Manus' ROS 2 topics)."""
     hand: str = "inspire_right"
-    """Hand to drive."""
-    wire: Literal["inspire", "none"] = "none"
-    """none drives a twin in this process; inspire drives a served twin or a real hand over DDS."""
+    """Hand to drive, or a left and a right one with a comma between them."""
+    wire: Literal["inspire", "dfx", "modbus", "tienkung", "none"] = "none"
+    """none drives a twin in this process; the others drive served twins or real hands."""
     ros2: bool = False
-    """Publish joint_states and the skeleton as hand_markers on the ROS 2 domain --domain."""
+    """Publish joint_states, the skeleton as hand_markers and its frame on the ROS 2 domain --domain."""
     port: int = 9763
     """UDP port of live frames."""
     host: str = "127.0.0.1"
     """Address at which live frames are heard; 0.0.0.0 hears other machines too."""
+    map: str = ""
+    """Map that thenar retarget fit wrote, or factors by hand: 1.5, or 1.7,1.4,1.55 along thumb, back and fingers."""
     duration: float = 0.0
     """Seconds to run; 0 runs to the end of the recording, or until Ctrl-C."""
     following: Annotated[Following, tyro.conf.arg(name="")] = field(default_factory=Following)
@@ -70,77 +76,123 @@ class Teleop:
 
     def run(self) -> None:
         """Drive until the end or Ctrl-C."""
+        from thenar.retarget.model.hand_model import build_model
         from thenar.retarget.retargeter import Retargeter
-        from thenar.twin.teleoperation import teleoperate
+        from thenar.twin.teleoperation import DrivenHand, drive
+        from thenar.wire.codecs.inspire_counts import is_inspire
 
-        spec = hands.load(self.hand)
+        specs = [hands.load(name) for name in listed(self.hand)]
+        if not specs or len(specs) > 2 or (len(specs) == 2 and {spec.side for spec in specs} != {"left", "right"}):
+            raise BadValue("--hand", self.hand, "one hand, or a left and a right one: inspire_left,inspire_right")
         check_duration(self.duration)
-        if self.wire == "inspire" and not self.hand.startswith("inspire"):
+        if self.wire != "none" and not all(map(is_inspire, specs)):
             raise BadValue("--wire", self.wire, f"none for {self.hand}: these topics are for Inspire hands")
-        retargeter = Retargeter(spec, self.following.config())
-        stop, latencies_s = stop_on_signals(), []
-        reported: list[str] = []  # what the hand was doing, in turn
+        models, config = [build_model(spec) for spec in specs], self.following.config()
+        retargeters = [Retargeter(model, config, linear_map=choose_map(self.map, model)) for model in models]
+        stop, shown = stop_on_signals(), {spec.name: _Shown() for spec in specs}
         with ExitStack() as opened:
-            frames = opened.enter_context(closing(self._frames(spec, stop)))
-            sink, *others = self._sinks(spec, opened)
+            frames = opened.enter_context(closing(self._frames(specs, stop)))
+            sinks = self._sinks(specs, opened)
+            others = self._ros2_sinks(models, opened)
+            driven = [
+                DrivenHand(retargeter=one, sinks=(sink, *more), measured_rad=sink.angle_rad())
+                for one, sink, more in zip(retargeters, sinks, others, strict=True)
+            ]
             view = opened.enter_context(nullcontext() if self.json else Live(console=console, auto_refresh=False))
             until_s, drawn_s = end_of(self.duration), 0.0
-            for step in teleoperate(frames, retargeter, sink, *others, measured_rad=sink.angle_rad()):
-                following, now_s = step.answer.following.value, time.perf_counter()
+            for step in drive(frames, driven):
+                one, following, now_s = shown[step.hand], step.answer.following.value, time.perf_counter()
+                one.step = step
                 if step.frame is not None:
-                    latencies_s.append(step.latency_s)
-                if reported[-1:] != [following]:
-                    reported.append(following)
+                    one.latencies_s.append(step.latency_s)
+                if one.reported[-1:] != [following]:
+                    one.reported.append(following)
                     if view:
-                        view.console.print(f"{spec.name}: {following}", highlight=False)
+                        view.console.print(f"{step.hand}: {following}", highlight=False)
                 if view and now_s - drawn_s > REDRAWN_S:
-                    view.update(_status(spec, step, sink.angle_rad(), len(latencies_s)), refresh=True)
+                    parts = [
+                        _status(spec, last, sink.angle_rad(), len(shown[spec.name].latencies_s))
+                        for spec, sink in zip(specs, sinks, strict=True)
+                        if (last := shown[spec.name].step) is not None
+                    ]
+                    view.update(Group(*parts, Text("Ctrl-C stops it", style="dim")), refresh=True)
                     drawn_s = now_s
                 if stop.is_set() or now_s > until_s:
                     break
-            angle_rad = sink.angle_rad()
-        latency_ms = float(1e3 * np.median(latencies_s)) if latencies_s else None
+            angles = [sink.angle_rad().tolist() for sink in sinks]
+        told = {
+            name: one.summary(retargeters[0].added_latency_s) | {"angle_rad": angle_rad}
+            for (name, one), angle_rad in zip(shown.items(), angles, strict=True)
+        }
         if self.json:
-            print_json(
-                {
-                    "frames": len(latencies_s),
-                    "frame_to_command_ms": latency_ms,
-                    "added_latency_s": retargeter.added_latency_s,
-                    "following": reported,
-                    "angle_rad": angle_rad.tolist(),
-                }
-            )
-        else:
-            took = "" if latency_ms is None else f"; {latency_ms:.2f} ms from a frame to its command (median)"
-            console.print(f"{len(latencies_s)} frames{took}", highlight=False)
+            print_json(told if len(told) > 1 else next(iter(told.values())))
+            return
+        for name, one in told.items():
+            median_ms = one["frame_to_command_ms"]
+            took = "" if median_ms is None else f"; {median_ms:.2f} ms from a frame to its command (median)"
+            console.print(f"{name}: {one['frames']} frames{took}", highlight=False)
 
-    def _frames(self, spec: HandSpec, stop: threading.Event) -> Generator[GloveFrame | None]:
+    def _frames(self, specs: list[HandSpec], stop: threading.Event) -> Generator[GloveFrame | None]:
         from thenar.twin.teleoperation import manus_frames, recorded_frames, socket_frames
 
-        side = None if self.following.mirror or spec.side == "none" else spec.side
+        either = self.following.mirror or len(specs) > 1 or specs[0].side == "none"
+        side = None if either or specs[0].side == "none" else specs[0].side
         if self.source == "live":
             return socket_frames(stop, host=self.host, port=self.port, side=side, on_refused=_report_refused)
         if self.source == "manus":
-            return manus_frames(stop, side, **self._domain())
-        return recorded_frames(read_own_side(Path(self.source), spec, mirror=self.following.mirror), stop)
+            return manus_frames(stop, side, **self._domain(), on_refused=_report_refused)
+        paths = listed(self.source)
+        if len(paths) != len(specs):
+            raise BadValue("LOG", self.source, f"{len(specs)} recordings, with a comma between them, or live or manus")
+        mirror = self.following.mirror
+        logs = [read_own_side(Path(path), spec, mirror=mirror) for path, spec in zip(paths, specs, strict=True)]
+        return recorded_frames(logs, stop)
 
-    def _sinks(self, spec: HandSpec, opened: ExitStack) -> tuple[TwinSink | WireSink, *tuple[Sink, ...]]:
-        """The hand that is driven, and who else is sent every frame."""
+    def _sinks(self, specs: list[HandSpec], opened: ExitStack) -> list[TwinSink] | list[WireSink]:
+        """The hands that are driven."""
         from thenar.twin.teleoperation import TwinSink, WireSink
+        from thenar.twin.world import World
 
-        others: list[Sink] = []
-        if self.ros2:
-            from thenar.wire.clients.ros2_follower import FollowNode
-
-            node = opened.enter_context(FollowNode(spec, **self._domain()))
-            others.append(lambda answer, frame: node.publish(answer.joint_rad, frame and frame.finger_m))
         if self.wire == "none":
-            return (TwinSink(spec), *others)
-        return (WireSink(spec, opened.enter_context(connect(spec, "inspire", self.connection))), *others)
+            world = World(specs)
+            return [TwinSink(spec, world) for spec in specs]
+        lines = opened.enter_context(connect_hands(specs, self.wire, self.connection))
+        return [WireSink(spec, line) for spec, line in zip(specs, lines, strict=True)]
+
+    def _ros2_sinks(self, models: list[HandModel], opened: ExitStack) -> list[tuple[Sink, ...]]:
+        """Who else is sent every frame."""
+        if not self.ros2:
+            return [()] * len(models)
+        from thenar.wire.clients.ros2_follower import FollowNode
+
+        def sink(model: HandModel) -> Sink:
+            glove = {"glove_m": model.palm_m, "glove_R": model.R_palm, "namespaced": len(models) > 1}
+            node = opened.enter_context(FollowNode(model.hand, **glove, **self._domain()))
+            return lambda answer, frame: node.publish(answer.joint_rad, frame and frame.finger_m)
+
+        return [(sink(model),) for model in models]
 
     def _domain(self) -> dict:
         peers = listed(self.connection.peers) or ("127.0.0.1",)
         return {"domain": self.connection.domain, "interface": self.connection.interface, "peers": peers}
+
+
+@dataclass
+class _Shown:
+    """What was seen of a hand on its way."""
+
+    latencies_s: list[float] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
+    """What the hand was doing, in turn."""
+    step: TeleopStep | None = None
+
+    def summary(self, added_latency_s: float) -> dict:
+        return {
+            "frames": len(self.latencies_s),
+            "frame_to_command_ms": float(1e3 * np.median(self.latencies_s)) if self.latencies_s else None,
+            "added_latency_s": added_latency_s,
+            "following": self.reported,
+        }
 
 
 def _report_refused(reason: str) -> None:
@@ -153,4 +205,4 @@ def _status(spec: HandSpec, step: TeleopStep, angle_rad: FloatArray, frames: int
         for name, a, b in zip(spec.actuator_names, step.answer.command.target_rad, angle_rad, strict=True)
     ]
     head = Text(f"{spec.name}: {step.answer.following.value}; {frames} frames, the last {step.answer.age_s:.2f} s old")
-    return Group(head, make_table("", rows), Text("Ctrl-C stops it", style="dim"))
+    return Group(head, make_table("", rows))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.cli.show import console, listed
+from thenar.cli.show import listed
 from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
+    from thenar.wire.clients.inspire_clients import DfxClient
     from thenar.wire.clients.modbus_client import ModbusHand
     from thenar.wire.codecs.inspire_counts import Readings
     from thenar.wire.rtps import Participant
 
-Wire = Literal["inspire", "dfx", "modbus"]
+Wire = Literal["inspire", "dfx", "modbus", "tienkung"]
 CONNECT_S = 3.0
 
 
@@ -34,7 +35,8 @@ class ConnectionOptions:
     peers: str = ""
     """Addresses, separated by commas, to look at where multicast does not reach."""
     modbus: str = ""
-    """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows."""
+    """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows; of two hands with a comma
+    between them."""
 
     def check(self, found: bool, what: str) -> None:
         """Say what to do if nobody was found."""
@@ -64,20 +66,41 @@ class HandConnection(Protocol):
 @contextmanager
 def connect(spec: HandSpec, wire: Wire, options: ConnectionOptions) -> Iterator[HandConnection]:
     """Connect to a hand over a wire."""
+    with connect_hands((spec,), wire, options) as (line,):
+        yield line
+
+
+@contextmanager
+def connect_hands(
+    specs: Sequence[HandSpec], wire: Wire, options: ConnectionOptions
+) -> Iterator[tuple[HandConnection, ...]]:
+    """Connect to hands of one robot over a wire."""
     if wire == "modbus":
         from thenar.wire.clients.modbus_client import ModbusHand
 
-        host, _, port = options.modbus.partition(":")
-        if not port.isdigit():
-            raise BadValue("--modbus", options.modbus, "HOST:PORT, such as 127.0.0.1:6000")
-        with ModbusHand(spec, host=host, port=int(port)) as hand:
-            yield _ModbusConnection(hand)
+        places = [place.partition(":") for place in listed(options.modbus)]
+        if len(places) != len(specs) or not all(port.isdigit() for _, _, port in places):
+            wanted = ",".join(["HOST:PORT"] * len(specs))
+            raise BadValue("--modbus", options.modbus, f"{wanted}, such as 127.0.0.1:6000")
+        with ExitStack() as opened:
+            hands = [
+                opened.enter_context(ModbusHand(spec, host=host, port=int(port)))
+                for spec, (host, _, port) in zip(specs, places, strict=True)
+            ]
+            yield tuple(_ModbusConnection(hand) for hand in hands)
         return
     from thenar.wire.rtps import Participant
 
     where = {"interface": options.interface, "peers": listed(options.peers)}
     with Participant(options.domain, name="thenar client", **where) as participant:
-        yield (_InspireConnection if wire == "inspire" else _DfxConnection)(participant, spec, options)
+        if wire == "dfx":
+            from thenar.wire.clients.inspire_clients import DfxClient
+
+            client, sent = DfxClient(participant), dict[str, list[float]]()
+            yield tuple(_DfxConnection(client, spec, options, sent) for spec in specs)
+            return
+        kind = _InspireConnection if wire == "inspire" else _TienkungConnection
+        yield tuple(kind(participant, spec, options) for spec in specs)
 
 
 class _InspireConnection:
@@ -108,27 +131,25 @@ class _InspireConnection:
 
 
 class _DfxConnection:
-    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
-        from thenar.wire.clients.inspire_clients import DfxClient
-
-        self._client, self._options, self._side = DfxClient(participant), options, spec.side
+    def __init__(self, client: DfxClient, spec: HandSpec, options: ConnectionOptions, sent: dict[str, list[float]]):
+        self._client, self._options, self._side = client, options, spec.side
+        self._sent = sent  # to all hands that are driven: one message is for both
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         if speed or force:
             raise BadValue("--wire", "dfx", "inspire or modbus: these topics carry neither speed nor force")
         self._options.check(self._client.wait_until_heard(CONNECT_S), "listens to dfx commands")
-        self.readings()
+        if self._client.q is None:
+            self.readings()
         assert self._client.q is not None
         if self._client.lost[self._side]:
             raise ThenarError(f"no {self._side} hand at the other end: its readings are marked as lost")
         # The message has no hold: a motor that is to stay is sent to where it is.
         q = {side: values.astype(float).tolist() for side, values in self._client.q.items()}
-        q[self._side] = [was if a < 0 else a / 1000 for was, a in zip(q[self._side], angle, strict=True)]
-        if self._side == "right":  # it comes first, so the message may end behind it
+        self._sent[self._side] = [was if a < 0 else a / 1000 for was, a in zip(q[self._side], angle, strict=True)]
+        if "left" not in self._sent:  # the right hand comes first, so the message may end behind it
             del q["left"]
-        else:
-            console.print("the message cannot leave the right hand out: it is told to stay where it is", style="dim")
-        self._client.send(q)
+        self._client.send(q | self._sent)  # a right hand that is not driven is told to stay where it is
 
     def readings(self) -> NDArray[np.float32]:
         self._options.check(self._client.wait_for_news(timeout_s=CONNECT_S), "publishes dfx state")
@@ -137,6 +158,29 @@ class _DfxConnection:
 
     def taxel_counts(self) -> NDArray[np.int64]:
         raise BadValue("--wire", "dfx", "inspire or modbus: these topics carry no touch")
+
+
+class _TienkungConnection:
+    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
+        from thenar.wire.clients.tienkung_client import TienkungClient
+
+        self._client, self._options = TienkungClient(participant, spec), options
+
+    def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
+        from thenar.wire.codecs.tienkung_codec import FINGER_IDS
+
+        if speed or force:
+            raise BadValue("--wire", "tienkung", "inspire or modbus: the control topic carries neither speed nor force")
+        self._options.check(self._client.wait_until_heard(CONNECT_S), "listens to tienkung control messages")
+        self._client.send({name: a / 1000 for name, a in zip(FINGER_IDS, angle, strict=True) if a >= 0})
+
+    def readings(self) -> NDArray[np.float32]:
+        self._options.check(self._client.wait_for_news(timeout_s=CONNECT_S), "publishes tienkung state")
+        assert self._client.opened is not None
+        return self._client.opened
+
+    def taxel_counts(self) -> NDArray[np.int64]:
+        raise BadValue("--wire", "tienkung", "inspire or modbus: these topics carry no touch")
 
 
 class _ModbusConnection:

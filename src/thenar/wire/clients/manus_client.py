@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 
 from thenar.cdr import BadMessage
+from thenar.errors import count_reason
 from thenar.signals import GloveSide
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove
 from thenar.wire.links.inbox import TWIN_NAME
@@ -31,7 +33,7 @@ class ManusListener:
         self._side = side
         self._news = threading.Condition()
         self._newest: tuple[ManusGlove, float] | None = None
-        self.refused: dict[str, int] = {}
+        self.refused: Counter[str] = Counter()
         self._participant = Participant(domain, interface=interface, peers=peers, name=TWIN_NAME, user_data=ros.ENCLAVE)
         for topic in TOPICS:
             self._participant.subscribe(
@@ -57,9 +59,11 @@ class ManusListener:
         try:
             glove = decode_glove(bytes(sample.body))
         except BadMessage as error:
-            self.refused[str(error)] = self.refused.get(str(error), 0) + 1
+            count_reason(self.refused, str(error))
             return
-        if self._side in (None, glove.side):
+        if self._side not in (None, glove.side):
+            count_reason(self.refused, f"a {glove.side} glove; the hand is a {self._side} one")
+        else:
             with self._news:
                 self._newest = (glove, time.perf_counter())
                 self._news.notify_all()

@@ -1,4 +1,7 @@
-"""A hand that follows a glove, on ROS 2 without ROS 2: ``joint_states`` and ``hand_markers`` of the original method."""
+"""A hand that follows a glove, on ROS 2 without ROS 2: ``joint_states``, ``hand_markers`` and the frame they are in.
+
+Joints and links are called as in the exported URDF, so RViz shows both when ``robot_state_publisher`` has that file.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ import time
 import numpy as np
 
 from thenar.cdr import put, put_string
+from thenar.hands.export.export_parts import link_name
+from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray
 from thenar.wire.codecs.tienkung_codec import JOINT_STATE, TYPES, JointState, encode_joint_state
 from thenar.wire.links.inbox import TWIN_NAME
-from thenar.wire.rtps import Participant, ros
+from thenar.wire.rtps import LATCHED, Participant, ros
 from thenar.wire.rtps.type_hash import type_hash
 
 NODE, GLOVE_FRAME = "hand_animator", "manus"
+TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 SPHERE, ADD = 2, 0
 GREEN = (0.1, 0.8, 0.2, 1.0)
@@ -25,18 +31,42 @@ class FollowNode:
     """Publishes what a hand should do and the skeleton it follows."""
 
     def __init__(
-        self, hand: HandSpec, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = ("127.0.0.1",)
+        self,
+        hand: HandSpec,
+        *,
+        glove_m: FloatArray,
+        glove_R: FloatArray,
+        namespaced: bool = False,
+        domain: int = 0,
+        interface: str = "lo",
+        peers: tuple[str, ...] = ("127.0.0.1",),
     ):
-        """Join a ROS 2 domain."""
-        self._names, self._order = _published_joints(hand)
+        """Join a ROS 2 domain.
+
+        Args:
+            hand: The hand that follows.
+            glove_m: Where the glove's root is, in the hand's root link [m].
+            glove_R: How its palm axes lie there.
+            namespaced: Put topics and the glove's frame below the hand's name: two hands may have joints of one name.
+            domain: ``ROS_DOMAIN_ID``.
+            interface: Network interface.
+            peers: Addresses to look for programs at where multicast does not reach.
+        """
+        self._names = hand.joint_names
+        below = f"/{hand.name}" if namespaced else ""
+        self._frame = f"{hand.name}/{GLOVE_FRAME}" if namespaced else GLOVE_FRAME
         self._participant = Participant(domain, interface=interface, peers=peers, name=TWIN_NAME, user_data=ros.ENCLAVE)
         hashed = ros.type_hash_data(type_hash(JOINT_STATE, TYPES))
         self._states = self._participant.advertise(
-            ros.topic_name("/joint_states"), ros.message_type(JOINT_STATE), user_data=hashed
+            ros.topic_name(f"{below}/joint_states"), ros.message_type(JOINT_STATE), user_data=hashed
         )
-        self._markers = self._participant.advertise(ros.topic_name("/hand_markers"), ros.message_type(MARKER_ARRAY))
+        self._markers = self._participant.advertise(
+            ros.topic_name(f"{below}/hand_markers"), ros.message_type(MARKER_ARRAY)
+        )
+        frames = self._participant.advertise(ros.topic_name("/tf_static"), ros.message_type(TF_MESSAGE), qos=LATCHED)
+        frames.write(encode_frame(link_name(hand.root), self._frame, glove_m, glove_R, stamp_s=time.time()))
         self._node = ros.Node(self._participant, NODE)
-        self._node.show([self._states, self._markers])
+        self._node.show([self._states, self._markers, frames])
 
     def __enter__(self) -> FollowNode:
         """The node itself."""
@@ -52,10 +82,10 @@ class FollowNode:
         Without nodes the glove is silent and the skeleton stays as it was.
         """
         now_s = time.time()
-        state = JointState(stamp_s=now_s, name=self._names, position=joint_rad[self._order])
+        state = JointState(stamp_s=now_s, name=self._names, position=joint_rad)
         self._states.write(encode_joint_state(state))
         if finger_m is not None:
-            self._markers.write(encode_spheres(finger_m[1:], frame_id=GLOVE_FRAME, stamp_s=now_s))
+            self._markers.write(encode_spheres(finger_m[1:], frame_id=self._frame, stamp_s=now_s))
 
 
 def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_m: float = 0.01) -> bytes:
@@ -85,12 +115,13 @@ def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_
     return bytes(out)
 
 
-def _published_joints(hand: HandSpec) -> tuple[tuple[str, ...], list[int]]:
-    """Names as published, and where they stand in the spec: Shadow's are the original's, with its prefix and order."""
-    names = list(hand.joint_names)
-    if "FFJ4" not in names:
-        return tuple(names), list(range(len(names)))
-    prefix = "lh_" if hand.side == "left" else "rh_"
-    digits = (("TH", "54321"), ("FF", "4321"), ("MF", "4321"), ("RF", "4321"), ("LF", "54321"), ("WR", "12"))
-    order = [f"{finger}J{number}" for finger, numbers in digits for number in numbers]
-    return tuple(prefix + name for name in order), [names.index(name) for name in order]
+def encode_frame(parent: str, child: str, pos_m: FloatArray, R: FloatArray, *, stamp_s: float) -> bytes:
+    """A TFMessage with one frame in another, as a body."""
+    out = bytearray(struct.pack("<I", 1))
+    seconds = int(stamp_s)
+    put(out, "iI", seconds, round((stamp_s - seconds) * 1e9) % 1_000_000_000)
+    put_string(out, parent)
+    put_string(out, child)
+    w, x, y, z = quat_wxyz_from_matrix(R).tolist()
+    put(out, "7d", *pos_m.tolist(), x, y, z, w)
+    return bytes(out)
