@@ -35,7 +35,8 @@ class XrSide:
     def __init__(self, hand: str | HandSpec, side: GloveSide, config: RetargetConfig | None, joints: list[str] | None):
         """Prepare a hand; see `XrHandRetargeting`."""
         spec = hands.load(hand) if isinstance(hand, str) else hand
-        self.retargeter, self._side = Retargeter(spec, config), side
+        self.retargeter = Retargeter(spec, config)
+        self._side: GloveSide = side
         self.refused: Counter[str] = Counter()
         """Frames that cannot be this hand, by reason: the hand stays as it is."""
         self._screws = joints is None and all(isinstance(motor.motor, LeadScrew) for motor in spec.actuators)
