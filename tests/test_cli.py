@@ -1,13 +1,18 @@
 """The command line as a user meets it."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
+from patience import free_domain, wait_for
 
 from thenar import __version__, hands
 from thenar.cli import VERBS, main
+from thenar.sim import scenes
+from thenar.wire.rtps import Participant
 
 
 @pytest.mark.parametrize("args", [[], ["--help"], ["-h"]])
@@ -135,3 +140,54 @@ def test_every_verb_has_help_with_examples(verb: str):
     assert shown.startswith(f"usage: thenar {verb}") or "usage: thenar" in shown
     examples = shown.count(f"thenar {verb}") - 1
     assert examples >= 2
+
+
+# Where output goes.
+
+
+def run_into(target: int, *words: str) -> tuple[int, str]:
+    """Exit code and complaints of a command whose output goes to a descriptor."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [sys.executable, "-m", "thenar.cli", *words], stdout=target, stderr=subprocess.PIPE, env=env, text=True
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", ["--help", "hands", "hands --json", "serve --help"])
+def test_a_reader_that_leaves_early_or_a_full_disk_ends_it_without_a_traceback(words: str):
+    reader, writer = os.pipe()
+    os.close(reader)  # as head does
+    try:
+        code, told = run_into(writer, *words.split())
+    finally:
+        os.close(writer)
+    assert code != 0
+    assert told == ""
+    with open("/dev/full", "w") as full:
+        code, told = run_into(full.fileno(), *words.split())
+    assert code == 2
+    assert " ".join(told.split()) == "thenar: standard output cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize("columns", [20, 30, 50, 80])
+@pytest.mark.parametrize("words", ["hands", "scenes", "hands inspire_right"])
+def test_names_are_whole_however_narrow_the_terminal_is(words: str, columns: int, capsys, monkeypatch):
+    monkeypatch.setattr("thenar.cli.show.console.width", columns)
+    monkeypatch.setattr("thenar.cli.about.hands.console.width", columns)
+    main(words.split())
+    out = capsys.readouterr().out
+    shown = {"hands": hands.names(), "scenes": scenes.names()}
+    for name in shown.get(words, hands.load("inspire_right").joint_names):
+        assert name in out
+    assert "…" not in out
+
+
+def test_a_client_that_the_system_ends_says_farewell():
+    domain = free_domain()
+    with Participant(domain, name="observer") as observer:
+        watch = subprocess.Popen([sys.executable, "-m", "thenar.cli", "watch", "state", "--domain", str(domain)])
+        assert wait_for(lambda: any("thenar" in peer.description for peer in observer.peers()), 30.0)
+        watch.send_signal(signal.SIGHUP)
+        assert watch.wait(timeout=10) == 128 + signal.SIGHUP
+        assert wait_for(lambda: not observer.peers(), 2.0)  # long before its lease runs out

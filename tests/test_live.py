@@ -314,12 +314,15 @@ def test_a_client_goes_on_when_the_twin_is_restarted(domain: int):
     assert heard["l"]["states"] > 50
 
 
-def test_serve_stops_cleanly_and_leaves_nothing_behind(domain: int, port: int, ask_about: Callable[..., dict]):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_serve_stops_cleanly_and_leaves_nothing_behind(
+    number: signal.Signals, domain: int, port: int, ask_about: Callable[..., dict]
+):
     words = ["serve", "--domain", str(domain), "--modbus.port", str(port), "--hands", "inspire_right", "--json"]
     twin = subprocess.Popen([sys.executable, "-m", "thenar.cli", *words], stdout=subprocess.PIPE, text=True)
     assert wait_for(lambda: domain in local_domains(), 20.0)
     assert wait_for(lambda: bool(ask_about(seconds=0.5)["twins"]))
-    twin.send_signal(signal.SIGTERM)
+    twin.send_signal(number)
     out, _ = twin.communicate(timeout=10)
     assert twin.returncode == 0
     assert json.loads(out)["ticks"] > 100

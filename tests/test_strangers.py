@@ -20,8 +20,10 @@ from tests.oracles.visitor import PROTOCOL
 from thenar import cdr, hands
 from thenar.cli import main
 from thenar.errors import clean_text
+from thenar.humanoid.control.robot_config import BodyConfig
 from thenar.pace import LogLimit
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.twin.body.live_body import serve_body
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.playback import Playback, made_recordings
@@ -101,6 +103,16 @@ def test_problems_are_told_without_escape_sequences(domain: int):
         one.advertise("rt/inspire/state", f"x{ESCAPE}")
         assert wait_for(lambda: bool(find_problems(list(other.peer_endpoints()))))
         assert all(problem.isprintable() for problem in find_problems(list(other.peer_endpoints())))
+
+
+def test_a_humanoid_says_that_another_one_is_on_its_domain(domain: int, caplog: pytest.LogCaptureFixture):
+    with Participant(domain, name="the robot") as robot, serve_body(BodyConfig(hands=()), domain=domain) as twin:
+        assert not wait_for(lambda: twin.health().warnings, 0.8)
+        assert twin.node is not None
+        robot.advertise(twin.node.names.topic("aurora_state"), "fourier_msgs::msg::AuroraState")
+        assert wait_for(lambda: twin.health().warnings)
+        assert "the robot" in twin.health().warnings[0]
+        assert wait_for(lambda: "take another --domain" in caplog.text)
 
 
 def test_a_twin_says_that_another_publishes_its_topics_and_forgets_who_has_left(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import itertools
 import operator
+import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -25,6 +30,7 @@ from thenar.cli.data.glove import Glove
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.tapes import Recording, Replay
 from thenar.cli.run.body import Body
+from thenar.cli.run.running import leave_on_signals
 from thenar.cli.run.serve import Demo, Serve
 from thenar.cli.run.teleop import Teleop
 from thenar.cli.show import listed
@@ -38,6 +44,7 @@ from thenar.cli.wire.watch import Watch
 from thenar.errors import ThenarError
 from thenar.pace import limit_logs
 
+OUTPUT_GONE = {errno.EPIPE, errno.ENOSPC, errno.EIO}  # a reader, space on a disk, a terminal
 TITLE = "A digital twin for dexterous robot hands."
 VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
@@ -85,7 +92,21 @@ def _files_by_name(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Mapping[
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
-    args = sys.argv[1:] if args is None else args
+    try:
+        try:
+            _run(sys.argv[1:] if args is None else args)
+        finally:
+            sys.stdout.flush()  # here, where somebody can still say that it did not work
+    except OSError as error:
+        if error.errno not in OUTPUT_GONE:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would try once more
+        if error.errno != errno.EPIPE:  # after head, less or grep -q nobody wants to know
+            _report(f"standard output cannot be written: {error.strerror}")
+        sys.exit(128 + signal.SIGPIPE if error.errno == errno.EPIPE else 2)
+
+
+def _run(args: Sequence[str]) -> None:
     if not args or list(args) in (["-h"], ["--help"]):
         _print_overview()
         return
@@ -95,13 +116,20 @@ def main(args: Sequence[str] | None = None) -> None:
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
     verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)
     limit_logs()
+    if threading.current_thread() is threading.main_thread():
+        leave_on_signals()
     try:
         verb.run()
     except ThenarError as error:
-        Console(stderr=True).print(Text("thenar:", style="red"), Text(str(error)), highlight=False, soft_wrap=True)
+        _report(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _report(problem: str) -> None:
+    with contextlib.suppress(OSError):
+        Console(stderr=True).print(Text("thenar:", style="red"), Text(problem), highlight=False, soft_wrap=True)
 
 
 def _print_overview() -> None:

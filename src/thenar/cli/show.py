@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 console = Console()
 DIM_COUNTS = 500  # nothing below is bright: what an untouched skin reads
+FOLDED = 8  # characters below which a column of words is not read any more
 SHORT = ("status", "error", "hz", "age_s")  # columns of words that are not broken
 
 
@@ -32,20 +33,40 @@ def print_table(title: str, rows: Sequence[dict[str, object]]) -> None:
     console.print(make_table(title, rows))
 
 
-def make_table(title: str, rows: Sequence[dict[str, object]]) -> Table:
+class Rows:
+    """A table; where the terminal is too narrow for it, a line for each value, so that nothing is cut off."""
+
+    def __init__(self, title: str, rows: Sequence[dict[str, object]]):
+        """The keys of the first row are the columns."""
+        self._title, self._rows = title, rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What there is room for."""
+        table = Table(title=self._title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+        needed = 1
+        for number, column in enumerate(self._rows[0]):
+            numeric = all(isinstance(row[column], (int, float)) for row in self._rows)
+            whole = number == 0 or numeric or column in SHORT
+            width = max(len(text) for text in (column, *(cell(row[column]) for row in self._rows)))
+            needed += 3 + (width if whole else min(width, FOLDED))
+            justify = "right" if numeric else "left"
+            table.add_column(Text(column), justify=justify, overflow="fold", no_wrap=whole)
+        if needed <= options.max_width:
+            for row in self._rows:
+                table.add_row(*(Text(cell(value)) for value in row.values()))
+            yield table
+            return
+        if self._title:
+            yield Text(self._title, style="italic")
+        for row in self._rows:
+            first, *others = row.items()
+            yield Text(cell(first[1]), style="bold", overflow="fold")
+            yield from (Text(f"  {column} {cell(value)}", overflow="fold") for column, value in others)
+
+
+def make_table(title: str, rows: Sequence[dict[str, object]]) -> Rows:
     """Rows as a table; the keys of the first row are its columns."""
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
-    for number, column in enumerate(rows[0]):
-        numeric = all(isinstance(row[column], (int, float)) for row in rows)
-        table.add_column(
-            Text(column),
-            justify="right" if numeric else "left",
-            overflow="fold",
-            no_wrap=number == 0 or numeric or column in SHORT,
-        )
-    for row in rows:
-        table.add_row(*(Text(cell(value)) for value in row.values()))
-    return table
+    return Rows(title, rows)
 
 
 def cell(value: object) -> str:
@@ -103,7 +124,7 @@ def heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
     return np.round(255 * np.concatenate(tiles, axis=1)).astype(np.uint8)
 
 
-def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Table:
+def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Rows:
     """What a hand reports in its own counts; only how far open it is, where the wire tells no more."""
     from thenar.signals import MotorError, MotorStatus
     from thenar.wire.codecs.inspire_counts import MOTORS, Readings

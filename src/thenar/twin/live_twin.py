@@ -137,6 +137,8 @@ class LiveTwin:
             if not 0.0 <= rate <= top_hz:
                 raise BadValue(name, rate, f"hertz from 0 to {top_hz:g}, one a step of the physics")
         self.world, self.links = world, tuple(links)
+        self.monitored: tuple[Any, ...] = self.links
+        """Whose health is part of its own."""
         self.state_hz, self.touch_hz = state_hz, touch_hz
         self._active_link = ""
         self._ignored: Counter[str] = Counter()
@@ -322,7 +324,7 @@ class LiveTwin:
         recorder = self._recorder
         recording = recorder.health() if recorder is not None else None
         now_s = time.perf_counter()
-        links = tuple(link.health() for link in self.links)
+        links = tuple(link.health() for link in self.monitored)
         wall_s = max(self._measured_s - self._began_s, 1e-9)
         latencies_s = list(self._latencies_s.copy()) or [0.0]  # a copy: the loop goes on adding to it
         median_s, p99_s = np.percentile(latencies_s, (50, 99))

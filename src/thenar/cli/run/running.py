@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -34,7 +35,21 @@ def stop_on_signals() -> threading.Event:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+        signal.signal(signal.SIGHUP, lambda *_: stop.set())  # a terminal that is closed may say so twice
     return stop
+
+
+def leave_on_signals() -> None:
+    """Let a program that the system wants to end do so as with Ctrl-C: what it opened is closed, with a farewell."""
+
+    def leave(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, leave)
 
 
 def end_of(duration_s: float) -> float:

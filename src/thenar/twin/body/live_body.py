@@ -31,6 +31,7 @@ class LiveBody(LiveTwin):
         super().__init__(twin.body.world, links=() if page is None else (page,), touch_hz=0.0, pre_step=twin.tick)
         self.body = twin
         self.node = node
+        self.monitored = self.links if node is None else (*self.links, node)
         twin.controller.timed = True
         if page is not None:
             page.attach(self)

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 
 from thenar.cdr import BadMessage
@@ -13,6 +14,7 @@ from thenar.errors import count_reason
 from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
+from thenar.wire.links.dds_link import find_rivals
 from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth, ended
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
@@ -69,6 +71,7 @@ class AuroraNode:
             refusal=aurora_codec.policy_reply(False, "not a PolicyChange request"),
             check=aurora_codec.policy_refusal,
         )
+        self._look(b"")
 
     def receive(self) -> list[BodyRequest]:
         """Requests since the last call."""
@@ -80,10 +83,15 @@ class AuroraNode:
             self._writers[topic].post(body)
 
     def health(self) -> LinkHealth:
-        """How it is doing."""
+        """How it was doing when it was last asked."""
+        self._participant.post(self._look, b"")  # for the next time: this must not wait
+        standing_s, failed = self._participant.standing_s, ended(*self._participant.threads)
+        return replace(self._seen, standing_s=standing_s, failed=failed)
+
+    def _look(self, _: bytes) -> None:
         health = self._participant.health()
         writers = [end for end in health.endpoints if end.kind == "writer"]
-        return LinkHealth(
+        self._seen = LinkHealth(
             wire=self.wire,
             where=f"domain {health.domain}, {len(REPORTS)} reports, {len(COMMANDS)} commands, 1 service",
             listeners=max((len(writer.matched) for writer in writers), default=0),
@@ -94,7 +102,7 @@ class AuroraNode:
                 for p in health.peers
             ),
             refused=dict(self.refused) | health.refusals,
-            failed=ended(*self._participant.threads),
+            warnings=find_rivals(self._participant, set(map(self.names.topic, REPORTS)), "robots"),
         )
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from thenar import cdr
@@ -106,16 +106,8 @@ class DdsLink:
         )
 
     def _find_rivals(self, _: bytes) -> None:
-        """Look for others that publish what one hand alone should: a second twin, or a real hand."""
         ours = {end.info.topic for end in self._ends if isinstance(end, Writer)}
-        theirs: dict[str, set[str]] = {}
-        for who, end in self._participant.peer_endpoints():
-            if end.is_writer and end.topic in ours:
-                theirs.setdefault(who, set()).add(end.topic)
-        self._rivals = tuple(
-            f"{who} publishes {', '.join(sorted(topics))} too: clients see both hands as one; take another --domain"
-            for who, topics in sorted(theirs.items())[:MAX_RIVALS]
-        )
+        self._rivals = find_rivals(self._participant, ours, "hands")
 
     def close(self) -> None:
         """Leave the domain, with everything else on the participant."""
@@ -158,3 +150,21 @@ class StatusPublisher:
         if self._writer is None:
             self._writer = self._participant.advertise(status_codec.TOPIC, status_codec.TYPE, qos=LATCHED)
         self._writer.write(status)
+
+
+def find_rivals(participant: Participant, topics: Collection[str], what: str) -> tuple[str, ...]:
+    """Others that publish what one hand or robot alone should: a second twin, or the real one.
+
+    Args:
+        participant: Who looks.
+        topics: What it publishes itself.
+        what: Of which there are then two, in words.
+    """
+    theirs: dict[str, set[str]] = {}
+    for who, end in participant.peer_endpoints():
+        if end.is_writer and end.topic in topics:
+            theirs.setdefault(who, set()).add(end.topic)
+    return tuple(
+        f"{who} publishes {', '.join(sorted(shared)[:4])} too: clients see both {what} as one; take another --domain"
+        for who, shared in sorted(theirs.items())[:MAX_RIVALS]
+    )
