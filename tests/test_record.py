@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ def test_rosbags_opens_the_file_and_reads_joint_states(grip: Path):
     with AnyReader([grip]) as bag:
         chosen = [one for one in bag.connections if one.topic == "/inspire_right/joint_states"]
         (connection, _, payload), *_ = bag.messages(connections=chosen)
-        ros = bag.deserialize(payload, connection.msgtype)
+        ros: Any = bag.deserialize(payload, connection.msgtype)
     joints = thenar.Recording(grip).joints("inspire_right")
     assert tuple(ros.name) == joints.names
     np.testing.assert_array_equal(ros.position, joints.position_rad[0])

@@ -28,7 +28,7 @@ from thenar.cli.data.calibrate import Calibrate
 from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
 from thenar.cli.data.retarget import Retarget
-from thenar.cli.data.tapes import Recording, Replay
+from thenar.cli.data.tapes import Convert, Recording, Replay
 from thenar.cli.run.body import Body
 from thenar.cli.run.running import leave_on_signals
 from thenar.cli.run.serve import Demo, Serve
@@ -50,7 +50,7 @@ VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
-    "Record": (Recording, Replay),
+    "Record": (Recording, Replay, Convert),
     "Look up": (Hands, Scenes, Export),
     "This machine": (Info,),
 }

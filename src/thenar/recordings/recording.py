@@ -228,6 +228,10 @@ class Recording:
         """Commands to a hand: targets, speeds and force limits; NaN leaves one as it is."""
         return self._joints(hand, "command")
 
+    def has_touch(self, hand: str) -> bool:
+        """Whether the skin of a hand was recorded."""
+        return topic(hand, "touch") in self.contents.channels
+
     def touch(self, hand: str) -> TouchColumns:
         """What the skin of a hand felt."""
         layout, rows, stamp_s = self._rows(hand, "touch")

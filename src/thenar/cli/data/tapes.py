@@ -1,4 +1,4 @@
-"""``thenar recording`` and ``thenar replay``: what was recorded, looked at and done again."""
+"""``thenar recording``, ``replay`` and ``convert``: what was recorded, looked at, done again, made into data sets."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 from rich.progress import Progress
 from rich.text import Text
 
 from thenar.cli.show import console, make_table, print_json
-from thenar.errors import ThenarError
+from thenar.errors import BadValue, ThenarError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,3 +122,81 @@ class Replay:
             made, here = recording.about.get("mujoco_core", "?"), version("mujoco-core")
             why = "" if made == here else f"; it was recorded with MuJoCo {made}, this is {here}"
             raise ThenarError(f"not the same: {again.differs_at}{why}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convert:
+    """Make a data set for learning out of recordings, or a recording out of a data set.
+
+    For example:
+
+    thenar convert a.mcap b.mcap grasps --fps 30
+
+    thenar convert a.mcap grasps --format unitree --camera color_0
+
+    thenar convert grasps again.mcap
+
+    thenar convert somebodys_data again.mcap --angles closed --hands inspire_right
+
+    A folder is a LeRobot data set (version 3.0) or episodes of xr_teleoperate; a twin acts out what it says, recorded.
+    """
+
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """What there is, and last what to make of it."""
+    fps: int = 30
+    """Frames a second of the data set."""
+    format: Literal["lerobot", "unitree"] = "lerobot"
+    """Of the data set: LeRobot's version 3.0, or xr_teleoperate's episodes."""
+    task: str = ""
+    """What is done in it, where recordings name no episodes."""
+    pad_forces: bool = False
+    """Put motor and pad forces into observation.state, where every policy sees them."""
+    camera: tuple[str, ...] = ()
+    """Names of cameras that see everything, separated by commas; drawn in a replay."""
+    size: tuple[int, int] = (640, 480)
+    """Width and height of the pictures."""
+    hands: tuple[str, ...] = ("inspire_left", "inspire_right")
+    """Hands that act a data set out."""
+    angles: Literal["rad", "open", "closed"] | None = None
+    """What numbers of somebody's data set mean: radians, or shares with 1 open or 1 closed."""
+    scene: str = "in_hand"
+    """Surroundings of the twin that acts a data set out."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        """Convert."""
+        from thenar.twin.recording.convert import act_out, convert
+
+        if len(self.files) < 2:
+            raise BadValue("files", " ".join(map(str, self.files)), "what to convert, and last what to make of it")
+        *sources, out = self.files
+        with Progress(console=console, disable=self.json, transient=True) as bar:
+            task = bar.add_task("converting", total=1.0)
+
+            def show(done: float) -> None:
+                bar.update(task, completed=done)
+
+            if out.suffix == ".mcap":
+                if len(sources) != 1 or not sources[0].is_dir():
+                    raise BadValue("files", " ".join(map(str, sources)), "one folder with a data set")
+                options = {"hands": self.hands, "angles": self.angles, "scene": self.scene}
+                episodes = act_out(sources[0], out, on_progress=show, **options)
+                frames = 0
+            else:
+                made = convert(
+                    sources,
+                    out,
+                    fps=self.fps,
+                    format=self.format,
+                    task=self.task,
+                    pad_forces=self.pad_forces,
+                    cameras=dict.fromkeys(self.camera),
+                    size_px=self.size,
+                    on_progress=show,
+                )
+                episodes, frames = len(made), sum(len(one.time_s) for one in made)
+        if self.json:
+            print_json({"out": str(out), "episodes": episodes, "frames": frames})
+        else:
+            console.print(Text(f"{out}: {episodes} episodes" + (f", {frames} frames" if frames else "")))

@@ -45,6 +45,8 @@ class _Reading:
     """Empty for states."""
     step: int
     after: int
+    time_s: float
+    """By the clock of the recording."""
 
 
 def replay(
@@ -53,6 +55,7 @@ def replay(
     world: World | None = None,
     touch: bool = True,
     on_progress: Callable[[float], None] | None = None,
+    on_state: Callable[[World, float], None] | None = None,
 ) -> Recording:
     """Do a recording again, as fast as it goes; `Recording.differs_at` of the answer says whether it came out the same.
 
@@ -61,6 +64,7 @@ def replay(
         world: A world to do it in, such as one with other parameters; None: the recorded one.
         touch: Whether skins are read again.
         on_progress: Is called with the share that is done, from 0 to 1.
+        on_state: Is called at every reading of the hands, with the world and the time in the recording [s].
     """
     recording = recording if isinstance(recording, Recording) else Recording(recording)
     if not recording.actions:
@@ -88,7 +92,10 @@ def replay(
         for number in range(1, len(actions) + 1):
             until = before[number] if number < len(actions) else None
             while done < len(readings) and (until is None or readings[done].after < until):
-                player.read(readings[done], recorder)
+                reading = readings[done]
+                player.read(reading, recorder)
+                if on_state is not None and not reading.hand:
+                    on_state(player.world, reading.time_s)
                 done += 1
                 if on_progress is not None and done % 64 == 0:
                     on_progress(done / total)
@@ -181,8 +188,9 @@ def _readings(
         sources += [(topic(hand, "skin"), hand) for hand in recording.hands]
     for name, hand in sources:
         for message in channels[name].messages if name in channels else ():
-            time_s = (message.publish_ns - shifts_ns[message.sequence]) * 1e-9
-            found.append(_Reading(hand=hand, step=steps_at(time_s, timestep_s), after=message.sequence))
+            step = steps_at((message.publish_ns - shifts_ns[message.sequence]) * 1e-9, timestep_s)
+            time_s = (message.publish_ns - recording.start_ns) * 1e-9
+            found.append(_Reading(hand=hand, step=step, after=message.sequence, time_s=time_s))
     yield from sorted(found, key=lambda reading: (reading.after, reading.step))
 
 

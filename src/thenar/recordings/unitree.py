@@ -1,0 +1,217 @@
+"""Episodes as xr_teleoperate writes them, a folder with ``data.json`` and pictures each; ours have touch in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.arrays import FloatArray, IntArray
+from thenar.errors import BadFile, BadValue, MissingExtra, clean_text
+
+VERSION = "1.0.0"
+PARTS = ("left_arm", "right_arm", "left_ee", "right_ee", "body")
+FINGERS = ("Pinky", "Ring", "Middle", "Index", "ThumbBend", "ThumbRotation")
+"""Motors of an Inspire hand in the order of the format."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UnitreeEpisode:
+    """One episode: how far open each motor of a hand is (0 closed, 1 open), by side."""
+
+    task: str
+    fps: int
+    states: dict[str, FloatArray]
+    """Of ``left`` and ``right``. Shape (T, 6)."""
+    actions: dict[str, FloatArray]
+    tactiles: dict[str, IntArray]
+    """Counts of every taxel in the order of the wire, by side. Shape (T, taxels)."""
+    mended: str = ""
+    """What was wrong with the file and was mended; empty for a whole one."""
+
+
+def write_unitree(
+    episodes: Sequence[UnitreeEpisode],
+    folder: Path | str,
+    *,
+    films: Mapping[str, Sequence[NDArray[np.uint8]]] | None = None,
+) -> None:
+    """Write episodes into a task's folder, as ``episode_0000`` and so on.
+
+    Args:
+        episodes: What happened.
+        folder: Of the task; a new one.
+        films: Pictures by name such as ``color_0``, one array (T, height, width, 3) for every episode. Unitree's
+            converter wants at least one.
+    """
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise BadFile(folder, "not empty; episodes go into a new folder")
+    for number, episode in enumerate(episodes):
+        count = len(next(iter(episode.states.values())))
+        pictures = {name: parts[number] for name, parts in (films or {}).items()}
+        height, width = next(iter(pictures.values()))[0].shape[:2] if pictures else (480, 640)
+        try:
+            into = folder / f"episode_{number:04d}"
+            for part in ("colors", "depths", "audios"):
+                (into / part).mkdir(parents=True)
+            items = []
+            for row in range(count):
+                colors = {}
+                for name, film in pictures.items():
+                    colors[name] = f"colors/{row:06d}_{name}.jpg"
+                    (into / colors[name]).write_bytes(_jpeg(film[row]))
+                items.append(_item(episode, row, colors))
+            size = {"width": width, "height": height, "fps": episode.fps}
+            body = {
+                "info": _info(episode, size),
+                "text": {"goal": episode.task, "desc": "", "steps": ""},
+                "data": items,
+            }
+            # Compact: with an indent, five minutes of touch would be half a gigabyte.
+            (into / "data.json").write_text(json.dumps(body, separators=(",", ":")), encoding="utf-8")
+        except OSError as error:
+            raise BadFile(folder, f"cannot be written: {error.strerror}") from error
+
+
+def _info(episode: UnitreeEpisode, size: Mapping[str, int]) -> dict[str, Any]:
+    names: dict[str, list[str]] = {part: [] for part in PARTS}
+    for side in episode.states:
+        names[f"{side}_ee"] = [f"k{side.capitalize()}Hand{finger}" for finger in FINGERS]
+    return {
+        "version": VERSION,
+        "date": "",
+        "author": "thenar",
+        "image": dict(size),
+        "depth": dict(size),
+        "audio": {"sample_rate": 16000, "channels": 1, "format": "PCM", "bits": 16},
+        "joint_names": names,
+        "tactile_names": {"left_ee": [], "right_ee": []},
+        "sim_state": "",
+    }
+
+
+def _item(episode: UnitreeEpisode, row: int, colors: dict[str, str]) -> dict[str, Any]:
+    def parts(of: Mapping[str, FloatArray]) -> dict[str, Any]:
+        found: dict[str, Any] = {part: {"qpos": [], "qvel": [], "torque": []} for part in PARTS}
+        for side, values in of.items():
+            found[f"{side}_ee"]["qpos"] = values[row].tolist()
+        return found
+
+    return {
+        "idx": row,
+        "colors": colors,
+        "depths": {},
+        "states": parts(episode.states),
+        "actions": parts(episode.actions),
+        "tactiles": {f"{side}_ee": counts[row].tolist() for side, counts in episode.tactiles.items()},
+        "audios": None,
+        "sim_state": None,
+    }
+
+
+def _jpeg(picture: NDArray[np.uint8]) -> bytes:
+    try:
+        import av
+    except ImportError as error:
+        raise MissingExtra("a picture", "av", "lerobot") from error
+    encoder = av.CodecContext.create("mjpeg", "w")
+    encoder.height, encoder.width = picture.shape[:2]  # pyright: ignore[reportAttributeAccessIssue]
+    encoder.pix_fmt = "yuvj420p"  # pyright: ignore[reportAttributeAccessIssue]
+    encoder.options = {"qscale": "3"}
+    encoder.time_base = Fraction(1, 30)
+    frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
+    packets = [*encoder.encode(frame), *encoder.encode(None)]  # pyright: ignore[reportAttributeAccessIssue]
+    return b"".join(bytes(packet) for packet in packets)
+
+
+def read_unitree(folder: Path | str) -> list[UnitreeEpisode]:
+    """Read the episodes of a task's folder, of both versions of the format; a file that was cut off is mended."""
+    folder = Path(folder)
+    files = sorted(folder.glob("episode_*/data.json")) or sorted(folder.glob("data.json"))
+    if not files:
+        raise BadFile(folder, "has no episode_NNNN/data.json: not episodes of xr_teleoperate")
+    return [_read_episode(path) for path in files]
+
+
+def _read_episode(path: Path) -> UnitreeEpisode:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(path, f"cannot be read: {error}") from error
+    body, mended = _parse(path, text)
+    items = body.get("data")
+    if not isinstance(items, list) or not items:
+        raise BadFile(path, "has no frames")
+    try:
+        info, goal = body.get("info") or {}, (body.get("text") or {}).get("goal")
+        goal = goal[0] if isinstance(goal, list) and goal else goal
+        sides = [side for side in ("left", "right") if _qpos(items[0]["states"], f"{side}_ee")]
+        columns = {
+            kind: {side: np.array([_qpos(item[kind], f"{side}_ee") for item in items], dtype=float) for side in sides}
+            for kind in ("states", "actions")
+        }
+        touches = {
+            side: np.array([(item.get("tactiles") or {}).get(f"{side}_ee") or [] for item in items], dtype=np.int64)
+            for side in sides
+        }
+        fps = int((info.get("image") or {}).get("fps") or 30)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadFile(path, f"not an episode of xr_teleoperate: {clean_text(repr(error))}") from error
+    return UnitreeEpisode(
+        task=str(goal or "unnamed"),
+        fps=fps,
+        states=columns["states"],
+        actions=columns["actions"],
+        tactiles={side: counts for side, counts in touches.items() if counts.size},
+        mended=mended,
+    )
+
+
+def _qpos(parts: Mapping[str, Any], name: str) -> list[float]:
+    part = parts.get(name) or {}
+    return part.get("qpos") or [] if isinstance(part, dict) else list(part)
+
+
+def _parse(path: Path, text: str) -> tuple[dict[str, Any], str]:
+    """The file as JSON; one whose writer was killed is cut after its last whole frame and closed."""
+    try:
+        body = json.loads(text)
+        mended = ""
+    except (ValueError, RecursionError):
+        start = re.search(r'"data"\s*:\s*\[', text)
+        if start is None:
+            raise BadFile(path, "not JSON, and no frames to save from it") from None
+        decoder, at, items = json.JSONDecoder(), start.end(), []
+        while True:
+            at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n,"))
+            try:
+                item, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            items.append(item)
+        head = text[: start.start()].rstrip().rstrip(",")
+        try:
+            body = json.loads(head + "}")
+        except ValueError:
+            body = {}
+        body["data"] = items
+        mended = f"the file was cut off; its {len(items)} whole frames were kept"
+    if not isinstance(body, dict):
+        raise BadFile(path, "not an episode of xr_teleoperate: no object")
+    return body, mended
+
+
+def check_sides(hands: Sequence[str]) -> dict[str, str]:
+    """The hand of each side; the format has one place for each."""
+    sides = {hand.rpartition("_")[2]: hand for hand in hands}
+    if not set(sides) <= {"left", "right"} or len(sides) != len(hands):
+        raise BadValue("hands", ", ".join(hands), "at most one left and one right hand: the format has no other places")
+    return sides
