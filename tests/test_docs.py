@@ -24,7 +24,8 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_python_of_the_docs_runs(block: str, capsys):
+def test_python_of_the_docs_runs(block: str, capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     exec(compile(block, "docs", "exec"), {})
     if "print(" in block:
         assert capsys.readouterr().out
