@@ -1,5 +1,6 @@
 """The registers of the Inspire hands: where they stand, and Modbus clients that read and write them over TCP."""
 
+import os
 import socket
 import struct
 from pathlib import Path
@@ -21,6 +22,7 @@ from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale, Settings
 from thenar.wire.codecs.registers import register_map
+from thenar.wire.codecs.registers.modbus_pdu import Refusal
 from thenar.wire.codecs.registers.register_map import Write
 from thenar.wire.links.inbox import Inbox
 from thenar.wire.links.registers.hand_registers import HandRegisters
@@ -478,6 +480,34 @@ def test_what_two_links_to_one_hand_save_is_all_kept(tmp_path: Path):
     for index in (3, 5):
         woken.write(2320, bytes([index]))
         assert woken.read(2000, len(block)) == block
+
+
+def test_saving_follows_no_link_and_reaches_the_disk_before_it_takes_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    victim, flash = tmp_path / "victim", tmp_path / "flash" / "inspire_right.json"
+    victim.write_text("precious")
+    flash.parent.mkdir()
+    for name in ("inspire_right.new", "inspire_right.json.new", ".inspire_right.json"):  # names that could be guessed
+        (flash.parent / name).symlink_to(victim)
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (done.append("sync"), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda *names: (done.append("rename"), replace(*names)))
+    hand = HandRegisters(RIGHT, Inbox(), flash, medium="Modbus")
+    assert hand.write(1005, b"\1") is None
+    assert done == ["sync", "rename", "sync"]
+    assert victim.read_text() == "precious"
+    assert sorted(path.name for path in flash.parent.iterdir() if not path.is_symlink()) == [flash.name]
+    # A link in place of the file itself is neither read nor written through.
+    kept = flash.read_text()
+    victim.write_text(kept)
+    flash.unlink()
+    flash.symlink_to(victim)
+    with pytest.raises(BadFile, match="symbolic link"):
+        HandRegisters(RIGHT, Inbox(), flash, medium="Modbus")
+    assert hand.write(1005, b"\1") is Refusal.DEVICE_FAILURE
+    assert victim.read_text() == kept
 
 
 def test_a_word_over_a_one_byte_register_leaves_its_neighbor_alone():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -170,21 +171,19 @@ class HandRegisters:
         """Keep what is to be kept, and what was kept before; False if it cannot be."""
         if self._flash is None:
             return True
-        fresh = self._flash.with_suffix(".new")
         try:
             # What another link to this hand has saved stays.
-            saved = json.loads(self._flash.read_text(encoding="utf-8")) if self._flash.exists() else self._new
+            saved = _read_flash(self._flash) if self._flash.exists() else self._new
             saved = {**saved, **kept, ACTIONS: {**saved.get(ACTIONS, {}), **kept.get(ACTIONS, {})}}
-            fresh.write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
-            fresh.replace(self._flash)  # whole or not at all
-        except (OSError, ValueError) as error:
+            _write_flash(self._flash, saved)
+        except (OSError, ValueError, RecursionError, TypeError, AttributeError) as error:  # somebody else wrote there
             self._inbox.refuse(f"SAVE failed: {error}")
             return False
         return True
 
     def _load_flash(self, flash: Path) -> None:
         try:
-            saved = json.loads(flash.read_text(encoding="utf-8"))
+            saved = _read_flash(flash)
             for register in register_map.SAVED:
                 values = np.array(saved[register.name], dtype=np.int64)
                 if values.shape != (register.count,):
@@ -193,7 +192,7 @@ class HandRegisters:
             self._actions = {int(number): bytes.fromhex(kept) for number, kept in saved.get(ACTIONS, {}).items()}
             if not all(map(steps_of, self._actions.values())):
                 raise ValueError(f"{ACTIONS} needs whole sequences")
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError) as error:
             raise BadFile(flash, f"not saved registers ({error}); delete it to start with a new hand's") from error
 
 
@@ -234,6 +233,31 @@ class RegisterLink:
         return tuple(
             registers.stats.health(where[name]) for name, registers in self._hands.items() if registers.stats.messages
         )
+
+
+def _read_flash(path: Path) -> Any:
+    """What was saved. In a folder that others write to, a link could lead anywhere: none is followed."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def _write_flash(path: Path, saved: Any) -> None:
+    """Save it whole or not at all, also if the power fails: written under a name that nobody knew, then renamed."""
+    fd, fresh = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            json.dump(saved, file, indent=2)
+            file.flush()
+            os.fsync(fd)
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _make_folder(folder: Path) -> None:
