@@ -7,7 +7,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: help demo test check docs bench lock clean
+.PHONY: help demo test check docs bench lock dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,15 @@ lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=
 		--universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
 	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
+
+# The bill lists what users install, at the versions of the lock; its tool has an environment of its own.
+dist: .venv/.deps  ## Build the wheel, the source archive and the bill of materials into dist
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/uv pip compile pyproject.toml --extra all --constraints requirements.lock --output-file .venv/runtime.lock --quiet \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
+	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements .venv/runtime.lock --pyproject pyproject.toml \
+		--output-format JSON --output-reproducible --output-file dist/thenar.cdx.json
 
 clean:  ## Remove what the other targets made
 	rm -rf .venv dist docs/_build docs/_generated .cache .pytest_cache .ruff_cache .hypothesis

@@ -67,7 +67,7 @@ def test_scenes_and_info_have_json(capsys):
     main(["scenes", "--json"])
     assert "table" in {row["scene"] for row in json.loads(capsys.readouterr().out)}
     main(["info", "--json"])
-    assert json.loads(capsys.readouterr().out)["thenar"] == "0.1.0"
+    assert json.loads(capsys.readouterr().out)["thenar"] == __version__
 
 
 def test_snapshot_writes_a_picture(tmp_path, capsys):

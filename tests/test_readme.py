@@ -66,9 +66,10 @@ def test_make_demo_opens_a_page_that_answers():
     told = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert ".venv/bin/thenar demo" in told
     port = free_port()
-    with served(f"thenar demo --no-open --port {port}"):
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with served(f"thenar demo --no-open --port {port} --token mine"):
         assert wait_for(lambda: answers(port), 60.0)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as page:
+        with browser.open(f"http://127.0.0.1:{port}/?token=mine", timeout=30) as page:
             assert page.status == 200
             assert b"<html" in page.read().lower()
 

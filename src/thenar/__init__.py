@@ -7,9 +7,10 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING, Any
 
+from thenar.compiled import find_cache
 from thenar.errors import WrongEngine
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from thenar import hands as hands
@@ -145,3 +146,4 @@ def _check_engine() -> None:
 
 
 _check_engine()
+find_cache()

@@ -1,4 +1,4 @@
-"""Keep compiled functions honest.
+"""Keep compiled functions honest, and find them a place.
 
 Numba renews a cached function when the file it stands in changes, but not when a function it calls from another file
 does. A room whose functions call each other across files calls `drop_stale` first: whenever one of its files is newer
@@ -7,7 +7,29 @@ than what was compiled, everything compiled is thrown away.
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
+
+
+def find_cache() -> None:
+    """Compile into a folder for temporary files where neither this package nor the user's own cache can be written.
+
+    Numba gives up in that case: packages installed by somebody else, and no home. Compiled code is run when it is
+    loaded, so the folder must belong to this user alone.
+    """
+    own_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    nearest = next(folder for folder in (own_cache, *own_cache.parents) if folder.exists())
+    if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK) or os.access(nearest, os.W_OK):
+        return
+    import tempfile
+
+    folder = Path(tempfile.gettempdir(), f"thenar-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode != stat.S_IFDIR | 0o700:  # somebody else's, or open to others
+        folder = tempfile.mkdtemp(prefix="thenar-")
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
 
 
 def drop_stale(folder: Path) -> None:

@@ -6,11 +6,12 @@ import platform
 from dataclasses import dataclass
 from importlib import metadata
 
+from thenar import __version__
 from thenar.cli.show import print_json, print_table
 
 PACKAGES = (
-    *("thenar", "numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
-    *("pymodbus", "pin", "viser", "mjviser", "av"),  # of the extras
+    *("numpy", "mujoco-core", "numba", "tyro", "rich", "pyopengl"),
+    *("pymodbus", "pin", "viser", "av", "mcap"),  # of the extras
 )
 
 
@@ -30,7 +31,7 @@ class Info:
 
     def run(self) -> None:
         """Print versions."""
-        versions = {"python": platform.python_version(), "system": platform.platform()}
+        versions = {"python": platform.python_version(), "system": platform.platform(), "thenar": __version__}
         for package in PACKAGES:
             try:
                 versions[package] = metadata.version(package)
