@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import json
 import math
+import select
 import socket
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from thenar.errors import BadValue, count_reason
+from thenar.glove.number_rows import read_rows
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.signals import LAYOUT_OF, NODES, FloatArray, GloveFrame, GloveSide
 
 PORT = 9763
 MAX_DATAGRAM_BYTES = 65507
 MAX_STAMP_S = 1e12
+MAX_NODES = max(NODES.values())
+MARK = b"-5123454321"  # stands for rows that are read already
 MAX_WAITING = 64  # datagrams read in one call
 
 
@@ -50,6 +55,10 @@ class GloveReceiver:
         self.port: int = self._socket.getsockname()[1]
         self.refused: Counter[str] = Counter()
         self._newest: dict[GloveSide, GloveFrame] = {}
+        self._buffer = memoryview(bytearray(MAX_DATAGRAM_BYTES))
+        self._socket.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
 
     def __enter__(self) -> GloveReceiver:
         """The receiver itself."""
@@ -64,13 +73,13 @@ class GloveReceiver:
 
         Where both hands have sent, the other one's frame comes with the next call.
         """
-        self._socket.settimeout(0.0 if self._newest else max(timeout_s, 1e-4))
+        if not self._newest and not self._poll.poll(1e3 * timeout_s):
+            return None
         for _ in range(MAX_WAITING):  # whoever sends faster than this can read is not waited for
             try:
-                message = self._socket.recv(MAX_DATAGRAM_BYTES)
-            except (TimeoutError, BlockingIOError):
+                message = bytes(self._buffer[: self._socket.recv_into(self._buffer)])
+            except BlockingIOError:
                 break
-            self._socket.settimeout(0.0)  # only what is already here
             try:
                 frame = decode_frame(message)
                 if self._side not in (None, frame.side):
@@ -113,10 +122,12 @@ def encode_frame(frame: GloveFrame) -> bytes:
 
 def decode_frame(message: bytes) -> GloveFrame:
     """A datagram as a frame in palm axes."""
-    try:
-        values: Any = json.loads(message)
-    except (ValueError, RecursionError):
-        values = None
+    values = _read_plainly(message)
+    if values is None:
+        try:
+            values = json.loads(message)
+        except (ValueError, RecursionError):
+            values = None
     if not isinstance(values, dict):
         raise BadValue("datagram", message[:40], "a JSON object")
     side, stamp = values.get("side"), values.get("stamp_s")
@@ -137,15 +148,52 @@ def decode_frame(message: bytes) -> GloveFrame:
     return frame_in_palm_axes(stamp_s, side, layout, position_m, quat_wxyz)
 
 
-def _numbers(name: str, values: Any, rows: tuple[int, ...], columns: int) -> FloatArray:
+def _read_plainly(message: bytes) -> dict[str, Any] | None:
+    """The object of a message with its rows of numbers as arrays; None where `json` must judge all of it."""
+    text, rest, arrays = np.frombuffer(message, np.uint8), message, dict[str, FloatArray]()
+    for name, columns in (("quat_wxyz", 4), ("position_m", 3)):
+        key = f'"{name}":'.encode()
+        if message.count(key) != 1:
+            continue
+        start = message.index(key) + len(key)
+        rows = np.empty((MAX_NODES, columns))
+        count, end = read_rows(text, start, columns, rows)
+        if count < 0:
+            return None
+        # What was read is left out of what json reads; that it stood in its place is seen from the mark.
+        rest = rest.replace(message[start:end], MARK, 1)
+        arrays[name] = rows[:count]
+    if not arrays:
+        return None
     try:
-        array = np.asarray(values, dtype=np.float64)
+        values = json.loads(rest)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(values, dict) or any(values.get(name) != int(MARK) for name in arrays):
+        return None
+    return values | arrays
+
+
+def _numbers(name: str, values: Any, rows: tuple[int, ...], columns: int) -> FloatArray:
+    """A list of rows of numbers; anything else is refused."""
+    if isinstance(values, np.ndarray):
+        if len(values) in rows:
+            return values
+        values = values.tolist()
+    try:
+        if len(values) not in rows or set(map(type, values)) != {list} or set(map(len, values)) != {columns}:
+            raise ValueError
+        flat = list(chain.from_iterable(values))
+        # What Python reads from JSON as numbers; text, truth values and lists are none.
+        if not set(map(type, flat)) <= {int, float}:
+            raise ValueError
+        array = np.array(flat, dtype=np.float64)
+        if not math.isfinite(array.sum()) and not np.isfinite(array).all():
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
-        array = np.empty(0)
-    if array.shape not in [(row, columns) for row in rows] or not np.isfinite(array).all():
         wanted = " or ".join(map(str, rows))
-        raise BadValue(name, f"shape {array.shape}", f"{wanted} x {columns} finite numbers")
-    return array
+        raise BadValue(name, _short(values), f"{wanted} x {columns} finite numbers") from None
+    return array.reshape(-1, columns)
 
 
 def _short(value: object) -> str:

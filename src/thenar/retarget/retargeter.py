@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar import hands
-from thenar.errors import BadValue
+from thenar.errors import BadValue, UnknownName
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.solver import Solver
-from thenar.signals import LAYOUT_OF, FloatArray, GloveFrame, GloveSide, HandCommand
+from thenar.signals import LAYOUT_OF, NODES, TRACKERS, FloatArray, GloveFrame, GloveSide, HandCommand
 
 if TYPE_CHECKING:
     from thenar.retarget.fit import LinearMap
@@ -105,25 +105,36 @@ class Retargeter:
         self._begun = True
 
     def __call__(
-        self, frame: GloveFrame | ArrayLike, stamp_s: float | None = None, *, side: GloveSide | None = None
+        self,
+        frame: GloveFrame | ArrayLike,
+        stamp_s: float | None = None,
+        *,
+        side: GloveSide | None = None,
+        layout: str | None = None,
     ) -> Retargeted:
         """Follow one frame. A frame with a missing number is a lost one: the hand holds.
 
         Args:
-            frame: A glove's frame, or 21 (MediaPipe, Manus), 25 (Manus, Apple) or 26 (OpenXR) points in any axes [m].
+            frame: A glove's frame, or the points of a tracker in any axes [m]. Shape (21 to 27, 3).
             stamp_s: Time of the points [s]; a frame has its own.
             side: Which hand the points are of; None: the one the robot's is.
+            layout: Whose order the points have: mediapipe, manus21, manus25, webxr, openxr, quest, pico, apple25,
+                apple27, mano, smplx. None goes by their number: 21 is MediaPipe's, 25 WebXR's, 26 OpenXR's, 27 Apple's.
         """
         if not isinstance(frame, GloveFrame):
             points = np.asarray(frame, dtype=np.float64)
             if stamp_s is None:
                 raise BadValue("stamp_s", stamp_s, "the time of the points in seconds")
-            if points.ndim != 2 or points.shape[1] != 3 or len(points) not in LAYOUT_OF:
-                raise BadValue("points", f"shape {points.shape}", "(21, 3), (25, 3) or (26, 3)")
+            if layout is not None and layout not in TRACKERS:
+                raise UnknownName("layout", layout, TRACKERS)
+            order = LAYOUT_OF.get(len(points)) if layout is None else TRACKERS[layout]
+            if order is None or points.shape != (NODES[order], 3):
+                wanted = "(21, 3), (25, 3), (26, 3) or (27, 3)" if order is None else f"({NODES[order]}, 3)"
+                raise BadValue("points", f"shape {points.shape}", wanted)
             if not np.isfinite(points).all():
                 return self.tick(stamp_s)
             side = side or ("left" if self.model.hand.side == "left" else "right")
-            frame = frame_in_palm_axes(stamp_s, side, LAYOUT_OF[len(points)], points)
+            frame = frame_in_palm_axes(stamp_s, side, order, points)
         nodes = aligned_nodes(self.model, frame.finger_m, frame.side, mirror=self.config.mirror)
         if not np.all(np.isfinite(nodes)):
             return self.tick(frame.stamp_s)

@@ -18,6 +18,7 @@ from thenar.signals.contact_signals import SolidKind as SolidKind
 from thenar.signals.glove_frame import FINGER_NODES as FINGER_NODES
 from thenar.signals.glove_frame import LAYOUT_OF as LAYOUT_OF
 from thenar.signals.glove_frame import NODES as NODES
+from thenar.signals.glove_frame import TRACKERS as TRACKERS
 from thenar.signals.glove_frame import GloveFrame as GloveFrame
 from thenar.signals.glove_frame import GloveLayout as GloveLayout
 from thenar.signals.glove_frame import GloveSide as GloveSide
