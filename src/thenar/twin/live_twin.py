@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +45,7 @@ SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the phy
 STATUS_EVERY_S = 0.5
 MAX_SENDERS = 64  # of a hand, kept for the last second's
 REQUESTS_PER_TICK = 16  # of each link; what comes faster waits
+SCENE_REQUESTS_PER_TICK = 2  # of each link: putting everything back costs more than a step
 MAX_WAITING = 256  # requests of each link; a flood beyond it loses the oldest
 STANDING_S = 1.0  # a stage that is at the same thing for so long is reported
 MAX_TOLD = 16  # warnings that are logged; health has all of them
@@ -158,6 +159,7 @@ class LiveTwin:
         self._diverged: deque[str] = deque(maxlen=16)
         self._resets = 0
         self._scene_links = [link for link in self.links if isinstance(link, SceneLink)]
+        self._waiting_scene: list[deque[SceneRequest]] = [deque() for _ in self._scene_links]
         self._ticks = self._late_ticks = self._states = self._touches = 0
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
@@ -455,14 +457,7 @@ class LiveTwin:
         What hands do by themselves when they are switched on needs no command.
         """
         for link, waiting in zip(self.links, self._waiting, strict=True):
-            waiting.extend(link.receive())
-            for _ in range(len(waiting) - MAX_WAITING):
-                waiting.popleft()
-                count_reason(self._refused, f"{link.wire}: more requests than there is time for")
-            for _ in range(min(len(waiting), REQUESTS_PER_TICK)):
-                request = waiting.popleft()
-                if link.wire in self._disconnected:
-                    continue
+            for request in self._next(link.wire, waiting, link.receive(), REQUESTS_PER_TICK):
                 if self._active_link not in ("", link.wire) and not switching_on:
                     self._ignored[link.wire] += 1
                     continue
@@ -471,14 +466,23 @@ class LiveTwin:
                 except ThenarError as error:
                     count_reason(self._refused, str(error))
         # No commands to hands: these act whichever link has the command.
-        for link in self._scene_links:
-            for request in link.receive_scene():
-                if link.wire in self._disconnected:
-                    continue
+        for link, waiting in zip(self._scene_links, self._waiting_scene, strict=True):
+            for request in self._next(link.wire, waiting, link.receive_scene(), SCENE_REQUESTS_PER_TICK):
                 try:
                     self._apply_scene(request)
                 except ThenarError as error:
                     count_reason(self._refused, str(error))
+
+    def _next(self, wire: str, waiting: deque[T], arrived: Iterable[T], most: int) -> Iterator[T]:
+        """What a tick has time for of what waits on a wire, oldest first; of a flood the oldest are lost."""
+        waiting.extend(arrived)
+        for _ in range(len(waiting) - MAX_WAITING):
+            waiting.popleft()
+            count_reason(self._refused, f"{wire}: more requests than there is time for")
+        for _ in range(min(len(waiting), most)):
+            request = waiting.popleft()
+            if wire not in self._disconnected:
+                yield request
 
     def _apply(self, request: Request) -> None:
         world, hand = self.world, request.hand

@@ -39,7 +39,7 @@ MAX_WAIT_S = 0.05
 MAX_POSTED = 256
 """Samples that may wait for the sender; more are dropped and counted."""
 DATAGRAM_S = 0.02
-"""What one datagram may cost [s of this thread]; the rest of it is dropped, and reliable writers send it again."""
+"""What one datagram may cost to read, and its samples to be taken [s of this thread]; the rest of it is dropped."""
 
 INTERNAL_ERROR = "internal error"
 MAX_LOGGED_ERRORS = 16
@@ -420,7 +420,11 @@ class Participant:
             if message.header.prefix != self.prefix:
                 self._on_message(message, source, len(datagram))
             deliveries, self._deliveries = self._deliveries, []
+        until_s = time.thread_time() + DATAGRAM_S
         for callback, value in deliveries:
+            if time.thread_time() > until_s:
+                self.refuse("samples of one datagram take too long")
+                continue
             try:
                 callback(value)
             except Exception:

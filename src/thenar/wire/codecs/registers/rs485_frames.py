@@ -14,6 +14,8 @@ from thenar.wire.codecs.registers.modbus_pdu import READ, WRITE_MANY, WRITE_ONE,
 REQUEST, REPLY = b"\xeb\x90", b"\x90\xeb"
 READ_COMMAND, WRITE_COMMAND = 0x11, 0x12
 WRITTEN = b"\x01"
+SHORTEST, LONGEST = 8, 264
+"""Bytes of a frame: of their own with no data, and of Modbus RTU with as much as its length can say."""
 
 
 def own_frame(head: bytes, hand_id: int, command: int, address: int, data: bytes) -> bytes:
@@ -32,7 +34,7 @@ def take_frame(line: bytes) -> bytes:
     """The whole frame at the start of what has come in, of either kind; empty until it is whole and right."""
     if line.startswith(REQUEST):
         size = line[3] + 5 if len(line) > 3 else 0
-        frame = line[:size] if len(line) >= size else b""
+        frame = line[:size] if SHORTEST <= size <= len(line) else b""
         return frame if frame and sum(frame[2:-1]) & 0xFF == frame[-1] else b""
     code = line[1] if len(line) > 1 else 0
     size = {READ: 8, WRITE_ONE: 8, WRITE_MANY: 9 + line[6] if len(line) > 6 else 0}.get(code, 0)

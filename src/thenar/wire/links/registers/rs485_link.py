@@ -22,6 +22,7 @@ from thenar.wire.links.registry import LinkContext
 
 SILENCE_S = 0.02  # ends what is no whole frame; longer than on a real line, where nobody schedules
 SAVED_AFTER_S = 1.0  # from the acknowledgement of SAVE to its result
+MAX_RESULTS = 16  # of SAVE that are waited for; who saves more often within a second gets no more
 MAX_BYTES = 252  # that a frame of the hand's own can carry
 BROADCAST = 0  # address of Modbus RTU that all hear and nobody answers
 
@@ -95,6 +96,7 @@ class SerialLine:
                 os.close(self._ours)
                 os.close(self._theirs)
                 raise
+        self._line = b""  # what has come and is no whole frame yet
         self._results: list[tuple[float, bytes]] = []  # that are sent later, and when
         self._heard_s = -1.0
         self._stop, self._stopped = os.pipe()
@@ -120,28 +122,42 @@ class SerialLine:
         if self._name is not None:
             self._name.unlink(missing_ok=True)
 
+    def take(self, data: bytes) -> None:
+        """Answer the frames among what has come; what is too long to become one is noise."""
+        self._line += data
+        while True:
+            while frame := rs485_frames.take_frame(self._line):
+                self._send(self._reply(frame))
+                self._line = self._line[len(frame) :]
+            if len(self._line) <= rs485_frames.LONGEST:
+                return
+            self._drop_noise()
+
+    def fall_silent(self) -> None:
+        """Nothing more has come: what is no whole frame may still be one of Modbus with another code or length."""
+        if frame := rs485_frames.take_rtu(self._line):
+            self._send(self._reply(frame))
+            self._line = b""
+        else:
+            self._drop_noise()
+            self.take(b"")
+
+    def _drop_noise(self) -> None:
+        self._inbox.refuse("bytes on the serial line that are no frame")
+        self._line = rs485_frames.after_noise(self._line)
+
     def _listen(self) -> None:
-        line = b""
         while True:
             now_s = time.perf_counter()
-            waits_s = [due_s - now_s for due_s, _ in self._results] + ([SILENCE_S] if line else [])
+            waits_s = [due_s - now_s for due_s, _ in self._results] + ([SILENCE_S] if self._line else [])
             ready, _, _ = select.select([self._ours, self._stop], [], [], max(min(waits_s), 0.0) if waits_s else None)
             if self._stop in ready:
                 return
             if self._ours in ready:
-                line += os.read(self._ours, 4096)
                 self._heard_s = time.perf_counter()
-            elif line and time.perf_counter() - self._heard_s >= SILENCE_S:
-                # What is no whole frame may still be one of Modbus with another function code or length.
-                if frame := rs485_frames.take_rtu(line):
-                    self._send(self._reply(frame))
-                    line = b""
-                else:
-                    self._inbox.refuse("bytes on the serial line that are no frame")
-                    line = rs485_frames.after_noise(line)
-            while frame := rs485_frames.take_frame(line):
-                self._send(self._reply(frame))
-                line = line[len(frame) :]
+                self.take(os.read(self._ours, 4096))
+            elif self._line and time.perf_counter() - self._heard_s >= SILENCE_S:
+                self.fall_silent()
             for due_s, frame in list(self._results):
                 if due_s <= time.perf_counter():
                     self._results.remove((due_s, frame))
@@ -167,7 +183,8 @@ class SerialLine:
             why_not = hand.write(address, data)
             if address == REGISTERS["SAVE"].address and data == WRITTEN:
                 result = own_frame(REPLY, hand_id, READ_COMMAND, address, b"\xff" if why_not else b"\0")
-                self._results.append((time.perf_counter() + SAVED_AFTER_S, result))
+                if len(self._results) < MAX_RESULTS:
+                    self._results.append((time.perf_counter() + SAVED_AFTER_S, result))
                 why_not = None
             return b"" if why_not is Refusal.ILLEGAL_ADDRESS else own_frame(REPLY, hand_id, command, address, WRITTEN)
         self._inbox.refuse(f"a frame with command {command:#04x} and {len(data)} bytes; the hand knows 0x11 and 0x12")

@@ -1,0 +1,181 @@
+"""The search: right bytes made wrong again and again, what broke or took too long kept, the slowest bred on."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import random
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from bench.fuzz.mutator import MAX_BYTES, mutate
+from thenar.errors import ThenarError
+
+HANG_S = 2.0
+"""Of the processor: what takes longer is stopped and counts as a hang."""
+TICK_S = 0.005
+"""What one input may cost the physics [s of the processor]."""
+BRED = 16  # slowest inputs that are bred on
+SLOW_SHARE = 0.3  # of all inputs that are made from them
+AGAIN = 4  # times that a slow one is tried again before it counts: the machine may have been slow
+TOO_SLOW = "too slow"
+HANGS = "does not come to an end"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Target:
+    """A parser that reads from outside, with what is done with its result."""
+
+    name: str
+    read: Callable[[bytes], object]
+    """May raise what is refused, and nothing else; a number it returns is what the physics spent on it [s]."""
+    seeds: tuple[bytes, ...]
+    """What it should read."""
+    text: bool = False
+    """Whether that is words and numbers rather than fields."""
+    refusals: tuple[type[Exception], ...] = (ThenarError,)
+    limit_s: float = 0.05
+    """What one input may cost [s of the processor]."""
+    max_bytes: int = MAX_BYTES
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Finding:
+    """Bytes that do harm."""
+
+    target: str
+    what: str
+    data: bytes
+
+    def __str__(self) -> str:
+        """What it is, with the beginning of the bytes."""
+        return f"{self.target}: {self.what} ({len(self.data)} bytes: {self.data[:48]!r})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a search found."""
+
+    target: str
+    inputs: int
+    refused: int
+    """By an exception; links count what they refuse themselves."""
+    worst_ms: float
+    """The slowest input, best of several tries [ms of the processor]."""
+    worst_tick_ms: float
+    """The one that cost the physics most [ms of the processor]."""
+    findings: tuple[Finding, ...]
+    slowest: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Try:
+    cost_s: float
+    tick_s: float = 0.0
+    refused: bool = False
+    broken: str = ""
+
+
+class _Hang(BaseException):
+    """Time is up."""
+
+
+def search(target: Target, *, seconds: float = 60.0, inputs: int | None = None, seed: int = 0) -> Result:
+    """Look for bytes that break a parser or cost it time, for so long or so many inputs; one finding of each kind."""
+    luck = random.Random(f"{target.name} {seed}")
+    slow: list[tuple[float, int, bytes]] = []  # a heap, the quickest of them first
+    findings: dict[str, Finding] = {}
+    made = refused = 0
+    worst_s, worst_tick_s, slowest = 0.0, 0.0, b""
+    first = list(target.seeds)  # as they are
+    for data in target.seeds:  # what is compiled on first use is no input's fault
+        with contextlib.suppress(Exception):
+            target.read(data)
+    end_s = time.monotonic() + seconds
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        while (time.monotonic() < end_s) if inputs is None else (made < inputs):
+            if first:
+                data = first.pop()
+            else:
+                parent = luck.choice(slow)[2] if luck.random() < SLOW_SHARE else luck.choice(target.seeds)
+                data = mutate(luck, parent, target.seeds, text=target.text, most=target.max_bytes)
+            made += 1
+            tried = _try(target, data)
+            refused += tried.refused
+            cost_s, tick_s = tried.cost_s, tried.tick_s
+            if len(slow) < BRED or cost_s > slow[0][0] or tick_s > max(worst_tick_s, TICK_S):
+                more = [_try(target, data) for _ in range(AGAIN)]
+                cost_s = min([cost_s, *(one.cost_s for one in more)])
+                tick_s = min([tick_s, *(one.tick_s for one in more)])
+                entry = (cost_s, made, data)
+                if len(slow) < BRED:
+                    heapq.heappush(slow, entry)
+                else:
+                    heapq.heappushpop(slow, entry)
+                worst_tick_s = max(worst_tick_s, tick_s)
+                if cost_s > worst_s:
+                    worst_s, slowest = cost_s, data
+            else:
+                worst_tick_s = max(worst_tick_s, min(tick_s, TICK_S))
+            broken = tried.broken
+            if not broken and (cost_s > target.limit_s or tick_s > TICK_S):
+                broken = f"{TOO_SLOW}: {1e3 * cost_s:.0f} ms, of the physics {1e3 * tick_s:.1f} ms"
+            if broken and broken.partition(":")[0] not in findings:
+                findings[broken.partition(":")[0]] = Finding(target=target.name, what=broken, data=data)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    return Result(
+        target=target.name,
+        inputs=made,
+        refused=refused,
+        worst_ms=round(1e3 * worst_s, 2),
+        worst_tick_ms=round(1e3 * worst_tick_s, 2),
+        findings=tuple(findings.values()),
+        slowest=slowest,
+    )
+
+
+def check(target: Target, data: bytes) -> str:
+    """What is wrong with one input, such as one that was found before; empty when nothing is."""
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        tried = [_try(target, data) for _ in range(1 + AGAIN)]
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    too_slow = min(one.cost_s for one in tried) > target.limit_s or min(one.tick_s for one in tried) > TICK_S
+    return tried[0].broken or (TOO_SLOW if too_slow else "")
+
+
+def _try(target: Target, data: bytes) -> _Try:
+    began_s = time.thread_time()
+    tick_s, refused, broken = 0.0, False, ""
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANG_S)
+    try:
+        spent = target.read(data)
+        tick_s = spent if isinstance(spent, float) else 0.0
+    except target.refusals:
+        refused = True
+    except _Hang:
+        broken = HANGS
+    except Exception as error:
+        broken = f"{type(error).__name__} in {_where(error)}: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+    return _Try(cost_s=time.thread_time() - began_s, tick_s=tick_s, refused=refused, broken=broken)
+
+
+def _where(error: Exception) -> str:
+    """The last line of thenar's own that it came through: findings of the same line are the same."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "thenar" in Path(frame.filename).parts] or frames
+    return f"{Path(own[-1].filename).name} line {own[-1].lineno}"
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise _Hang
