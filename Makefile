@@ -7,7 +7,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: help demo test check docs bench lock dist clean
+.PHONY: help demo test check docs bench fuzz soak lock dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,12 @@ docs: .venv/.ready  ## Build the documentation into docs/_build; a warning is an
 bench: .venv/.ready  ## Measure speed, touch and endurance on this machine, and write docs/bench
 	$(BIN)/python -m bench --out docs/bench $(ARGS)
 	$(BIN)/python -m bench.retarget --out docs/bench
+
+fuzz: .venv/.ready  ## Give wrong bytes to every parser for a minute (ARGS="--minutes 600" for longer); keeps what it finds
+	$(BIN)/python -m bench.fuzz $(ARGS)
+
+soak: .venv/.ready  ## Run a twin among bad clients and faults for ten minutes, and judge it (ARGS="--minutes 120" for longer)
+	$(BIN)/python -m bench.soak $(ARGS)
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock

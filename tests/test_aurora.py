@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from peer_env import PEERS, peer_python, quiet_environment
 
-from thenar.cdr import BadMessage
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, TYPES, Names
@@ -353,20 +352,6 @@ def test_names_are_plain_or_ros_2_s():
     assert ros.policy_service().reply_topic == "rr/policy_change_serviceReply"
     assert plain.policy_service().request_topic == "req/gr2/SN01/policy_change_service"
     assert len(REPORTS) == len(COMMANDS) == 8
-
-
-def test_random_bytes_never_do_more_than_be_refused():
-    rng = np.random.default_rng(5)
-    for topic, kind in COMMANDS.items():
-        whole = aurora_codec.encode(kind, sample(kind, rng))
-        for _ in range(400):
-            bent = bytearray(whole)
-            for place in rng.integers(0, len(bent), 3):
-                bent[place] = rng.integers(256)
-            try:
-                aurora_codec.request_of(topic, bytes(bent[: rng.integers(len(bent) + 1)]), sender="x", arrived_s=0.0)
-            except BadMessage:
-                continue
 
 
 def test_fields_have_the_vendors_names_in_the_vendors_order():

@@ -3,7 +3,7 @@
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,15 @@ from patience import wait_for
 from raw_rtps_peer import WRITER, RawPeer
 
 import thenar
-from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
+from thenar import cdr
+from thenar.signals import HandCommand, HandSettings, HandState, Request, SceneRequest, SceneState, TouchFrame
 from thenar.twin import live_twin
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
+from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.links.inbox import LinkHealth
-from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, discovery, messages
+from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, discovery, messages
+from thenar.wire.rtps.discovery import SampleIdentity
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.qos import matches
 from thenar.wire.rtps.services import ServiceNames
@@ -184,3 +187,48 @@ def test_a_request_of_one_among_hundreds_of_senders_costs_what_a_request_of_one_
 
     cost_of(1)  # warm
     assert cost_of(900) < 2.0 * cost_of(1)
+
+
+def test_resets_without_end_cost_a_tick_no_more_than_two_of_them():
+    @dataclass
+    class Resets(Flood):
+        def receive(self) -> list[Request]:
+            return []
+
+        def receive_scene(self) -> list[SceneRequest]:
+            return [SceneRequest(sender="somebody", reset="all")] * self.senders
+
+        def publish_scene(self, stamp_s: float, read: Callable[[], SceneState]) -> None: ...
+
+    twin = LiveTwin(thenar.World("inspire_right"), [Resets(64)], touch_hz=0.0)
+    for tick in range(1, 11):
+        twin._take_requests()
+        assert twin.health().resets == tick * live_twin.SCENE_REQUESTS_PER_TICK
+    assert twin.health().refused["flood: more requests than there is time for"] == 640 - 20 - live_twin.MAX_WAITING + 2
+
+
+def test_samples_of_one_datagram_take_bounded_time_whoever_takes_them(domain: int):
+    def take(_: Sample) -> None:
+        began_s = time.thread_time()
+        while time.thread_time() - began_s < 0.002:
+            pass
+
+    with Participant(domain) as participant:
+        participant.subscribe("topic", "type", take, qos=SENSOR_DATA)
+        peer = RawPeer(domain, NAMES, vendor=CYCLONE_VENDOR)
+        peer.announce()
+        assert wait_for(lambda: participant.health().endpoints[0].matched)
+        samples = [messages.data(bytes(4), WRITER, number, b"\0\1\0\0" + bytes(4)) for number in range(1, 500)]
+        assert cost_s(participant, peer.datagram(*samples)) < MAX_COST_S
+        assert participant.health().refusals["samples of one datagram take too long"] > 400
+        peer.close()
+
+
+def test_gloves_that_say_something_else_each_time_are_counted_not_collected(domain: int):
+    with ManusListener("right", domain=domain) as listener:
+        for number in range(1000):
+            body = bytearray(struct.pack("<i", 1))
+            cdr.put_string(body, f"x{number}")
+            listener._hear(Sample(bytes(body), SampleIdentity(bytes(16), number), None, CYCLONE_VENDOR, {}, False))
+        assert sum(listener.refused.values()) == 1000
+        assert len(listener.refused) < 100

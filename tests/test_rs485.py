@@ -191,6 +191,33 @@ def test_a_program_drives_and_feels_the_twin_over_a_named_port_and_saves(tmp_pat
     assert not port.is_symlink()
 
 
+def test_a_frame_that_is_too_short_to_ask_anything_ends_nothing():
+    with line(RIGHT) as (serial, client, _):
+        assert client.silent(bytes.fromhex("EB 90 00 00 00"))  # its sum is right
+        assert serial.thread.is_alive()
+        assert len(client.ask(READ_ANGLES, 20)) == 20
+
+
+def test_noise_without_end_is_neither_kept_nor_looked_at_again_and_again():
+    with line(RIGHT) as (serial, client, _):
+        for noise in (bytes(4096), bytes.fromhex("EB 90 01 FF") * 1024, bytes.fromhex("EB 90") * 2048):
+            began_s = time.thread_time()
+            for _ in range(4):
+                serial.take(noise)
+            assert len(serial._line) <= rs485_frames.LONGEST
+            assert time.thread_time() - began_s < 0.5
+        serial.fall_silent()
+        assert len(client.ask(READ_ANGLES, 20)) == 20
+
+
+def test_results_of_saving_are_kept_for_a_few_only():
+    with line(RIGHT) as (serial, _, _):
+        save = rs485_frames.own_frame(rs485_frames.REQUEST, 1, rs485_frames.WRITE_COMMAND, 1005, b"\1")
+        for _ in range(40):
+            serial.take(save)
+        assert len(serial._results) == 16
+
+
 def test_names_of_serial_ports_that_cannot_be_are_refused(tmp_path: Path):
     taken = tmp_path / "ttyUSB0"
     taken.write_text("something else")

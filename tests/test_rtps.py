@@ -933,9 +933,9 @@ def bombard(domain: int, duration_s: float) -> tuple[int, Health]:
         return sent, participant.health()
 
 
-def test_a_minute_of_garbage_is_counted_and_harms_nothing(domain: int):
-    sent, health = bombard(domain, 60.0)
-    assert sent > 2000
+def test_garbage_over_sockets_is_counted_and_harms_nothing(domain: int):
+    sent, health = bombard(domain, 15.0)
+    assert sent > 500
     assert sum(health.refusals.values()) > sent / 10
     assert len(health.refusals) > 10
     assert "internal error" not in health.refusals

@@ -1,21 +1,24 @@
-"""Parsers of files: recordings, calibrations, mappings, configurations, what a hand has saved."""
+"""Parsers of files: recordings, calibrations, mappings, models, configurations, what a hand has saved."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.fuzz.search import Target
-from thenar import HandCommand, World, hands
+from thenar import World, hands
 from thenar.glove.files import read_log, write_log
 from thenar.glove.make import make_log
-from thenar.hands.export import write_model
-from thenar.humanoid import load_config, load_npz, save_npz
-from thenar.humanoid.control.robot_config import DEFAULT
-from thenar.retarget.fit import load_map
+from thenar.hands.export import export_hand
+from thenar.humanoid.control.robot_config import DEFAULT, load_config
+from thenar.retarget.fit import LinearMap, load_map, save_map
+from thenar.signals import GloveLayout
 from thenar.touch.calibrate.press_recording import read_recording, write_recording
 from thenar.touch.calibrate.synthetic import make_recording
 from thenar.touch.sensor.calibration import load_calibration
@@ -23,4 +26,104 @@ from thenar.wire.links.inbox import Inbox
 from thenar.wire.links.registers.hand_registers import HandRegisters
 
 FILE_S = 1.0
-"""What reading a file of 64 kB may cost [s of the processor]: nobody's hand waits for it."""
+"""What reading a file of 64 kB may cost [s of the processor]: no hand waits for it."""
+CALIBRATION = """\
+# of a pad
+rate_hz = 50.0
+latency_s = 0.01
+noise_counts = 2.0
+[pads.index_tip]
+gain_counts_per_n = 300.0
+dead = [[0, 1], [2, 2]]
+offset_counts = 60
+[pads.palm]
+offset_counts = 55.5
+"""
+MAPPING = """\
+hand = "inspire_right"
+file = "mine.urdf"
+name = "mine"
+[joints]
+"""
+
+
+def file_targets(folder: Path) -> Iterator[Target]:
+    """Everything that is read from disk; ``folder`` is where the wrong files are written."""
+    right = hands.load("inspire_right")
+    logs: dict[GloveLayout, str] = {"nodes21": ".csv", "manus25": ".npz"}
+    for layout, suffix in logs.items():
+        log = make_log(("fist",), layout=layout, rate_hz=10.0)
+        yield _target("glove log", folder / f"glove{suffix}", lambda path, log=log: write_log(path, log), read_log)
+    yield _array_target(folder / "glove_data.npz", np.load(folder / "glove.npz"))
+    recording = make_recording(right, "index_tip", rate_hz=1.0)
+    for suffix in (".csv", ".npz"):
+        path = folder / f"press{suffix}"
+        yield _target("press recording", path, lambda path: write_recording(path, recording), read_recording)
+    yield _target("calibration", folder / "skin.toml", CALIBRATION, lambda path: load_calibration(path, right))
+    (folder / "mine.urdf").write_text(export_hand(right), encoding="utf-8")
+    mapping = MAPPING + "".join(f'{joint} = "{joint}"\n' for joint in right.joint_names)
+    yield _target("mapping", folder / "mine.toml", mapping, lambda path: hands.load(str(path)))
+    (folder / "own.toml").write_text(mapping.replace("mine.urdf", "own.urdf"), encoding="utf-8")
+    own = str(folder / "own.toml")
+    yield _target("URDF", folder / "own.urdf", export_hand(right), lambda _: World(hands.load(own)), limit_s=10.0)
+    linear = LinearMap(
+        hand="inspire_right",
+        kind="full",
+        fingers=("index", "thumb"),
+        matrix=np.tile(np.eye(3), (2, 1, 1)),
+        shift_m=np.zeros((2, 3)),
+        residual_mm=1.0,
+        condition=2.0,
+    )
+    yield _target("linear map", folder / "map.json", lambda path: save_map(path, linear), load_map)
+    yield _target("robot configuration", folder / "robot.yaml", DEFAULT, load_config)
+
+    def wake_up(path: Path) -> HandRegisters:
+        return HandRegisters(right, Inbox(), path, medium="a file")
+
+    def save(path: Path) -> None:
+        wake_up(path).write(1005, b"\1")
+
+    yield _target("saved registers", folder / "flash.json", save, wake_up)
+
+
+def _array_target(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Target:
+    """An array in an archive that is whole: of a wrong archive nothing is read."""
+    others = {name: values for name, values in arrays.items() if name != "data"}
+    data = io.BytesIO()
+    np.save(data, arrays["data"])
+
+    def read(array: bytes) -> None:
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **others)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("data.npy", array)
+        read_log(path)
+
+    return Target(name="array of a glove log", read=read, seeds=(data.getvalue(),), limit_s=FILE_S)
+
+
+def _target(
+    name: str,
+    path: Path,
+    write: str | Callable[[Path], object],
+    read: Callable[[Path], object],
+    *,
+    limit_s: float = FILE_S,
+) -> Target:
+    """A parser of a file, given the text of a right one or what writes it."""
+    if isinstance(write, str):
+        path.write_text(write, encoding="utf-8")
+    else:
+        write(path)
+    whole = path.read_bytes()
+
+    def read_bytes(data: bytes) -> None:
+        path.write_bytes(data)
+        read(path)
+
+    text = path.suffix != ".npz"
+    max_bytes = max(2 * len(whole), 1 << 16)
+    return Target(
+        name=f"{name} ({path.suffix})", read=read_bytes, seeds=(whole,), text=text, limit_s=limit_s, max_bytes=max_bytes
+    )

@@ -88,9 +88,8 @@ def _double(luck: random.Random, made: bytearray, _: Sequence[bytes]) -> None:
     start, end = _part(luck, len(made))
     part = bytes(made[start:end])
     # Once in a while so often that it fills a datagram: what costs the square of a length shows itself there.
-    times = luck.choice((1, 1, 2, 8, 64, MAX_BYTES // max(len(part), 1)))
-    if len(made) + times * len(part) <= MAX_BYTES:
-        made[end:end] = part * times
+    room = (MAX_BYTES - len(made)) // max(len(part), 1)
+    made[end:end] = part * min(luck.choice((1, 1, 2, 8, 64, MAX_BYTES)), room)
 
 
 def _splice(luck: random.Random, made: bytearray, others: Sequence[bytes]) -> None:
@@ -114,7 +113,7 @@ def _add_word(luck: random.Random, made: bytearray, _: Sequence[bytes]) -> None:
 def _move_line(luck: random.Random, made: bytearray, _: Sequence[bytes]) -> None:
     lines = bytes(made).split(b"\n")
     line = lines.pop(luck.randrange(len(lines)))
-    for _ in range(luck.choice((0, 1, 2))):
+    for _copy in range(luck.choice((0, 1, 2))):
         lines.insert(luck.randrange(len(lines) + 1), line)
     made[:] = b"\n".join(lines)
 
@@ -124,5 +123,6 @@ def _part(luck: random.Random, size: int) -> tuple[int, int]:
     return start, min(size, start + luck.choice((1, 2, 4, 8, 24, 64, 512)))
 
 
-_BYTE_CHANGES: tuple[Change, ...] = (_flip, _flip, _special, _number, _number, _any_byte, _cut, _leave_out, _double, _splice)
-_TEXT_CHANGES: tuple[Change, ...] = (_flip, _swap_word, _swap_word, _add_word, _add_word, _cut, _leave_out, _double, _splice, _move_line)
+_EVERYWHERE: tuple[Change, ...] = (_flip, _cut, _leave_out, _double, _splice)
+_BYTE_CHANGES: tuple[Change, ...] = (*_EVERYWHERE, _flip, _special, _number, _number, _any_byte)
+_TEXT_CHANGES: tuple[Change, ...] = (*_EVERYWHERE, _swap_word, _swap_word, _add_word, _add_word, _move_line)

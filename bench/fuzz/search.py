@@ -9,7 +9,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
@@ -85,7 +85,9 @@ class _Hang(BaseException):
     """Time is up."""
 
 
-def search(target: Target, *, seconds: float = 60.0, inputs: int | None = None, seed: int = 0) -> Result:
+def search(
+    target: Target, *, seconds: float = 60.0, inputs: int | None = None, seed: int = 0, until_found: bool = False
+) -> Result:
     """Look for bytes that break a parser or cost it time, for so long or so many inputs; one finding of each kind."""
     luck = random.Random(f"{target.name} {seed}")
     slow: list[tuple[float, int, bytes]] = []  # a heap, the quickest of them first
@@ -103,13 +105,13 @@ def search(target: Target, *, seconds: float = 60.0, inputs: int | None = None, 
             if first:
                 data = first.pop()
             else:
-                parent = luck.choice(slow)[2] if luck.random() < SLOW_SHARE else luck.choice(target.seeds)
+                parent = luck.choice(slow)[2] if slow and luck.random() < SLOW_SHARE else luck.choice(target.seeds)
                 data = mutate(luck, parent, target.seeds, text=target.text, most=target.max_bytes)
             made += 1
             tried = _try(target, data)
             refused += tried.refused
             cost_s, tick_s = tried.cost_s, tried.tick_s
-            if len(slow) < BRED or cost_s > slow[0][0] or tick_s > max(worst_tick_s, TICK_S):
+            if not tried.broken and (len(slow) < BRED or cost_s > slow[0][0] or tick_s > max(worst_tick_s, TICK_S)):
                 more = [_try(target, data) for _ in range(AGAIN)]
                 cost_s = min([cost_s, *(one.cost_s for one in more)])
                 tick_s = min([tick_s, *(one.tick_s for one in more)])
@@ -128,6 +130,8 @@ def search(target: Target, *, seconds: float = 60.0, inputs: int | None = None, 
                 broken = f"{TOO_SLOW}: {1e3 * cost_s:.0f} ms, of the physics {1e3 * tick_s:.1f} ms"
             if broken and broken.partition(":")[0] not in findings:
                 findings[broken.partition(":")[0]] = Finding(target=target.name, what=broken, data=data)
+                if until_found:
+                    break
     finally:
         signal.signal(signal.SIGVTALRM, before)
     return Result(
@@ -150,6 +154,22 @@ def check(target: Target, data: bytes) -> str:
         signal.signal(signal.SIGVTALRM, before)
     too_slow = min(one.cost_s for one in tried) > target.limit_s or min(one.tick_s for one in tried) > TICK_S
     return tried[0].broken or (TOO_SLOW if too_slow else "")
+
+
+def shrink(target: Target, finding: Finding) -> Finding:
+    """The same with all left out that is not needed for it."""
+    kind, data = finding.what.partition(":")[0], finding.data
+    size = len(data) // 2
+    while size:
+        at = 0
+        while at < len(data):
+            shorter = data[:at] + data[at + size :]
+            if check(target, shorter).partition(":")[0] == kind:
+                data = shorter
+            else:
+                at += size
+        size //= 2
+    return replace(finding, data=data)
 
 
 def _try(target: Target, data: bytes) -> _Try:

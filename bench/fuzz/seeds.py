@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from thenar import hands
+from thenar import cdr, hands
 from thenar.glove.glove_socket import encode_frame
 from thenar.glove.make import make_log
 from thenar.signals import SceneState
-from thenar.wire.codecs import aurora_codec, cdr, dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
+from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, encode_glove

@@ -9,28 +9,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from bench.fuzz import seeds
+from bench.fuzz.datagram_targets import datagram_targets
 from bench.fuzz.search import Target
-from tests.raw_rtps_peer import RawPeer
-from thenar import World, hands
+from thenar import World, cdr, hands
 from thenar.glove.glove_socket import decode_frame
 from thenar.twin.live_twin import Link, LiveTwin
 from thenar.view.access_proxy import LOCAL_HOSTS, check_request
 from thenar.wire.clients.manus_client import ManusListener
-from thenar.wire.codecs import aurora_codec, cdr, inspire_codec, sim_codec, status_codec
+from thenar.wire.codecs import aurora_codec, inspire_codec, sim_codec, status_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE
 from thenar.wire.links.aurora_link import AuroraNode
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
-from thenar.wire.rtps import Participant, Qos, Reader, Sample, Service, discovery, messages, ros
-from thenar.wire.rtps.discovery import EndpointInfo, SampleIdentity
+from thenar.wire.rtps import Participant, Reader, Sample, Service, ros
+from thenar.wire.rtps.discovery import SampleIdentity
 from thenar.wire.rtps.messages import CYCLONE_VENDOR, RUST_VENDOR
-from thenar.wire.rtps.services import ServiceNames
-from thenar.wire.rtps.writer import encapsulate
 from thenar.wire.wire_config import ModbusOptions, ReflexOptions, WireConfig
 
 HANDS = (("inspire_left", "inspire_right"), ("reflex",))
 """Hands that between them speak every protocol."""
-LONG_BYTES = 64_000
 
 
 def wire_targets(opened: ExitStack, *, domain: int, port: int) -> Iterator[Target]:
@@ -46,7 +43,7 @@ def wire_targets(opened: ExitStack, *, domain: int, port: int) -> Iterator[Targe
         tick = _ticker(twin)
         for link in twin.links:
             yield from _link_targets(link, tick)
-        yield from _datagram_targets(opened, participant, domain + number, tick, to="+".join(names))
+        yield from datagram_targets(opened, participant, tick, to="+".join(names))
     yield from _body_targets(opened, domain + 2)
     gloves = opened.enter_context(ManusListener("right", domain=domain + 2))
     hear = _sampler(gloves._hear)
@@ -124,72 +121,6 @@ def _link_targets(link: Link, tick: Callable[[], float]) -> Iterator[Target]:
             on_packet = link._on_packet  # pyright: ignore[reportAttributeAccessIssue]
             read = then_tick(lambda packet: on_packet(packet, "127.0.0.1:1"))
             yield Target(name="ReFlex packet", read=read, seeds=seeds.PACKETS, max_bytes=2048)
-
-
-def _datagram_targets(
-    opened: ExitStack, participant: Participant, domain: int, tick: Callable[[], float], *, to: str
-) -> Iterator[Target]:
-    """The participant itself, from a peer that it knows, that writes what it reads and reads what it writes."""
-    nobody = ServiceNames(request_topic="a", request_type="b", reply_topic="c", reply_type="d")
-    peer = RawPeer(domain, nobody, vendor=CYCLONE_VENDOR)
-    opened.callback(peer.close)
-    peer.meet()
-    parts = [messages.info_ts(1.0)]
-    with participant.lock:
-        readers = [end for end in participant._directory.readers.values() if end.info.topic]
-        writers = [end for end in participant._directory.writers.values() if end.info.topic]
-    announced = []
-    for number, end in enumerate([*readers, *writers], start=1):
-        reads = isinstance(end, Reader)
-        entity = struct.pack(">I", number << 8 | (0x03 if reads else 0x04))
-        about = EndpointInfo(guid=peer.prefix + entity, topic=end.info.topic, type_name=end.info.type_name, qos=Qos())
-        announcer = discovery.PUBLICATIONS_WRITER if reads else discovery.SUBSCRIPTIONS_WRITER
-        announced.append(messages.data(bytes(4), announcer, number, discovery.encode_endpoint(about)))
-        if reads:
-            body = encapsulate((seeds.COMMANDS.get(end.info.type_name) or seeds.REQUESTS)[0])
-            parts += [
-                messages.data(bytes(4), entity, 1, body),
-                messages.data_frag(bytes(4), entity, 2, 1, 8, body),
-                messages.heartbeat(bytes(4), entity, 1, 2, number, final=False),
-                messages.heartbeat_frag(bytes(4), entity, 2, 1, number),
-                messages.gap(bytes(4), entity, 2, 4),
-            ]
-        else:
-            parts += [
-                messages.acknack(entity, end.entity, 1, [1, 2], number, final=False),
-                messages.nack_frag(entity, end.entity, 1, [1, 2], number),
-            ]
-    for datagram in (peer.datagram(one) for one in announced):
-        participant._on_datagram(datagram, "127.0.0.1")
-
-    def read(datagram: bytes, *, anew: bool) -> float:
-        if anew:  # else the numbers of its samples have all come
-            for reader in readers:
-                for writer in [*reader.writers.values()]:
-                    reader.unmatch(writer.guid)
-                    reader.match(writer.info)
-        participant._on_datagram(datagram, "127.0.0.1")
-        return tick()
-
-    turns = itertools.count()
-    short = [peer.datagram(*parts[first : first + 3]) for first in range(0, len(parts), 3)]
-    short += [peer.datagram(one) for one in announced]
-    yield Target(
-        name=f"datagram to {to}",
-        read=lambda datagram: read(datagram, anew=next(turns) % 16 == 0),
-        seeds=tuple(short),
-    )
-    # What costs time is the same again and again, up to the size of a datagram.
-    long = [peer.datagram(*[part] * (LONG_BYTES // len(part))) for part in (*parts, *announced)]
-    long += [peer.datagram(*(_numbered(part, n) for n in range(LONG_BYTES // len(part)))) for part in parts]
-    yield Target(name=f"long datagram to {to}", read=lambda datagram: read(datagram, anew=True), seeds=tuple(long))
-
-
-def _numbered(part: bytes, number: int) -> bytes:
-    """A submessage with another sequence number, where a sample or fragment has it."""
-    if part[0] not in (messages.DATA, messages.DATA_FRAG):
-        return part
-    return part[:16] + messages.sequence_number(number + 1) + part[24:]
 
 
 def _body_targets(opened: ExitStack, domain: int) -> Iterator[Target]:
