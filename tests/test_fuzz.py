@@ -21,10 +21,10 @@ from thenar import cdr
 from thenar.errors import ThenarError
 from thenar.glove import files, glove_socket
 from thenar.hands import own_model
+from thenar.recordings import container, ros_messages
 from thenar.retarget import fit
 from thenar.touch.calibrate import press_recording
 from thenar.touch.sensor import calibration
-from thenar.view import access_proxy
 from thenar.wire import codecs
 from thenar.wire.codecs import inspire_codec, registers
 from thenar.wire.rtps import discovery, messages
@@ -65,11 +65,11 @@ def test_what_was_found_before_does_no_harm_any_more(targets: list[Target]):
 
 
 # Functions that read from outside, by how they are called.
-READERS = ("decode", "read_", "load_", "take_", "check_request", "answer", "flexible_", "six_ratios", "policy_re")
+READERS = ("decode", "read_", "load_", "take_", "answer", "flexible_", "six_ratios", "policy_re")
 MODULES = (
     *(import_module(f"thenar.wire.codecs.{found.name}") for found in pkgutil.iter_modules(codecs.__path__)),
     *(import_module(f"{registers.__name__}.{found.name}") for found in pkgutil.iter_modules(registers.__path__)),
-    *(discovery, messages, files, glove_socket, press_recording, calibration, own_model, fit, access_proxy),
+    *(discovery, messages, files, glove_socket, press_recording, calibration, own_model, fit, container, ros_messages),
 )
 # What only tests take apart; the last two read nothing from outside.
 UNREAD = {"decode_hand", "decode_states", "read_board", "load_counts"}

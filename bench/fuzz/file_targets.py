@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench.fuzz.search import Target
-from thenar import World, hands
+from thenar import Recording, World, hands, record
 from thenar.glove.files import read_log, write_log
 from thenar.glove.make import make_log
 from thenar.hands.export import export_hand
@@ -22,6 +20,7 @@ from thenar.signals import GloveLayout
 from thenar.touch.calibrate.press_recording import read_recording, write_recording
 from thenar.touch.calibrate.synthetic import make_recording
 from thenar.touch.sensor.calibration import load_calibration
+from thenar.twin.recording.recipe import from_text, to_text, world_recipe
 from thenar.wire.links.inbox import Inbox
 from thenar.wire.links.registers.hand_registers import HandRegisters
 
@@ -54,7 +53,7 @@ def file_targets(folder: Path) -> Iterator[Target]:
     for layout, suffix in logs.items():
         log = make_log(("fist",), layout=layout, rate_hz=10.0)
         yield _target("glove log", folder / f"glove{suffix}", lambda path, log=log: write_log(path, log), read_log)
-    yield _array_target(folder / "glove_data.npz", np.load(folder / "glove.npz"))
+    yield _array_target(folder / "array.npz")
     recording = make_recording(right, "index_tip", rate_hz=1.0)
     for suffix in (".csv", ".npz"):
         path = folder / f"press{suffix}"
@@ -78,6 +77,8 @@ def file_targets(folder: Path) -> Iterator[Target]:
     yield _target("linear map", folder / "map.json", lambda path: save_map(path, linear), load_map)
     yield _target("robot configuration", folder / "robot.yaml", DEFAULT, load_config)
 
+    yield from _recording_targets(folder / "tape.mcap")
+
     def wake_up(path: Path) -> HandRegisters:
         return HandRegisters(right, Inbox(), path, medium="a file")
 
@@ -87,15 +88,35 @@ def file_targets(folder: Path) -> Iterator[Target]:
     yield _target("saved registers", folder / "flash.json", save, wake_up)
 
 
-def _array_target(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Target:
-    """An array in an archive that is whole: of a wrong archive nothing is read."""
-    others = {name: values for name, values in arrays.items() if name != "data"}
+def _recording_targets(path: Path) -> Iterator[Target]:
+    """A recording of a world, and what is written in it about the world itself."""
+    world = World("inspire_right", scene="in_hand")
+    made = to_text(world_recipe(world)).encode()
+
+    def write(path: Path) -> None:
+        with record(world, path) as tape:
+            tape.episode("close", success=True)
+            world.advance(0.05)
+
+    def read(path: Path) -> None:
+        tape = Recording(path)
+        for hand in tape.hands:
+            tape.motors(hand), tape.joints(hand), tape.touch(hand)
+        tape.topics(), tape.episodes(), tape.actions()
+
+    yield _target("recording", path, write, read)
+    yield Target(name="recipe", read=lambda text: from_text(text.decode(errors="replace")), seeds=(made,), text=True)
+
+
+def _array_target(path: Path) -> Target:
+    """An array in an archive that is whole: of a broken archive nothing is read."""
+    log = make_log(("fist",), layout="manus25", rate_hz=10.0)
     data = io.BytesIO()
-    np.save(data, arrays["data"])
+    np.save(data, np.concatenate([log.position_m, log.quat_wxyz], axis=2))
 
     def read(array: bytes) -> None:
         with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **others)
+            np.savez(file, timestamps=log.stamp_s)
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr("data.npy", array)
         read_log(path)
@@ -122,7 +143,7 @@ def _target(
         path.write_bytes(data)
         read(path)
 
-    text = path.suffix != ".npz"
+    text = path.suffix not in (".npz", ".mcap")
     max_bytes = max(2 * len(whole), 1 << 16)
     return Target(
         name=f"{name} ({path.suffix})", read=read_bytes, seeds=(whole,), text=text, limit_s=limit_s, max_bytes=max_bytes

@@ -8,13 +8,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
+from websockets.http11 import Request
+from websockets.streams import StreamReader
+
 from bench.fuzz import seeds
 from bench.fuzz.datagram_targets import datagram_targets
 from bench.fuzz.search import Target
 from thenar import World, cdr, hands
+from thenar.errors import BadValue
 from thenar.glove.glove_socket import decode_frame
 from thenar.twin.live_twin import Link, LiveTwin
-from thenar.view.access_proxy import LOCAL_HOSTS, check_request
+from thenar.view.access_gate import AccessGate
 from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs import aurora_codec, inspire_codec, sim_codec, status_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
@@ -186,12 +190,27 @@ def _client_targets() -> Iterator[Target]:
         text=True,
     )
     yield Target(name="glove datagram", read=decode_frame, seeds=seeds.GLOVE_FRAMES, text=True)
+    gate = AccessGate(names={"127.0.0.1", "localhost"}, token="secret", secure=False)
     yield Target(
         name="request to the page",
-        read=lambda head: check_request(head, names=LOCAL_HOSTS, token="secret"),
+        read=lambda head: gate.check(_parse_request(head)),
         seeds=seeds.PAGE_HEADS,
         text=True,
     )
+
+
+def _parse_request(head: bytes) -> Request:
+    """A request as the page's server reads it; what it refuses itself never comes to the gate."""
+    stream = StreamReader()
+    stream.feed_data(head)
+    stream.feed_eof()
+    try:
+        next(Request.parse(stream.read_line))  # it waits for nothing, since all is there
+    except StopIteration as parsed:
+        return parsed.value
+    except Exception as error:
+        raise BadValue("request", head[:40], "one of HTTP") from error
+    raise BadValue("request", head[:40], "a whole one")
 
 
 def _as_string(text: bytes) -> bytes:

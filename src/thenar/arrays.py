@@ -19,7 +19,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """All arrays of a file; one that is no archive of plain arrays, or that ends too early, is refused."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
+            return {name: np.asarray(archive[name]) for name in archive.files}  # bytes, where one is no array
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror or error}") from error
     except Exception as error:  # of zip, of zlib, of a header that is Python, of memory: numpy passes them all on

@@ -112,7 +112,7 @@ def load_map(path: Path) -> LinearMap:
         return LinearMap(**{**values, "fingers": fingers, "matrix": matrix, "shift_m": shift_m})
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BadFile(path, f"not a map that 'thenar retarget fit' wrote: {error}") from None
 
 

@@ -274,7 +274,13 @@ def _read_npz(path: Path) -> Recording:
         if entries[name].shape != shape:
             raise BadFile(path, f"entry {name!r} has shape {entries[name].shape}; wanted {shape}, one row a reading")
     _check_length(str(path), rows)
-    numbers = {name: np.asarray(entries[name], dtype=np.float64) for name in ("time_s", "at_m", "force_n", "counts")}
+    try:
+        numbers = {
+            name: np.asarray(entries[name], dtype=np.float64) for name in ("time_s", "at_m", "force_n", "counts")
+        }
+        probe_m, count_pa = float(entries["probe_m"]), float(entries.get("count_pa", COUNT_PA))
+    except (TypeError, ValueError) as error:
+        raise BadFile(path, f"an entry is no number: {error}") from error
     for name, values in numbers.items():
         wrong = ~np.isfinite(values.reshape(rows, -1)).all(axis=1)
         if wrong.any():
@@ -284,11 +290,11 @@ def _read_npz(path: Path) -> Recording:
         raise BadFile(path, f"row {late[0] + 1}: time_s does not grow")
     raw = Recording(
         hand=str(entries["hand"]),
-        probe_m=float(entries["probe_m"]),
+        probe_m=probe_m,
         pad=entries["pad"].astype(str),
         **{name: numbers[name] for name in ("time_s", "at_m", "force_n")},
         counts={},
-        count_pa=float(entries.get("count_pa", COUNT_PA)),
+        count_pa=count_pa,
     )
     return _checked(str(path), raw, columns, numbers["counts"])
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -305,7 +306,8 @@ def _checked(path: Path, where: str, key: str, value: Any, hand: HandSpec, pad: 
 
 
 def _number(path: Path, where: str, key: str, value: Any) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = number and (abs(value) <= sys.float_info.max or value in (math.inf, -math.inf))
     least = -math.inf if key in _MAY_BE_NEGATIVE else 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
     if not number or value < least or (math.isinf(value) and key not in _MAY_BE_INFINITE):
         bound = {-math.inf: "finite", 0.0: "not below 0"}.get(least, "above 0")
