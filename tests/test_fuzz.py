@@ -50,7 +50,7 @@ def test_wrong_bytes_break_no_parser_and_cost_no_time(targets: list[Target]):
     found = []
     for target in targets:
         slow = any(word in target.name for word in ("long", "URDF", "yaml", "recording"))
-        found += [str(finding) for finding in search(target, inputs=8 if slow else 40).findings]
+        found += [str(finding) for finding in search(target, inputs=5 if slow else 25).findings]
     assert not found, "\n".join(found)
 
 
@@ -60,8 +60,8 @@ def test_what_was_found_before_does_no_harm_any_more(targets: list[Target]):
     cases = [path for path in CORPUS.rglob("*") if path.is_file()]
     assert len(cases) >= 8
     assert {path.parent for path in cases} <= by_folder.keys()
-    harm = {str(path): check(by_folder[path.parent], path.read_bytes()) for path in cases}
-    assert not any(harm.values()), harm
+    harm = {path.name: check(by_folder[path.parent], path.read_bytes())[:200] for path in cases}
+    assert not {name: what for name, what in harm.items() if what}
 
 
 # Functions that read from outside, by how they are called.

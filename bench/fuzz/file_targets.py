@@ -100,9 +100,11 @@ def _recording_targets(path: Path) -> Iterator[Target]:
 
     def read(path: Path) -> None:
         tape = Recording(path)
-        for hand in tape.hands:
-            tape.motors(hand), tape.joints(hand), tape.touch(hand)
-        tape.topics(), tape.episodes(), tape.actions()
+        for look in (tape.motors, tape.joints, tape.touch):
+            for hand in tape.hands:
+                look(hand)
+        for part in ("topics", "episodes", "actions"):
+            getattr(tape, part)
 
     yield _target("recording", path, write, read)
     yield Target(name="recipe", read=lambda text: from_text(text.decode(errors="replace")), seeds=(made,), text=True)

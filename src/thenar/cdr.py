@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Literal
 
@@ -86,6 +87,13 @@ def put(out: bytearray, kinds: str, *values: float) -> None:
     """Append numbers of one size, aligned to it; ``kinds`` are those of `struct`."""
     size = struct.calcsize("<" + kinds[-1])
     out += bytes(-len(out) % size) + struct.pack("<" + kinds, *values)
+
+
+def ros_time(stamp_s: float) -> tuple[int, int]:
+    """A time as ROS 2 has it: whole seconds in 32 bits with a sign, which start again in 2038, and nanoseconds."""
+    seconds = math.floor(stamp_s)
+    more, nanoseconds = divmod(round((stamp_s - seconds) * 1e9), 1_000_000_000)
+    return (seconds + more + 2**31) % 2**32 - 2**31, nanoseconds
 
 
 def put_sequence(out: bytearray, dtype: str, values: ArrayLike) -> None:

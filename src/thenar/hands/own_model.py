@@ -23,6 +23,7 @@ With ``fingers`` it is a hand that the catalogue does not know, see `thenar.hand
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +129,6 @@ def _numbers(values: list) -> bool:
 
 def _model_file(path: Path, entries: dict[str, Any]) -> Path:
     file = path.parent / entries["file"]
-    if not file.is_file():
+    if not os.path.isfile(file):  # unlike the path's own, False for what cannot be a name
         raise BadFile(path, f"entry 'file' names {file}, which is not there")
     return file

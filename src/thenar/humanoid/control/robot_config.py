@@ -156,7 +156,7 @@ def _task(name: str, settings: Any) -> Task:
 def _task_class(name: str) -> type[Task]:
     if name in TASKS:
         return TASKS[name]
-    module, _, attribute = name.partition(":")
+    module, _, attribute = str(name).partition(":")
     _require(bool(attribute), f"no task named {name!r}; there are: {', '.join(TASKS)}, or module:Class")
     try:
         task = getattr(importlib.import_module(module), attribute)

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from thenar.cdr import put, put_string
+from thenar.cdr import put, put_string, ros_time
 from thenar.hands.export.export_parts import link_name
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
@@ -91,8 +91,7 @@ class FollowNode:
 def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_m: float = 0.01) -> bytes:
     """A MarkerArray of Humble and Jazzy with one sphere at each point, as a body. Shape of points (n, 3)."""
     out = bytearray(struct.pack("<I", len(points_m)))
-    seconds = int(stamp_s)
-    nanoseconds = round((stamp_s - seconds) * 1e9) % 1_000_000_000
+    seconds, nanoseconds = ros_time(stamp_s)
     for number, point in enumerate(np.asarray(points_m, dtype=np.float64)):
         put(out, "iI", seconds, nanoseconds)
         put_string(out, frame_id)
@@ -118,8 +117,7 @@ def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_
 def encode_frame(parent: str, child: str, pos_m: FloatArray, R: FloatArray, *, stamp_s: float) -> bytes:
     """A TFMessage with one frame in another, as a body."""
     out = bytearray(struct.pack("<I", 1))
-    seconds = int(stamp_s)
-    put(out, "iI", seconds, round((stamp_s - seconds) * 1e9) % 1_000_000_000)
+    put(out, "iI", *ros_time(stamp_s))
     put_string(out, parent)
     put_string(out, child)
     w, x, y, z = quat_wxyz_from_matrix(R).tolist()

@@ -232,8 +232,8 @@ def reports_of(report: BodyReport, *, wall_s: float) -> dict[str, bytes]:
         report: What the robot reports.
         wall_s: Time for the headers, of the machine's clock.
     """
-    seconds = int(wall_s)
-    header = {"sec": seconds, "nanosec": int((wall_s - seconds) * 1e9), "frame_id": "base"}
+    seconds, nanoseconds = cdr.ros_time(wall_s)
+    header = {"sec": seconds, "nanosec": nanoseconds, "frame_id": "base"}
     motion = {"group_motion_state": [g in report.groups and report.groups[g].moving for g in GROUPS]}
     stable = {"stable_level": report.stable_level}
     groups = [

@@ -67,7 +67,7 @@ def encode_states(
     """
     states = np.zeros(len(SIDES) * len(MOTORS), dtype=MOTOR_STATE)
     states["q"] = 1.0
-    states["lost"] = lost
+    states["lost"] = lost % 2**32
     for n, side in enumerate(SIDES):
         if side in readings:
             six = states[6 * n : 6 * n + 6]

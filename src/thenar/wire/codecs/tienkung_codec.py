@@ -120,8 +120,7 @@ def joint_state_of(scale: Scale, state: HandState, readings: Readings, *, stamp_
 
 def encode_joint_state(message: JointState) -> bytes:
     """A JointState as a body."""
-    seconds = int(message.stamp_s)
-    out = bytearray(struct.pack("<iI", seconds, round((message.stamp_s - seconds) * 1e9) % 1_000_000_000))
+    out = bytearray(struct.pack("<iI", *cdr.ros_time(message.stamp_s)))
     put_string(out, message.frame_id)
     _put_strings(out, message.name)
     for values in (message.position, message.velocity, message.effort):

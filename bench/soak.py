@@ -1,0 +1,377 @@
+"""``python -m bench.soak``: a twin with every wire among honest and bad clients and faults, judged at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+from bench import crowd
+from bench.crowd import DRIVEN, LEFT_ALONE, Places
+from bench.live import BOTH, in_a_process
+from thenar.cli.show import print_json, print_table
+from thenar.errors import BadValue
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.page.page_link import PageLink
+from thenar.twin.serve_config import PageOptions
+from thenar.twin.serving import serve
+from thenar.twin.twin_health import Health
+from thenar.wire.clients.survey import local_domains
+from thenar.wire.wire_config import ModbusOptions
+
+WIRES = ("inspire", "dfx", "modbus", "rs485", "tienkung")
+CROWD = 3
+LIFE_S = (2.0, 12.0)  # of one in the crowd, before it is killed
+SAMPLE_S = 1.0
+FAULT_EVERY_S = 20.0
+REPORTED_S = 20.0  # in which a fault must be seen
+MOVED_RAD = 0.02  # more than the noise of a hand at rest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the verdict."""
+
+    what: str
+    measured: str
+    bar: str
+    good: bool
+
+
+@dataclass
+class Watch:
+    """What was seen of the twin's process, once a second."""
+
+    at_s: list[float] = field(default_factory=list)
+    memory_mb: list[float] = field(default_factory=list)
+    descriptors: list[int] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    moved_rad: float = 0.0
+    """How far a motor of the hand that nobody moves has gone."""
+
+    def look(self, twin: LiveTwin, rest_rad: np.ndarray) -> None:
+        """Take note."""
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        self.at_s.append(time.monotonic())
+        self.memory_mb.append(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+        self.descriptors.append(len(os.listdir("/proc/self/fd")))
+        self.threads.append(threading.active_count())
+        angle_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad)
+        self.moved_rad = max(self.moved_rad, float(np.abs(angle_rad - rest_rad).max()))
+
+    def growth_mb_h(self, since_s: float) -> tuple[float, float]:
+        """Slope of the memory from a time on, and its standard error [MB/h]."""
+        at_s, memory_mb = np.array(self.at_s), np.array(self.memory_mb)
+        late = at_s >= since_s
+        hours, memory_mb = (at_s[late] - at_s[late][0]) / 3600.0, memory_mb[late]
+        (slope, offset), sums = np.polyfit(hours, memory_mb, 1), np.sum((hours - hours.mean()) ** 2)
+        spread = np.sqrt(np.mean((memory_mb - slope * hours - offset) ** 2) / max(sums, 1e-12))
+        return float(slope), float(spread)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something that is broken on purpose, and how one sees it."""
+
+    name: str
+    plant: Callable[[LiveTwin], None]
+    seen: Callable[[LiveTwin, Health], object]
+    mend: Callable[[LiveTwin], None] = lambda _: None
+
+
+def _faults(page: PageLink, starts: list[int]) -> list[Fault]:
+    def kill_page(_: LiveTwin) -> None:
+        starts[:] = [page.process.starts]
+        if page.process.pid is not None:
+            os.kill(page.process.pid, 9)
+
+    def hold_lock(twin: LiveTwin) -> None:
+        lock = twin.links[0]._participant.lock  # pyright: ignore[reportAttributeAccessIssue]
+
+        def hold() -> None:
+            with lock:
+                time.sleep(2.5)
+
+        threading.Thread(target=hold, daemon=True).start()
+
+    def index_error(twin: LiveTwin) -> bool:
+        return bool(twin.run_on_loop(lambda world: world.state(DRIVEN).error).any())
+
+    return [
+        Fault(
+            name="a motor that no longer answers",
+            plant=lambda twin: twin.run_on_loop(lambda world: world.faults.inject(DRIVEN, "index", "communication")),
+            seen=lambda twin, _: index_error(twin),
+            mend=lambda twin: (
+                twin.run_on_loop(lambda world: (world.faults.repair(DRIVEN, "index"), world.clear_errors(DRIVEN)))
+                and None
+            ),
+        ),
+        Fault(name="a page that is killed", plant=kill_page, seen=lambda _twin, _: page.process.starts > starts[0]),
+        Fault(
+            name="a cable that is pulled",
+            plant=lambda twin: twin.disconnect({"dfx"}),
+            seen=lambda _, health: "dfx" in health.disconnected,
+            mend=lambda twin: twin.disconnect(()),
+        ),
+        Fault(name="a network thread that stands", plant=hold_lock, seen=lambda _, health: health.standing),
+        Fault(
+            name="a dead taxel",
+            plant=lambda twin: twin.run_on_loop(lambda world: world.faults.kill_taxel(DRIVEN, "palm", 1, 1)),
+            seen=lambda twin, _: twin.world.faults.dead_taxels(DRIVEN).any(),
+            mend=lambda twin: twin.run_on_loop(lambda world: world.faults.kill_taxel(DRIVEN, "palm", 1, 1, dead=False)),
+        ),
+    ]
+
+
+@contextlib.contextmanager
+def _teleoperation(where: Places) -> Iterator[subprocess.Popen[bytes]]:
+    """The program that takes a glove's frames and moves the driven hand."""
+    words = ["teleop", "live", "--hand", DRIVEN, "--wire", "inspire", "--port", str(where.glove_port), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thenar.cli", *words, "--domain", str(where.domain)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20.0)
+
+
+@dataclass(frozen=True)
+class Soak:
+    """Run both Inspire hands with every wire among clients that come, go, die and send rubbish, with faults planted.
+
+    One hand is moved by honest clients; nobody asks the other one to move. For example:
+
+    python -m bench.soak --minutes 120
+    """
+
+    minutes: float = 10.0
+    """How long."""
+    flood: int = 0
+    """Source ports of a flood of 20,000 datagrams a second, in place of everything else; 0: none."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self) -> int:
+        """Soak and judge; 1 where a bar is missed."""
+        if not 0.2 <= self.minutes < 1e5:
+            raise BadValue("--minutes", self.minutes, "minutes from 0.2")
+        rows = soak(self.minutes) if not self.flood else flood(self.minutes, self.flood)
+        if self.json:
+            print_json([vars(row) for row in rows])
+        else:
+            load = os.getloadavg()[0] / (os.cpu_count() or 1)
+            title = f"{self.minutes:g} minutes; the machine's load is {load:.1f} a core"
+            print_table(title, [{**vars(row), "good": "yes" if row.good else "NO"} for row in rows])
+        return 0 if all(row.good for row in rows) else 1
+
+
+@contextlib.contextmanager
+def _twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
+    luck = random.Random(os.getpid())
+    domain, port = luck.choice(sorted(set(range(20, 100)) - local_domains())), luck.randrange(20_000, 30_000)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        glove_port = free.getsockname()[1]
+    with serve(
+        BOTH,
+        wires=WIRES,
+        scene="empty",
+        domain=domain,
+        modbus=ModbusOptions(port=port, flash=folder),
+        view=True,
+        page=PageOptions(port=0),
+    ) as twin:
+        page = next(link for link in twin.links if isinstance(link, PageLink))
+        serial = next(link for link in twin.links if link.wire == "rs485")._lines[0].path  # pyright: ignore[reportAttributeAccessIssue]
+        yield twin, page, Places(domain=domain, modbus_port=port, serial=serial, page=page.url, glove_port=glove_port)
+
+
+def soak(minutes: float) -> list[Row]:
+    """Run it, and what there is to say."""
+    watch, told, starts = Watch(), dict[str, int](), [0]
+    with tempfile.TemporaryDirectory() as folder, _twin(Path(folder)) as (twin, page, where):
+        time.sleep(2.0)
+        rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
+        asked = twin.health().hands[LEFT_ALONE].requests
+        planned = _faults(page, starts)
+        with contextlib.ExitStack() as honest:
+            honest.enter_context(_teleoperation(where))
+            heard = {
+                work.__name__: honest.enter_context(in_a_process(work, where))
+                for work in (crowd.drive, crowd.call, crowd.poll, crowd.wave)
+            }
+            before, began_s = twin.health(), time.monotonic()
+            stop, killed = threading.Event(), [0]
+            keeper = threading.Thread(target=_keep_a_crowd, args=(where, stop, killed))
+            keeper.start()
+            planter = threading.Thread(target=_plant, args=(twin, planned, stop, told))
+            planter.start()
+            while time.monotonic() - began_s < 60.0 * minutes:
+                watch.look(twin, rest_rad)
+                time.sleep(SAMPLE_S)
+            stop.set()
+            keeper.join()
+            planter.join()
+            after = twin.health()
+        said = {name: pipe.recv() for name, pipe in heard.items()}
+        asked = twin.health().hands[LEFT_ALONE].requests - asked
+    return _verdict(watch, before, after, said, told, planned, asked, killed[0], minutes)
+
+
+def _keep_a_crowd(where: Places, stop: threading.Event, killed: list[int]) -> None:
+    """Let strangers come and be killed until told to stop."""
+    spawn, luck = multiprocessing.get_context("spawn"), random.Random(1)
+    crowd_now: list[tuple[Any, float]] = []
+    while not stop.is_set():
+        while len(crowd_now) < CROWD:
+            ours, theirs = spawn.Pipe()
+            words = (where, luck.randrange(1 << 30), spawn.Event(), theirs)
+            process = spawn.Process(target=crowd.misbehave, args=words, daemon=True)
+            process.start()
+            ours.close()
+            theirs.close()
+            crowd_now.append((process, time.monotonic() + 3.0 + luck.uniform(*LIFE_S)))
+        for process, until_s in crowd_now:
+            if time.monotonic() > until_s:
+                process.kill()
+                process.join()
+                process.close()
+                killed[0] += 1
+        crowd_now = [(process, until_s) for process, until_s in crowd_now if time.monotonic() <= until_s]
+        stop.wait(0.5)
+    for process, _ in crowd_now:
+        process.kill()
+        process.join()
+
+
+def _plant(twin: LiveTwin, faults: list[Fault], stop: threading.Event, told: dict[str, int]) -> None:
+    """Break one thing after another, and see whether it is reported."""
+    while not stop.is_set():
+        for fault in faults:
+            if stop.wait(FAULT_EVERY_S / 2):
+                return
+            fault.plant(twin)
+            until_s = time.monotonic() + REPORTED_S
+            seen = False
+            while not seen and time.monotonic() < until_s:
+                seen = bool(fault.seen(twin, twin.health()))
+                time.sleep(0.1)
+            told[fault.name] = min(told.get(fault.name, 1), int(seen))
+            fault.mend(twin)
+
+
+def _verdict(
+    watch: Watch,
+    before: Health,
+    after: Health,
+    said: dict[str, dict[str, Any]],
+    told: dict[str, int],
+    planned: list[Fault],
+    asked: int,
+    killed: int,
+    minutes: float,
+) -> list[Row]:
+    ticks, late = after.ticks - before.ticks, after.late_ticks - before.late_ticks
+    factor = (after.real_time_factor * after.wall_s - before.real_time_factor * before.wall_s) / (
+        after.wall_s - before.wall_s
+    )
+    warm_s = watch.at_s[0] + min(300.0, 60.0 * minutes / 3.0)
+    slope, spread = watch.growth_mb_h(warm_s)
+    warm = next(n for n, at_s in enumerate(watch.at_s) if at_s >= warm_s)
+    more_files = min(watch.descriptors[-5:]) - min(watch.descriptors[: max(warm, 5)])
+    more_threads = min(watch.threads[-5:]) - min(watch.threads[: max(warm, 5)])
+    calls, drove = said["call"], said["drive"]
+    errors = sum(link.refused.get(why, 0) for link in after.links for why in ("internal error", "a callback failed"))
+    unseen = [fault.name for fault in planned if not told.get(fault.name, 1)]
+    return [
+        _row("real-time factor", f"{factor:.5f}", "1.000 +- 0.001 on a quiet machine", abs(factor - 1.0) <= 1e-3),
+        _row("late ticks", f"{100.0 * late / ticks:.3f} %", "under 1 % on a quiet machine", late < 0.01 * ticks),
+        _row("memory", f"{slope:+.1f} +- {spread:.1f} MB/h", "at most 1 MB/h beyond its error", slope < 1 + 3 * spread),
+        _row("descriptors", f"{more_files:+d}", "none more", more_files <= 0),
+        _row("threads", f"{more_threads:+d}", "none more", more_threads <= 0),
+        _row(
+            "calls answered once",
+            f"{calls['answered_once']} of {calls['calls']}, more than once {calls['answered_more']}",
+            "all, none twice",
+            calls["answered_once"] == calls["calls"] and not calls["answered_more"],
+        ),
+        _row(
+            "states",
+            f"{drove['states']}, longest gap {drove['longest_gap_s']} s",
+            "no gap above 3 s",
+            drove["longest_gap_s"] < 3.0 and drove["states"] > 0,
+        ),
+        _row("Modbus", f"{said['poll']['polls']}, failed {said['poll']['failed']}", "none", not said["poll"]["failed"]),
+        _row(
+            "the hand that nobody asked",
+            f"{asked} requests, moved {np.degrees(watch.moved_rad):.2f} degrees",
+            f"0, below {np.degrees(MOVED_RAD):.1f}",
+            not asked and watch.moved_rad < MOVED_RAD,
+        ),
+        _row("faults reported", f"{sum(told.values())} kinds of {len(told)}", ", ".join(unseen) or "all", not unseen),
+        _row(
+            "internal errors, diverged, failed",
+            f"{errors}, {len(after.diverged)}, {after.failed}",
+            "none",
+            not (errors or after.diverged or after.failed),
+        ),
+        _row("of the crowd", f"{killed} killed, {said['wave']['frames']} glove frames", "some", killed > 0),
+    ]
+
+
+def flood(minutes: float, ports: int) -> list[Row]:
+    """A flood of 20,000 datagrams a second from so many source ports."""
+    with tempfile.TemporaryDirectory() as folder, _twin(Path(folder)) as (twin, _page, where):
+        time.sleep(3.0)
+        watch = Watch()
+        rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
+        watch.look(twin, rest_rad)
+        with in_a_process(crowd.flood, where, ports, 20_000.0) as heard:
+            time.sleep(4.0)  # until it has begun
+            before = twin.health()
+            time.sleep(60.0 * minutes)
+            after = twin.health()
+            watch.look(twin, rest_rad)
+        sent = heard.recv()
+    ticks, late = after.ticks - before.ticks, after.late_ticks - before.late_ticks
+    factor = (after.real_time_factor * after.wall_s - before.real_time_factor * before.wall_s) / (
+        after.wall_s - before.wall_s
+    )
+    refused = sum(sum(link.refused.values()) for link in after.links if link.wire == "inspire")
+    grown_mb = watch.memory_mb[-1] - watch.memory_mb[0]
+    rate_hz = sent["sent"] / sent["seconds"]
+    return [
+        _row("sent", f"{rate_hz:,.0f}/s from {ports} ports", "20,000/s", rate_hz > 19_000),
+        _row("real-time factor", f"{factor:.5f}", "1.000 +- 0.001", abs(factor - 1.0) <= 1e-3),
+        _row("late ticks", f"{100.0 * late / ticks:.3f} %", "under 1 %", late < 0.01 * ticks),
+        _row("memory", f"{grown_mb:+.1f} MB", "under 20 MB", grown_mb < 20.0),
+        _row("told in health", f"{refused:,} refused", "above 0", refused > 0),
+        _row("moved", f"{np.degrees(watch.moved_rad):.2f} degrees", "0", watch.moved_rad < MOVED_RAD),
+    ]
+
+
+def _row(what: str, measured: str, bar: str, good: bool) -> Row:
+    return Row(what=what, measured=measured, bar=bar, good=bool(good))
+
+
+if __name__ == "__main__":
+    sys.exit(tyro.cli(Soak, prog="python -m bench.soak").run())
