@@ -192,7 +192,7 @@ class HandRegisters:
             self._actions = {int(number): bytes.fromhex(kept) for number, kept in saved.get(ACTIONS, {}).items()}
             if not all(map(steps_of, self._actions.values())):
                 raise ValueError(f"{ACTIONS} needs whole sequences")
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
             raise BadFile(flash, f"not saved registers ({error}); delete it to start with a new hand's") from error
 
 
