@@ -147,6 +147,9 @@ def test_a_model_with_nan_or_a_mesh_that_cannot_be_read_is_refused_by_name(
     with pytest.raises(BadFile, match=says) as refused:
         thenar.World(hands.load(str(file)))
     assert "mine.urdf" in str(refused.value)
+    ends = {"thumb": ("upper_c", (0.03, 0.0, 0.0)), "index": ("upper_a", (0.03, 0.0, 0.0))}
+    with pytest.raises(BadFile, match=r"mine\.urdf"):
+        hands.from_file(tmp_path / "mine.urdf", ends)
     assert capfd.readouterr().err == ""
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -109,7 +110,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     """The user's body with this hand's names, couplings and motors; what the file had of these is dropped."""
     try:
         spec = mujoco.MjSpec.from_file(str(own.path))
-        _check_finite(own, spec.copy().compile())  # which reads its meshes too
+        check_finite(own.path, spec.copy().compile())  # which reads its meshes too
     except ValueError as error:
         if isinstance(error, BadFile):
             raise
@@ -158,7 +159,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     return spec
 
 
-def _check_finite(own: OwnModel, model: mujoco.MjModel) -> None:
+def check_finite(path: Path, model: mujoco.MjModel) -> None:
     """Refuse a model with values that are no numbers: MuJoCo takes them, and nothing moves as it should."""
     kinds = {"body": mujoco.mjtObj.mjOBJ_BODY, "jnt": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM}
     for field in sorted(dir(model), key=lambda field: field.endswith("0")):  # what derives from others comes last
@@ -167,7 +168,7 @@ def _check_finite(own: OwnModel, model: mujoco.MjModel) -> None:
             continue
         row = int(np.argmax(~np.isfinite(values.reshape(len(values), -1)).all(axis=1)))
         name = mujoco.mj_id2name(model, kinds[kind], row) if kind in kinds else ""
-        raise BadFile(own.path, f"{field} of {name or f'element {row}'} is {values[row]}; wanted finite numbers")
+        raise BadFile(path, f"{field} of {name or f'element {row}'} is {values[row]}; wanted finite numbers")
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:

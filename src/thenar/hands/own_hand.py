@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.hands.build import check_finite
 from thenar.hands.model_parts import as_vec3, couplings_of, left_alone, link_of, read_model, tendons_of, walk
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
 from thenar.hands.spec import Actuator, HandSpec, Joint, Palette, PalmFrame, Servo, Side, Tip
@@ -62,6 +63,7 @@ def from_file(
         model = spec.compile()
     except ValueError as error:
         raise BadFile(path, f"not a model MuJoCo can build: {error}") from None
+    check_finite(path, model)
     ends = {finger: _end(path, model, fingers[finger]) for finger in FINGERS if finger in fingers}
     root = _common_body(model, [body for body, _ in ends.values()]) if base is None else _body(path, model, base)
     parts = walk(path, model, root)
