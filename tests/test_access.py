@@ -238,6 +238,7 @@ def test_the_token_opens_the_page_and_stays_out_of_what_others_are_told(twin: Li
         assert answer.url == f"{page.process.address}/"
         assert answer.headers["X-Frame-Options"] == "DENY"
         assert b"<html" in answer.read()
+    assert twin.page_url == page.url
     token = page.url.partition("token=")[2]
     assert len(token) > 20
     assert token not in json.dumps(asdict(twin.health()), default=str)

@@ -321,6 +321,11 @@ class LiveTwin:
             raise ThenarError("nothing is being recorded: start_recording begins it")
         self.run_on_loop(lambda _: recorder.episode(task, success=success))
 
+    @property
+    def page_url(self) -> str:
+        """Address of its page for a browser, with the token; empty where there is no page."""
+        return next((url for link in self.links if (url := getattr(link, "url", ""))), "")
+
     def health(self) -> Health:
         """How it is doing, from any thread."""
         recorder = self._recorder
