@@ -5,6 +5,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import EndpointInfo, ParticipantInfo
@@ -13,6 +14,15 @@ from thenar.wire.rtps.network import unicast_ports
 from thenar.wire.rtps.qos import Qos
 from thenar.wire.rtps.services import ServiceNames
 
+CAPTURES = {
+    (who, what): bytes.fromhex(data)
+    for who, what, data in (
+        [part.strip() for part in line.split("|")]
+        for line in (Path(__file__).parent / "data" / "rtps_captures.txt").read_text("ascii").splitlines()
+        if not line.startswith("#")
+    )
+}
+"""Datagrams of other vendors, by who sent them and what they are."""
 WRITER, READER = b"\x00\x00\x01\x03", b"\x00\x00\x02\x04"
 
 
