@@ -20,7 +20,7 @@ from thenar.hands.charts import taxel_grid
 from thenar.touch.calibrate.checklist import check
 from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
 from thenar.touch.calibrate.presses import presses_on
-from thenar.touch.calibrate.procedure import PadResult, fit_pad, top_counts
+from thenar.touch.calibrate.procedure import PadResult, fit_pad, noise_at_rest, top_counts
 from thenar.touch.calibrate.protocol import Press, Step, plan, random_presses
 from thenar.touch.calibrate.score import full_scale, read_through, score
 from thenar.touch.calibrate.synthetic import make_recording
@@ -95,6 +95,19 @@ def test_the_noise_of_a_calibration_is_that_of_the_sensor():
     sensor, _, _ = hidden(TIP, 3, False)
     found = np.array(calibrated(TIP, 3, False, "parametric").calibration.noise_counts)
     assert found.mean() == pytest.approx(0.003 * sensor.span, rel=0.1)
+    skins = [(hidden(FINGER, seed, False)[0], calibrated(FINGER, seed, False, "parametric")) for seed in (0, 1, 2)]
+    found = np.mean([result.calibration.die_noise_pa for _, result in skins])
+    assert found == pytest.approx(0.003 * skins[0][0].span * 509.0, rel=0.15)  # a quarter of a count
+
+
+@pytest.mark.parametrize("sigma_counts", [0.12, 0.35, 1.0, 4.0])
+def test_noise_is_found_below_and_above_the_rounding_of_a_barometer(sigma_counts: float):
+    rng = np.random.default_rng(8)
+    recording = make_recording(REFLEX, FINGER[1], rate_hz=20.0)
+    rest = rng.uniform(-3.0, 3.0, 5) + np.linspace(0.0, 5.0, len(recording))[:, None]  # it drifts past the edges
+    said = np.round(rest + rng.normal(0.0, sigma_counts, rest.shape))
+    presses = presses_on(replace(recording, counts={FINGER[1]: 509.0 * said}), REFLEX.pad(FINGER[1]))
+    assert noise_at_rest(presses) == pytest.approx([509.0 * sigma_counts] * 5, rel=0.15)
 
 
 CASES = [

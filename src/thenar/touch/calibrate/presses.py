@@ -26,7 +26,9 @@ class Presses:
     load_n: FloatArray
     """Force on this pad [N]. Shape (t,)."""
     counts: FloatArray
-    """Shape (t, n)."""
+    """Readings, of barometers in pascals. Shape (t, n)."""
+    step_counts: float
+    """What the smallest step of a reading is worth in them."""
     places_m: FloatArray
     """Every place that is pressed. Shape (p, 2)."""
     place: IntArray
@@ -72,6 +74,7 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
         step_s=recording.step_s,
         load_n=load_n,
         counts=recording.counts[pad.name],
+        step_counts=recording.count_pa,
         places_m=places.astype(np.float64) * SAME_PLACE_M,
         place=place,
         usable=(recording.force_n <= 0.0) | (recording.pad == pad.name),

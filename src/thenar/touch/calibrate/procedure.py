@@ -135,6 +135,18 @@ def top_counts(presses: Presses) -> float:
     return most if np.sum(presses.counts >= most) > 3 * presses.pad.taxels else np.inf
 
 
+def noise_at_rest(presses: Presses) -> FloatArray:
+    """Standard deviation of each taxel's readings before they are rounded, from their changes at rest. Shape (n,)."""
+    resting = presses.usable & (presses.load_n <= 0.0)
+    change = np.diff(presses.counts[resting], axis=0) / presses.step_counts
+    variance = np.mean(np.minimum(change**2, 9.0 * np.median(change**2, axis=0) + 1.0), axis=0) / 2.0
+    # Rounding adds 1/12 to the variance of large noise; small noise shows only near the edge between two counts,
+    # and any place between edges is as likely: sigma / sqrt(pi) on average.
+    small = variance < 1.0 / 6.0
+    sigma = np.where(small, np.sqrt(np.pi) * variance, np.sqrt(np.maximum(variance - 1.0 / 12.0, 0.0)))
+    return presses.step_counts * sigma
+
+
 def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None) -> PadCalibration:
     """The same as the twin takes it."""
     pad, top = presses.pad, top_counts(presses)
@@ -145,9 +157,6 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
     def short(value: float) -> float:
         return float(f"{value:.6g}")
 
-    resting = presses.usable & (presses.load_n <= 0.0)
-    change = np.diff(presses.counts[resting], axis=0)
-    noise = np.sqrt(np.mean(np.minimum(change**2, 9.0 * np.median(change**2, axis=0) + 1.0), axis=0) / 2.0)
     with np.errstate(divide="ignore"):
         ceiling = np.where(fitted.bend > 0.0, 1.0 / np.maximum(fitted.bend, 1e-12), np.inf)
     own = {
@@ -155,7 +164,7 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
         "gain": rows(fitted.gain),
         "offset": rows(fitted.offset),
         "offset_spread": 0.0,
-        "noise": rows(noise),
+        "noise": rows(noise_at_rest(presses)),
     }
     common = PadCalibration(
         **{SENSOR_FIELDS[pad.sensor][name]: value for name, value in own.items()},
