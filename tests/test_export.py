@@ -17,7 +17,7 @@ from peer_env import PEERS, peer_python, quiet_environment, sdf_reader
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import build_spec
-from thenar.hands.export import export_hand
+from thenar.hands.export import FORMATS, export_hand
 from thenar.hands.export.export_parts import couplings_to_drivers, drives, inertials, sensor_boxes, without_boxes
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.shapes import Ellipsoid
@@ -200,11 +200,11 @@ def read_back(file: Path) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("format", ["sdf", "urdf"])
+@pytest.mark.parametrize("format", ["sdf", "sdf1.7", "urdf"])
 @pytest.mark.parametrize("name", HANDS)
 def test_the_parser_of_gazebo_reads_every_number_of_the_hand(name: str, format, tmp_path: Path):
     hand = hands.load(name)
-    file = tmp_path / f"hand.{format}"
+    file = tmp_path / f"hand.{format.removesuffix('1.7')}"
     file.write_text(export_hand(hand, format=format, sensor="pressure"))
     found = read_back(file)
     boxes, whole = sensor_boxes(hand), inertials(hand)
@@ -245,6 +245,97 @@ def test_the_parser_of_gazebo_reads_every_number_of_the_hand(name: str, format, 
         assert (kind, link) == ("contact", box.name)
         assert collision in found["collision"]  # what it names is there, under that name
         assert sensors[f"{box.name}_force"][:2] == ["force_torque", f"{box.name}_joint"]
+
+
+def test_sdf_1_7_has_only_what_gazebo_11_knows():
+    text = export_hand(hands.load("inspire_right"), format="sdf1.7")
+    model = ElementTree.fromstring(text)
+    assert model.get("version") == "1.7"
+    tags = {element.tag for element in model.iter() if isinstance(element.tag, str)}
+    assert not {"mimic", "capsule", "ellipsoid"} & tags  # of SDF 1.8 and later
+    assert "thumb_4 = 0.761237 * thumb_2 + 0" in text  # told, as it cannot be said
+
+
+@pytest.mark.parametrize("format", ["urdf", "sdf", "sdf1.7"])
+@pytest.mark.parametrize("name", HANDS)
+def test_joints_that_explicit_damping_would_blow_up_are_solved_implicitly(name: str, format):
+    """Gazebo 11's ODE diverged where damping x step > 2 inertia, with a ReFlex or Shadow hand that touched nothing."""
+    hand, step_s = hands.load(name), 1e-3
+    robot = ElementTree.fromstring(export_hand(hand, format=format))
+    tag, block = ("implicitSpringDamper", "gazebo") if format == "urdf" else ("implicit_spring_damper", "joint")
+    name_of = "reference" if format == "urdf" else "name"
+    implicit = {one.get(name_of) for one in robot.iter(block) if next(one.iter(tag), None) is not None}
+    whole = inertials(hand)
+    stiff = {
+        joint.name
+        for joint in hand.joints
+        if joint.damping_nms_rad * step_s
+        > 2.0 * np.asarray(joint.axis) @ whole[joint.child].about_com_kgm2 @ joint.axis
+    }
+    assert stiff <= implicit
+    assert bool(stiff) == (name in ("reflex", "shadow_right"))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_without_sensors_links_weigh_what_they_weigh(format, tmp_path: Path):
+    hand = hands.load("reflex")
+    text = export_hand(hand, format=format, sensor="none")
+    if format == "xacro":
+        text = expand(tmp_path, text)
+    assert '_sensor"' not in text
+    if format in ("urdf", "sdf"):
+        (tmp_path / f"hand.{format}").write_text(text)
+        found = read_back(tmp_path / f"hand.{format}")
+        for link in hand.links:
+            assert float(found["link"][f"{link.name}_link"][0]) == pytest.approx(link.mass_kg, rel=1e-9)
+
+
+def expand(folder: Path, text: str, **arguments: str) -> str:
+    """What ROS's xacro makes of a file."""
+    (folder / "hand.xacro").write_text(text)
+    python = peer_python("urdf_readers", *URDF_READERS)
+    values = [f"{name}:={value}" for name, value in arguments.items()]
+    command = [str(python), "-c", "import xacro; xacro.main()", str(folder / "hand.xacro"), *values]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet_environment())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def names_in(text: str) -> set[str]:
+    """Names of all links, joints and sensors of a URDF."""
+    robot = ElementTree.fromstring(text)
+    return {element.get("name", "") for tag in ("link", "joint", "sensor") for element in robot.iter(tag)} - {""}
+
+
+@pytest.mark.parametrize("name", ["reflex", "inspire_right"])
+def test_xacro_expands_to_the_same_hand_under_any_name(name: str, tmp_path: Path):
+    hand = hands.load(name)
+    text = export_hand(hand, format="xacro")
+    plain = {kind: names_in(export_hand(hand, sensor=kind)) for kind in ("contact", "pressure", "none")}
+    assert names_in(expand(tmp_path, text)) == {f"{name}_{one}" for one in plain["contact"]}
+    hands_seen = []
+    for hand_name, kind in (("left", "none"), ("right", "pressure")):
+        expanded = expand(tmp_path, text, hand_name=hand_name, sensor_type=kind)
+        assert names_in(expanded) == {f"{hand_name}_{one}" for one in plain[kind]}
+        hands_seen.append(expanded)
+    world = mujoco.MjSpec()
+    for expanded in hands_seen:
+        world.attach(mujoco.MjSpec.from_string(expanded), frame=world.worldbody.add_frame(), prefix="")
+    assert world.compile().njnt == 2 * len(hand.joints)
+
+
+@pytest.mark.parametrize("format", ["urdf", "sdf", "sdf1.7", "mjcf"])
+def test_a_prefix_stands_before_every_name(format, tmp_path: Path):
+    hand = hands.load("inspire_left")
+    plain, text = export_hand(hand, format=format), export_hand(hand, format=format, prefix="my_")
+    if format != "mjcf":  # which has names of its own too
+        names = [[one.get("name", "") for one in ElementTree.fromstring(each).iter()] for each in (plain, text)]
+        assert names[1] == [f"my_{name}" if name else "" for name in names[0]]
+    loaded = text if format == "mjcf" else export_hand(hand, prefix="my_")
+    model = mujoco.MjModel.from_xml_string(loaded)
+    assert {model.joint(k).name for k in range(model.njnt)} == {f"my_{joint.name}" for joint in hand.joints}
+    with pytest.raises(BadValue, match="prefix is 'my hand'; wanted letters, digits and _"):
+        export_hand(hand, prefix="my hand")
 
 
 def test_reflex_has_its_sensor_links_where_the_maker_put_them():

@@ -15,7 +15,7 @@ from thenar.errors import writing
 
 @dataclass(frozen=True)
 class Export:
-    """Write a hand as URDF, SDF or MJCF, with a link or site for every touch sensor.
+    """Write a hand as URDF, xacro, SDF or MJCF, with a link or site for every touch sensor.
 
     For example:
 
@@ -25,15 +25,19 @@ class Export:
 
     thenar export inspire_right --format sdf --sensor pressure -o inspire.sdf
 
+    thenar export reflex --format sdf1.7 --prefix left_ -o left.sdf
+
     Masses, inertias, limits, couplings and shapes are those of the twin; thenar hands NAME shows them.
     """
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="HAND")]
     """Hand of the catalogue: thenar hands lists them."""
-    format: Literal["urdf", "sdf", "mjcf"] = "urdf"
-    """urdf and sdf carry Gazebo's sensor blocks; mjcf also has tendons, springs and servos."""
-    sensor: Literal["contact", "pressure"] = "contact"
-    """contact says what touches a sensor; pressure reads the force on it as well."""
+    format: Literal["urdf", "xacro", "sdf", "sdf1.7", "mjcf"] = "urdf"
+    """urdf, xacro and sdf carry Gazebo's sensor blocks, sdf1.7 those of Gazebo 11; mjcf also has tendons and servos."""
+    sensor: Literal["contact", "pressure", "none"] = "contact"
+    """contact says what touches a sensor; pressure reads the force on it as well; none leaves sensors out."""
+    prefix: str = ""
+    """Stands before every name, so that several hands fit into one world."""
     variant: str | None = None
     """Another published coupling law of that hand."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -44,8 +48,9 @@ class Export:
         from thenar.hands.export import export_hand
 
         spec = hands.load(self.name, variant=self.variant)
-        out = self.out or Path(f"{spec.name}.{'xml' if self.format == 'mjcf' else self.format}")
-        model = export_hand(spec, format=self.format, sensor=self.sensor)
+        ending = {"mjcf": "xml", "xacro": "urdf.xacro", "sdf1.7": "sdf"}.get(self.format, self.format)
+        out = self.out or Path(f"{self.prefix}{spec.name}.{ending}")
+        model = export_hand(spec, format=self.format, sensor=self.sensor, prefix=self.prefix)
         with writing(out):
             out.write_text(model, encoding="utf-8")
         console.print(f"wrote {out}: {len(spec.links)} links, {len(spec.joints)} joints, {len(spec.pads)} pads")

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.export.export_parts import SensorKind
+from thenar.hands.export.export_parts import SensorKind, with_prefix
 from thenar.hands.export.mjcf import export_mjcf
-from thenar.hands.export.sdf import export_sdf
-from thenar.hands.export.urdf import export_urdf
+from thenar.hands.export.sdf import export_sdf, export_sdf_1_7
+from thenar.hands.export.urdf import export_urdf, export_xacro
 from thenar.hands.spec import HandSpec
 
-FORMATS = {"urdf": export_urdf, "sdf": export_sdf, "mjcf": export_mjcf}
+Format = Literal["urdf", "xacro", "sdf", "sdf1.7", "mjcf"]
+FORMATS = {
+    "urdf": export_urdf,
+    "xacro": export_xacro,
+    "sdf": export_sdf,
+    "sdf1.7": export_sdf_1_7,
+    "mjcf": export_mjcf,
+}
 
 
-def export_hand(
-    hand: HandSpec, *, format: Literal["urdf", "sdf", "mjcf"] = "urdf", sensor: SensorKind = "contact"
-) -> str:
+def export_hand(hand: HandSpec, *, format: Format = "urdf", sensor: SensorKind = "contact", prefix: str = "") -> str:
     """The text of a model file.
 
     Args:
         hand: The hand.
         format: Of the file.
-        sensor: What is read at every sensor: ``contact`` or ``pressure``, see the formats' own functions.
+        sensor: What is read at every sensor: ``contact``, ``pressure`` or ``none``, see the formats' own functions.
+        prefix: Stands before every name, so that several hands fit into one world.
     """
     if hand.own_model is not None:
         raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
-    if sensor not in ("contact", "pressure"):
-        raise UnknownName("sensor", sensor, ("contact", "pressure"))
-    return FORMATS[format](hand, sensor=sensor)
+    if sensor not in get_args(SensorKind):
+        raise UnknownName("sensor", sensor, get_args(SensorKind))
+    if not all(letter.isalnum() or letter == "_" for letter in prefix):
+        raise BadValue("prefix", prefix, "letters, digits and _")
+    return FORMATS[format](with_prefix(hand, prefix) if prefix else hand, sensor=sensor)

@@ -18,7 +18,7 @@ from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, VisualShape
 from thenar.hands.spec import Coupling, HandSpec, Joint, LeadScrew, Link, Pad
 
-SensorKind = Literal["contact", "pressure"]
+SensorKind = Literal["contact", "pressure", "none"]
 Element = ElementTree.Element
 
 CELL_M = (0.006, 0.006, 0.0003)
@@ -84,9 +84,33 @@ class ModelParts:
     boxes: list[SensorBox]
 
 
-def model_parts(hand: HandSpec) -> ModelParts:
+def with_prefix(hand: HandSpec, prefix: str) -> HandSpec:
+    """The hand with all its names behind a prefix, so that several fit into one world."""
+    return replace(
+        hand,
+        name=prefix + hand.name,
+        root=prefix + hand.root,
+        links=tuple(replace(link, name=prefix + link.name) for link in hand.links),
+        joints=tuple(
+            replace(one, name=prefix + one.name, parent=prefix + one.parent, child=prefix + one.child)
+            for one in hand.joints
+        ),
+        couplings=tuple(replace(c, joint=prefix + c.joint, driver=prefix + c.driver) for c in hand.couplings),
+        tendons=tuple(
+            replace(t, name=prefix + t.name, joints=tuple((prefix + joint, weight) for joint, weight in t.joints))
+            for t in hand.tendons
+        ),
+        actuators=tuple(replace(a, name=prefix + a.name, drives=prefix + a.drives) for a in hand.actuators),
+        pads=tuple(replace(pad, name=prefix + pad.name, link=prefix + pad.link) for pad in hand.pads),
+        tips=tuple(replace(tip, link=prefix + tip.link) for tip in hand.tips),
+        no_contact=tuple((prefix + one, prefix + other) for one, other in hand.no_contact),
+        variants={},
+    )
+
+
+def model_parts(hand: HandSpec, sensor: SensorKind) -> ModelParts:
     """Links, joints and sensors of a hand."""
-    boxes, whole, moved_by = sensor_boxes(hand), inertials(hand), drives(hand)
+    boxes, whole, moved_by = sensor_boxes(hand) if sensor != "none" else [], inertials(hand), drives(hand)
     couplings = couplings_to_drivers(hand)
     return ModelParts(
         links=[
@@ -159,6 +183,16 @@ def drives(hand: HandSpec) -> dict[str, Drive]:
         driver = found[coupling.driver]
         found[coupling.joint] = Drive(effort_nm=driver.effort_nm, speed_rad_s=driver.speed_rad_s * abs(coupling.ratio))
     return {joint.name: found.get(joint.name, Drive(effort_nm=0.0, speed_rad_s=0.0)) for joint in hand.joints}
+
+
+def is_damped(joint: Joint) -> bool:
+    """Whether a joint has damping or a spring.
+
+    Gazebo's ODE adds both to the next step as forces by default, which diverges where damping times step is more than
+    twice the inertia: a ReFlex flexure is at 83 with 1 ms, a Shadow fingertip at 19. Such joints ask it to solve for
+    them instead.
+    """
+    return joint.damping_nms_rad > 0.0 or joint.spring_nm_rad > 0.0
 
 
 def link_name(link: str) -> str:
@@ -237,6 +271,14 @@ def write_xml(root: Element, lines: Iterable[str]) -> str:
         root.insert(number, ElementTree.Comment(f" {line.replace('--', '-')} "))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def capsule_pieces(shape: Shape) -> tuple[Shape, ...]:
+    """The same surface in shapes that formats without capsules know."""
+    if not isinstance(shape, Capsule):
+        return (shape,)
+    ends = (Sphere(centre_m=end, radius_m=shape.radius_m) for end in (shape.start_m, shape.end_m))
+    return (Cylinder(start_m=shape.start_m, end_m=shape.end_m, radius_m=shape.radius_m), *ends)
 
 
 def _boxes_of(hand: HandSpec, pad: Pad) -> list[SensorBox]:

@@ -23,9 +23,8 @@ def export_mjcf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     Args:
         hand: The hand.
         sensor: ``pressure`` reads the normal force at every sensor's site; ``contact`` does the same, and anything
-            above 0 is a contact: MuJoCo has one sensor for both.
+            above 0 is a contact: MuJoCo has one sensor for both. ``none``: no sites and no sensors.
     """
-    del sensor
     plain = replace(
         hand,
         links=tuple(
@@ -41,7 +40,7 @@ def export_mjcf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
             geom.rgba = [*hand.palette.body, 1.0]
     for actuator in hand.actuators:
         _make_servo(spec.actuator(actuator.name), actuator)
-    for box in parts.sensor_boxes(hand):
+    for box in parts.sensor_boxes(hand) if sensor != "none" else ():
         spec.body(box.link).add_site(
             name=box.name,
             type=mujoco.mjtGeom.mjGEOM_BOX,

@@ -7,6 +7,7 @@ comments.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,27 +18,43 @@ from thenar.hands.rotations import rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from thenar.hands.spec import Coupling, HandSpec, Joint, Link
 
-VERSION = "1.9"
 COUPLED = "Couplings are <mimic> elements of SDF 1.11, which readers of older versions pass over."
+UNCOUPLED = "SDF 1.7 has no couplings, so these are for whoever moves the joints:"
 
 
 def export_sdf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
-    """The text of an SDF file; ``sensor`` as in `export_urdf`."""
-    root = ElementTree.Element("sdf", version=VERSION)
+    """The text of an SDF 1.9 file; ``sensor`` as in `export_urdf`."""
+    return _export(hand, sensor, old=False)
+
+
+def export_sdf_1_7(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
+    """The text of an SDF 1.7 file, for Gazebo 11: no capsules, and couplings told in a comment."""
+    return _export(hand, sensor, old=True)
+
+
+def _export(hand: HandSpec, sensor: SensorKind, *, old: bool) -> str:
+    root = ElementTree.Element("sdf", version="1.7" if old else "1.9")
     model = add(root, "model", name=hand.name)
-    whole = parts.model_parts(hand)
+    whole = parts.model_parts(hand, sensor)
     above = {joint.child: joint.name for joint in hand.joints}
     for link, inertial in whole.links:
         made = add(model, "link", name=parts.link_name(link.name))
         if link.name in above:
             add(made, "pose", "0 0 0 0 0 0", relative_to=above[link.name])
         _add_inertial(made, inertial)
-        _add_shapes(made, link, hand)
+        _add_shapes(made, link, hand, parts.capsule_pieces if old else lambda shape: (shape,))
     for joint, drive, coupling in whole.joints:
-        _add_joint(model, joint, drive, coupling)
+        _add_joint(model, joint, drive, None if old else coupling)
     for box in whole.boxes:
         _add_sensor(model, box, hand, sensor)
-    return parts.write_xml(root, [*parts.comments(hand), *([COUPLED] if hand.couplings else [])])
+    lines = parts.comments(hand)
+    laws = [coupling for _, _, coupling in whole.joints if coupling is not None]
+    if laws and old:
+        told = [f"{law.joint} = {law.ratio:g} * {law.driver} + {law.offset_rad:g}" for law in laws]
+        lines += [f"{UNCOUPLED} {', '.join(told)}."]
+    elif laws:
+        lines += [COUPLED]
+    return parts.write_xml(root, lines)
 
 
 def _add_inertial(link: Element, inertial: Inertial) -> None:
@@ -46,10 +63,12 @@ def _add_inertial(link: Element, inertial: Inertial) -> None:
     add_all(add(made, "inertia"), **inertial.tensor)
 
 
-def _add_shapes(parent: Element, link: Link, hand: HandSpec) -> None:
-    for number, shape in enumerate(link.collision_shapes):
+def _add_shapes(parent: Element, link: Link, hand: HandSpec, pieces: Callable[[Shape], Sequence[Shape]]) -> None:
+    solid = (piece for shape in link.collision_shapes for piece in pieces(shape))
+    for number, shape in enumerate(solid):
         _add_shape(add(parent, "collision", name=f"{link.name}_collision_{number}"), shape)
-    for number, (shape, tone) in enumerate(parts.visual_shapes(link)):
+    seen = ((piece, tone) for shape, tone in parts.visual_shapes(link) for piece in pieces(shape))
+    for number, (shape, tone) in enumerate(seen):
         made = add(parent, "visual", name=f"{link.name}_visual_{number}")
         _add_shape(made, shape)
         _add_material(made, hand, tone)
@@ -66,6 +85,8 @@ def _add_joint(model: Element, joint: Joint, drive: Drive, coupling: Coupling | 
     dynamics = add(axis, "dynamics")
     add_all(dynamics, damping=joint.damping_nms_rad, friction=joint.friction_nm)
     add_all(dynamics, spring_reference=joint.spring_rest_rad, spring_stiffness=joint.spring_nm_rad)
+    if parts.is_damped(joint):
+        add(add(add(made, "physics"), "ode"), "implicit_spring_damper", "true")
     if coupling is not None:
         mimic = add(axis, "mimic", joint=coupling.driver)
         add_all(mimic, multiplier=coupling.ratio, offset=coupling.offset_rad, reference="0")

@@ -12,7 +12,7 @@ from thenar.errors import BadValue
 from thenar.hands.export import export_parts as parts
 from thenar.hands.export.export_parts import Drive, Element, Inertial, SensorBox, SensorKind, add, add_all
 from thenar.hands.rotations import rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from thenar.hands.shapes import Box, Cylinder, Shape, Sphere
 from thenar.hands.spec import Coupling, HandSpec, Joint, Link
 
 NO_TURN = (0.0, 0.0, 0.0)
@@ -24,28 +24,61 @@ def export_urdf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     Args:
         hand: The hand.
         sensor: What Gazebo reads at every sensor link: ``contact``, which bodies touch it, or ``pressure``, the force
-            on it as well.
+            on it as well; ``none``: there are no sensor links.
     """
     robot = ElementTree.Element("robot", name=hand.name)
-    for tone in ("body", "skin", "dark"):
-        add(add(robot, "material", name=tone), "color", rgba=(*getattr(hand.palette, tone), 1.0))
-    whole = parts.model_parts(hand)
-    for link, inertial in whole.links:
-        _add_link(robot, link, inertial)
-    for joint, drive, coupling in whole.joints:
-        _add_joint(robot, joint, drive, coupling)
-    for box in whole.boxes:
-        _add_sensor(robot, box, sensor)
+    add_hand(robot, hand, sensor, sensors=robot)
     return parts.write_xml(robot, parts.comments(hand))
 
 
-def _add_link(robot: Element, link: Link, inertial: Inertial) -> None:
+def export_xacro(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
+    """The text of a xacro file: a macro with the hand's name, and one hand made with it.
+
+    Both have the arguments ``hand_name``, which stands before every name, and ``sensor_type``: ``contact``,
+    ``pressure`` or ``none``. Defaults are the hand's name and ``sensor``.
+    """
+    robot = ElementTree.Element("robot", {"name": hand.name, "xmlns:xacro": "http://www.ros.org/wiki/xacro"})
+    defaults = {"hand_name": hand.name, "sensor_type": sensor}
+    for name, default in defaults.items():
+        add(robot, "xacro:arg", name=name, default=default)
+    params = " ".join(f"{name}:={default}" for name, default in defaults.items())
+    macro = add(robot, "xacro:macro", name=hand.name, params=params)
+    sensors = add(macro, "xacro:if", value="${sensor_type != 'none'}")
+    add_hand(macro, parts.with_prefix(hand, "${hand_name}_"), "pressure", sensors=sensors)
+    macro.remove(sensors)  # to the end: links come first
+    macro.append(sensors)
+    for block in sensors.iter("gazebo"):
+        for force in [one for one in block.findall("sensor") if one.get("type") == "force_torque"]:
+            block.remove(force)
+            add(block, "xacro:if", value="${sensor_type == 'pressure'}").append(force)
+    add(robot, f"xacro:{hand.name}", **{name: f"$(arg {name})" for name in defaults})
+    return parts.write_xml(robot, parts.comments(hand))
+
+
+def add_hand(robot: Element, hand: HandSpec, sensor: SensorKind, *, sensors: Element) -> None:
+    """Everything of a hand, its sensors into an element of their own."""
+    for tone in ("body", "skin", "dark"):
+        add(add(robot, "material", name=_material(hand, tone)), "color", rgba=(*getattr(hand.palette, tone), 1.0))
+    whole = parts.model_parts(hand, sensor)
+    for link, inertial in whole.links:
+        _add_link(robot, hand, link, inertial)
+    for joint, drive, coupling in whole.joints:
+        _add_joint(robot, joint, drive, coupling)
+    for box in whole.boxes:
+        _add_sensor(sensors, hand, box, sensor)
+
+
+def _material(hand: HandSpec, tone: str) -> str:
+    return f"{hand.name}_{tone}"
+
+
+def _add_link(robot: Element, hand: HandSpec, link: Link, inertial: Inertial) -> None:
     made = add(robot, "link", name=parts.link_name(link.name))
     _add_inertial(made, inertial)
     for shape, tone in parts.visual_shapes(link):
-        for piece in _pieces(shape):
-            add(_add_shape(made, "visual", piece), "material", name=tone)
-    pieces = [piece for shape in link.collision_shapes for piece in _pieces(shape)]
+        for piece in parts.capsule_pieces(shape):
+            add(_add_shape(made, "visual", piece), "material", name=_material(hand, tone))
+    pieces = [piece for shape in link.collision_shapes for piece in parts.capsule_pieces(shape)]
     for number, piece in enumerate(pieces):
         _add_shape(made, "collision", piece).set("name", f"{link.name}_collision_{number}")
 
@@ -68,12 +101,14 @@ def _add_joint(robot: Element, joint: Joint, drive: Drive, coupling: Coupling | 
     add(made, "dynamics", damping=joint.damping_nms_rad, friction=joint.friction_nm)
     if coupling is not None:
         add(made, "mimic", joint=coupling.driver, multiplier=coupling.ratio, offset=coupling.offset_rad)
-    if joint.spring_nm_rad:
-        spring = add(robot, "gazebo", reference=joint.name)
-        add_all(spring, springStiffness=joint.spring_nm_rad, springReference=joint.spring_rest_rad)
+    if parts.is_damped(joint):
+        block = add(robot, "gazebo", reference=joint.name)
+        add(block, "implicitSpringDamper", "1")
+        if joint.spring_nm_rad:
+            add_all(block, springStiffness=joint.spring_nm_rad, springReference=joint.spring_rest_rad)
 
 
-def _add_sensor(robot: Element, box: SensorBox, kind: SensorKind) -> None:
+def _add_sensor(robot: Element, hand: HandSpec, box: SensorBox, kind: SensorKind) -> None:
     """A thin link on the skin, and what Gazebo shall read there."""
     link = add(robot, "link", name=box.name)
     _add_inertial(link, box.inertial)
@@ -82,7 +117,7 @@ def _add_sensor(robot: Element, box: SensorBox, kind: SensorKind) -> None:
         add(part, "origin", xyz=(0.0, 0.0, 0.0), rpy=NO_TURN)
         add(add(part, "geometry"), "box", size=box.size_m)
         if tag == "visual":
-            add(part, "material", name="dark")
+            add(part, "material", name=_material(hand, "dark"))
     joint = add(robot, "joint", name=f"{box.name}_joint", type="fixed")
     add(joint, "origin", xyz=box.pos_m, rpy=rpy_from_matrix(box.R))
     add(joint, "parent", link=parts.link_name(box.link))
@@ -112,11 +147,3 @@ def _add_shape(link: Element, tag: str, shape: Shape) -> Element:
                 "shape", type(shape).__name__, "a box, sphere, capsule or cylinder; SDF and MJCF take others"
             )
     return made
-
-
-def _pieces(shape: Shape) -> tuple[Shape, ...]:
-    """The same surface in shapes that URDF knows."""
-    if not isinstance(shape, Capsule):
-        return (shape,)
-    ends = (Sphere(centre_m=end, radius_m=shape.radius_m) for end in (shape.start_m, shape.end_m))
-    return (Cylinder(start_m=shape.start_m, end_m=shape.end_m, radius_m=shape.radius_m), *ends)
