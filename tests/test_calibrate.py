@@ -104,7 +104,7 @@ def test_the_noise_of_a_calibration_is_that_of_the_sensor():
 def test_noise_is_found_below_and_above_the_rounding_of_a_barometer(sigma_counts: float):
     rng = np.random.default_rng(8)
     recording = make_recording(REFLEX, FINGER[1], rate_hz=20.0)
-    rest = rng.uniform(-3.0, 3.0, 5) + np.linspace(0.0, 5.0, len(recording))[:, None]  # it drifts past the edges
+    rest = rng.uniform(-3.0, 3.0, 5) + np.linspace(0.0, 40.0, len(recording))[:, None]  # it drifts past the edges
     said = np.round(rest + rng.normal(0.0, sigma_counts, rest.shape))
     presses = presses_on(replace(recording, counts={FINGER[1]: 509.0 * said}), REFLEX.pad(FINGER[1]))
     assert noise_at_rest(presses) == pytest.approx([509.0 * sigma_counts] * 5, rel=0.15)
@@ -225,7 +225,8 @@ def test_a_pad_of_many_taxels_is_told_everything_and_scored_as_it_reads():
     read, load = read_through(unlike, Calibration(pads={"palm": result.calibration}))
     unseen = score(unlike, read, load, full_counts=full_scale(result.presses)).rms
     assert unseen <= BAR
-    assert result.score.rms == pytest.approx(unseen, rel=0.5)
+    # Few of so many taxels are pressed firmly by other presses, so these are off by less.
+    assert 0.5 * result.score.rms <= unseen <= result.score.high
 
 
 def test_a_fitted_reflex_finger_is_read_by_the_twin_in_pascals(tmp_path):
@@ -424,7 +425,8 @@ def test_who_follows_the_protocol_satisfies_every_step(where):
 
 def test_presses_that_are_not_what_was_asked_for_do_not_count():
     pad = REFLEX.pad(FINGER[1])
-    recording = make_recording(REFLEX, FINGER[1], rate_hz=20.0)
+    steps = tuple(step for step in plan(pad) if not step.name.startswith("elsewhere"))
+    recording = make_recording(REFLEX, FINGER[1], rate_hz=20.0, steps=steps)
     late = {one.step: one for one in check(part(recording, recording.time_s > 40.0), pad, plan(pad))}
     assert late["rest"].missing == "start within 30 s of switching on"
     aside = replace(recording, at_m=recording.at_m + 0.45 * pad.row_pitch_m)

@@ -41,9 +41,15 @@ def notes(results: Sequence[PadResult]) -> list[str]:
     """What a calibration file says of its accuracy, a line a pad."""
     return [
         f"{r.pad.name}: {r.score.rms:.2f} % of full scale off in {r.score.presses} presses it had not seen "
-        f"(95 %: {r.score.low:.2f} to {r.score.high:.2f})."
+        f"(95 %: {r.score.low:.2f} to {r.score.high:.2f}); 95 % of readings within {r.score.p95:.2f} %."
+        + (f" Dead: {dead_taxels(r)}." if not r.presses.live.all() else "")
         for r in results
     ]
+
+
+def dead_taxels(result: PadResult) -> str:
+    """Taxels that were pressed and read nothing, by row and column."""
+    return " ".join(f"{row},{col}" for row, col in result.calibration.dead)
 
 
 def known_rows(result: PadResult) -> list[dict[str, object]]:
@@ -52,6 +58,7 @@ def known_rows(result: PadResult) -> list[dict[str, object]]:
     per = "Pa/Pa" if result.pad.sensor == "barometer" else "counts/N"
 
     def span(values: FloatArray, form: str = "{:.3g}") -> str:
+        values = values[result.presses.live]
         low, high = form.format(float(values.min())), form.format(float(values.max()))
         return low if low == high else f"{low} to {high}"
 
@@ -63,7 +70,12 @@ def known_rows(result: PadResult) -> list[dict[str, object]]:
         "hysteresis": f"creep {span(100 * f.hysteresis)} % in {f.fade_s:.2g} s, play {span(100 * f.play)} %",
         "drift": f"{span(f.drift)} {unit} in {f.drift_s:.0f} s",
     }
-    return [
+    dead = (
+        []
+        if result.presses.live.all()
+        else [{"what": "dead", "value": dead_taxels(result), "off_by_%": 0.0, "known": "yes"}]
+    )
+    return dead + [
         {
             "what": known.group,
             "value": values[known.group],

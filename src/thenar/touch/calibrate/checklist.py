@@ -16,6 +16,7 @@ from thenar.touch.calibrate.protocol import REST_S, Step, middles
 NEAR = 0.2  # of a taxel: how close to a place a press counts as on it
 GIVE = 0.8  # of a time that is asked for
 FULL, HALF = 0.8, (0.3, 0.75)  # of the largest force: what counts as full, and as half
+MIN_TEST = 0.2  # of the largest force, in presses to test with
 QUICK_S = 0.8
 TURN = 0.2  # of the largest force: less is no turn
 STEADY = 0.12
@@ -83,6 +84,8 @@ def _progress(step: Step, recording: Recording, pad: Pad, touches: list[_Touch])
         "each taxel": lambda touch: touch.force.max() >= FULL and touch.force[-1] < 0.1,
         "between": lambda touch: touch.force.max() >= HALF[0],
         "again": lambda touch: HALF[0] <= touch.force.max() <= HALF[1],
+        "elsewhere": lambda touch: touch.force.max() >= MIN_TEST,
+        "elsewhere, late": lambda touch: touch.force.max() >= MIN_TEST,
         "quick": lambda touch: touch.force.max() >= 0.6 and _rise_s(touch) <= QUICK_S,
         "loops": lambda touch: _turns(touch.force) >= 3,
         "hold": lambda touch: _held_s(touch) >= GIVE * 30.0 and touch.rest_s >= GIVE * 20.0,

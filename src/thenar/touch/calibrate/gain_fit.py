@@ -135,13 +135,13 @@ def fit_parameters(
     def tried(f: Fitted) -> tuple[float, Fitted, Memory, FloatArray]:
         memory = f.memory(presses, chosen)
         now = f.read(memory, presses.time_s[chosen])
-        return float(np.mean(np.square(np.minimum(now, top_counts) - counts))), f, memory, now
+        return float(np.mean(np.square(np.minimum(now, top_counts) - counts)[:, presses.live])), f, memory, now
 
     error, best, memory, now = tried(_start(presses, chosen, scale, free))
     damping = 1e-3
     for step in range(MAX_STEPS):
         slopes = _slopes(presses, chosen, best, memory, now, free, scale)
-        slopes[now > top_counts] = 0.0
+        slopes[(now > top_counts) | ~presses.live] = 0.0
         wrong = np.minimum(now, top_counts) - counts
         before = error
         while damping < 1e8:

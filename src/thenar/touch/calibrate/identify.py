@@ -9,19 +9,20 @@ any curve the taxel may have: what a static curve could explain as well does not
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.touch.calibrate.gain_fit import GROUPS, NAMES, Fitted, slopes_of
-from thenar.touch.calibrate.presses import Presses
+from thenar.touch.calibrate.presses import MIN_REACH, Presses
 
 TOLERANCE = {"offset": 0.03, "drift": 0.03}  # of full scale; of the others:
 USUAL_TOLERANCE = 0.08
-MIN_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
 DRIFT_AFTER_S = 480.0  # a drift must be known so long after switching on
 DEPTH_EFFECT = 0.4  # of full scale: what a reading changes, at most, with the logarithm of the depth
+MAX_SCATTER = 0.04  # of full scale: what sensors leave that are like the model
+FADE_S, WIDTHS = (0.5, 20.0), (0.01, 0.15)  # of creep; of play, as shares of the largest load
 SLOW = 5  # powers of time
 CURVE_PIECES = 24
 MAX_ROWS = 8000
@@ -81,6 +82,7 @@ def identify(
     """
     usable = np.flatnonzero(presses.usable)
     rows = usable[:: max(1, len(usable) // MAX_ROWS)]
+    fitted = _usual_memory(presses, fitted)
     slopes = slopes_of(presses, fitted, rows, without)
     drive = fitted.drive_n(presses)[rows]
     groups = [group for group in ADVICE if group not in without]
@@ -88,7 +90,7 @@ def identify(
     # A drift that is not quite the model's is slow: it is no scatter of anything but drift.
     slow = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, len(rows)), SLOW)
     quick = wrong[rows] - slow @ np.linalg.lstsq(slow, wrong[rows], rcond=None)[0]
-    scatters = np.array([_scatter(quick[:, taxel]) for taxel in range(presses.pad.taxels)])
+    scatters = np.array([_scatter(quick[:, k], full_scale[k]) for k in range(presses.pad.taxels)])
     depth_known = _depth_known(slopes, scatters) if "depth" in groups else np.inf
     for taxel in range(presses.pad.taxels):
         own = slopes[:, taxel]
@@ -127,11 +129,13 @@ def identify(
                 if np.isfinite(depth_known):  # what the other taxels say of the depth
                     columns = np.vstack([columns, np.eye(len(NAMES))[NAMES.index("depth_m")] * scatter / depth_known])
                 sizes = [full]
-            spread = _scatter(wrong[rows, taxel]) if group == "drift" else scatter
+            spread = _scatter(wrong[rows, taxel], full) if group == "drift" else scatter
             found = [size * _deviation(columns, unit, spread) for size, unit in zip(sizes, units, strict=True)]
             errors[group][taxel] = 1.96 * max(found) / full
     if "gain" in errors:
         errors["gain"][drive.max(axis=0) < MIN_REACH * drive.max()] = np.inf
+    for error in errors.values():
+        error[~presses.live] = 0.0  # there is nothing to know
     return [
         Known(group=group, error=error, pad=presses.pad.name, cols=presses.pad.cols) for group, error in errors.items()
     ]
@@ -145,14 +149,27 @@ def _depth_known(slopes: FloatArray, scatters: FloatArray) -> float:
     return known**-0.5 if known > 0.0 else np.inf
 
 
-def _scatter(wrong: FloatArray) -> float:
-    """Standard deviation of what is left, larger the longer it stays the same: rows that agree count once."""
+def _usual_memory(presses: Presses, fitted: Fitted) -> Fitted:
+    """The same with a memory of seconds: of one that lasts no time or for ever no recording could tell anything."""
+    most_n = float(fitted.drive_n(presses).max())
+    return replace(
+        fitted,
+        fade_s=float(np.clip(fitted.fade_s, *FADE_S)),
+        width_n=float(np.clip(fitted.width_n, WIDTHS[0] * most_n, WIDTHS[1] * most_n)),
+    )
+
+
+def _scatter(wrong: FloatArray, full: float) -> float:
+    """Standard deviation of what is left, larger the longer it stays the same: rows that agree count once.
+
+    A sensor that is not like the model leaves more than the recording is to blame for: `MAX_SCATTER` is the most.
+    """
     left = wrong - wrong.mean()
     power = np.abs(np.fft.rfft(left, 2 * len(left))) ** 2
     together = np.fft.irfft(power)[: len(left) // 4]
     together = together / max(together[0], 1e-12)
     stop = int(np.argmax(together < 0.05)) if (together < 0.05).any() else len(together)
-    return float(left.std() * np.sqrt(1.0 + 2.0 * together[1:stop].sum()))
+    return min(float(left.std() * np.sqrt(1.0 + 2.0 * together[1:stop].sum())), MAX_SCATTER * max(full, 1.0))
 
 
 def _curve(drive: FloatArray) -> FloatArray:

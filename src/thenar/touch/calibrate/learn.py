@@ -70,7 +70,9 @@ def learn(
     problems, errors = [], np.zeros(len(RIDGES))
     for taxel in range(n):
         loaded = np.any(states[:, taxel] > LOADED, axis=1) | np.any(near[:, taxel] > LOADED, axis=1)
-        chosen = np.flatnonzero(rows & presses.usable & (loaded | resting) & (presses.counts[:, taxel] < top_counts))
+        chosen = rows & presses.usable & (loaded | resting)
+        below = presses.counts[:, taxel] < top_counts
+        chosen = np.flatnonzero(chosen & below if presses.live[taxel] else chosen)
         chosen = chosen[:: max(1, len(chosen) // MAX_ROWS)]
         rising = [ramps(states[chosen, taxel], blank.knots).reshape(len(chosen), -1), near[chosen, taxel]]
         columns = np.concatenate([*rising, np.ones((len(chosen), 1)), warm[chosen]], axis=1)
@@ -80,7 +82,7 @@ def learn(
         for k, ridge in enumerate(RIDGES):
             x = _least_squares_rising(*problem[0], int((~back).sum()), ridge, 1 + len(drift_s), prior[taxel])
             gram, aim = problem[1]
-            errors[k] += (x @ gram @ x - 2.0 * aim @ x) / scale**2
+            errors[k] += presses.live[taxel] * (x @ gram @ x - 2.0 * aim @ x) / scale**2
         problems.append((problem[0][0] + problem[1][0], problem[0][1] + problem[1][1], len(counts)))
         progress(f"learning taxel {taxel + 1} of {n}")
     ridge = RIDGES[int(np.argmin(errors))]

@@ -10,11 +10,13 @@ As CSV, a row a reading::
 
 ``time_s`` counts from switching the hand on. ``pad``, ``u_mm`` and ``v_mm`` say where the load is, along rows and
 columns from the pad's centre; they may be empty where nothing presses. ``probe_mm`` is the radius of the patch that
-presses. ``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels or not at all. For
-barometers these are the driver's pressures with the offset removed, and ``# count_pa: 509`` may say what a count is.
+presses. ``# force_unit: g`` says that ``force_n`` is not in newtons (mN, g and kg are known), and ``# force_unit: N``
+that it is, however odd that looks. ``NAME.ROW.COLUMN`` holds the counts of a taxel; a pad is there with all its taxels
+or not at all. For barometers these are the driver's pressures with the offset removed, and ``# count_pa: 509`` may say
+what a count is.
 
-As NPZ: ``hand``, ``probe_m``, ``count_pa`` (may be left out), ``time_s``, ``pad`` (names), ``at_m`` (t, 2),
-``force_n``, ``columns`` (names) and ``counts``, a row a reading.
+As NPZ: ``hand``, ``probe_m``, ``count_pa`` and ``force_unit`` (both may be left out), ``time_s``, ``pad`` (names),
+``at_m`` (t, 2), ``force_n``, ``columns`` (names) and ``counts``, a row a reading.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ MIN_ROWS = 20
 BYTE_ORDER_MARK = "\ufeff"  # spreadsheets put it before the first line
 COUNT_PA = 509.0
 """What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
+FORCE_UNITS = {"N": 1.0, "mN": 1e-3, "g": 9.80665e-3, "kg": 9.80665}
+"""What they are in newtons; grams and kilograms as weights on a scale."""
+MAX_STEP_S = 5.0  # between readings: more are no seconds
 BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
 
 
@@ -62,6 +67,8 @@ class Recording:
     """What the taxels of each recorded pad said; of barometers in pascals. Shape (t, taxels)."""
     count_pa: float = 1.0
     """What a count of the file is worth [Pa], for barometers; 1 for taxels that count by themselves."""
+    force_unit: str = ""
+    """N: the file says what unit its forces have; empty: it does not, and they are taken for newtons."""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -156,6 +163,7 @@ class RecordingRows:
             force_n=table[:, 1],
             counts={},
             count_pa=count_pa,
+            force_unit=self._about.get("force_unit", ""),
         )
         return _checked(self._name, raw, self._columns[len(FIXED) :], table[:, 2:], growing=growing)
 
@@ -227,6 +235,8 @@ def write_recording(path: Path, recording: Recording) -> None:
 def _lines(recording: Recording, columns: Sequence[str], counts: FloatArray) -> Iterator[str]:
     yield f"# hand: {recording.hand}"
     yield f"# probe_mm: {1e3 * recording.probe_m:g}"
+    if recording.force_unit:
+        yield f"# force_unit: {recording.force_unit}"
     if recording.count_pa != 1.0:
         yield f"# count_pa: {recording.count_pa:g}"
     yield ",".join([*FIXED, *columns])
@@ -295,6 +305,7 @@ def _read_npz(path: Path) -> Recording:
         **{name: numbers[name] for name in ("time_s", "at_m", "force_n")},
         counts={},
         count_pa=count_pa,
+        force_unit=str(entries.get("force_unit", "")),
     )
     return _checked(str(path), raw, columns, numbers["counts"])
 
@@ -303,7 +314,12 @@ def _checked(
     name: str, raw: Recording, columns: Sequence[str], counts: FloatArray, *, growing: bool = False
 ) -> Recording:
     """A recording with its counts by pad; what is wrong with it in either format is refused by its name."""
-    hand, pad, force_n = hands.load(raw.hand), raw.pad, raw.force_n
+    if raw.force_unit and raw.force_unit not in FORCE_UNITS:
+        raise BadFile(name, f"force_unit is {raw.force_unit!r}; wanted one of {', '.join(FORCE_UNITS)}")
+    hand, pad, force_n = hands.load(raw.hand), raw.pad, raw.force_n * FORCE_UNITS[raw.force_unit or "N"]
+    step_s = float(np.median(np.diff(raw.time_s)))
+    if step_s > MAX_STEP_S:
+        raise BadFile(name, f"readings are {step_s:g} s apart; wanted time_s in seconds: these look like milliseconds")
     try:
         pads = recorded_pads(columns, hand)
     except (BadValue, UnknownName) as error:
@@ -335,4 +351,5 @@ def _checked(
         force_n=np.maximum(force_n, 0.0),
         counts={one: count_pa * counts[:, own] for one, own in chosen.items()},
         count_pa=count_pa,
+        force_unit="N" if raw.force_unit else "",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from thenar.touch.sensor.receptive import neighbors, point_shares
 
 PRESSED = 0.02  # of the largest force: less is no press
 SAME_PLACE_M = 5e-5
+MIN_REACH = 0.3  # of the load the most loaded taxel was shown: with less, nothing is known of a full one
+DEAD = 0.1  # of what most taxels read: a taxel that reads less is dead
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +39,10 @@ class Presses:
     """False while another pad is pressed. Shape (t,)."""
     press: IntArray
     """Number of the press each row belongs to, with half of the rest before and after it. Shape (t,)."""
+    live: BoolArray
+    """False for taxels that were pressed and read nothing. Shape (n,)."""
+    force_unit: str
+    """As in the recording."""
 
     @property
     def count(self) -> int:
@@ -67,7 +73,7 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
     press = np.zeros(len(load_n), dtype=np.int64)
     for before, after in zip(end[1:], start[1:], strict=True):
         press[(before + after + 1) // 2 :] += 1
-    return Presses(
+    presses = Presses(
         pad=pad,
         probe_m=recording.probe_m,
         time_s=recording.time_s,
@@ -79,4 +85,28 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
         place=place,
         usable=(recording.force_n <= 0.0) | (recording.pad == pad.name),
         press=press,
+        live=np.ones(pad.taxels, dtype=bool),
+        force_unit=recording.force_unit,
     )
+    return replace(presses, live=_live(presses)) if pressed.any() else presses
+
+
+def _live(presses: Presses) -> BoolArray:
+    """Which taxels read more when they are pressed, or were not pressed enough to tell. Shape (n,)."""
+    rise, most = rise_per_load(presses)
+    pressed = most >= MIN_REACH * most.max()
+    return ~pressed | (rise > DEAD * np.percentile(rise[pressed], 75.0))
+
+
+def rise_per_load(presses: Presses) -> tuple[FloatArray, FloatArray]:
+    """About how much each taxel's reading rises per newton (per pascal of a die), and its largest load. Shapes (n,)."""
+    load = presses.taxel_load_n(0.5 * min(presses.pad.row_pitch_m, presses.pad.col_pitch_m))
+    most = load.max(axis=0)
+    firm = (load > 0.5 * most) & presses.usable[:, None]
+    resting = presses.usable & (presses.load_n <= 0.0)
+    rest = np.median(presses.counts[resting if resting.any() else ~firm.any(axis=1)], axis=0)
+    rise = [
+        np.median(presses.counts[rows, taxel] - rest[taxel]) / np.median(load[rows, taxel]) if rows.any() else 0.0
+        for taxel, rows in enumerate(firm.T)
+    ]
+    return np.array(rise), most

@@ -14,8 +14,8 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.calibrate.gain_fit import Fitted, fit_parameters
 from thenar.touch.calibrate.identify import Known, identify
 from thenar.touch.calibrate.learn import learn
-from thenar.touch.calibrate.press_recording import Recording
-from thenar.touch.calibrate.presses import Presses, presses_on
+from thenar.touch.calibrate.press_recording import FORCE_UNITS, Recording
+from thenar.touch.calibrate.presses import Presses, presses_on, rise_per_load
 from thenar.touch.calibrate.score import Score, full_scale, held_out, one_scale, score
 from thenar.touch.sensor.calibration import SENSOR_FIELDS, PadCalibration
 from thenar.touch.sensor.learned import LearnedPad, around
@@ -24,6 +24,10 @@ from thenar.touch.sensor.receptive import neighbors
 Model = Literal["parametric", "learned"]
 
 MIN_PRESSES = 8
+MAX_ERROR = 15.0  # percent of full scale: a model that is off by more says nothing of the sensor
+MAX_FORCE_N = 60.0  # on a skin under a probe of millimetres
+PLAUSIBLE_GAIN = {"force": (30.0, 1000.0, 8000.0), "barometer": (0.05, 1.0, 5.0)}
+"""Least, usual and largest: counts per newton on a taxel of 12 bits, pascals read per pascal of stress at a die."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +46,7 @@ class PadResult:
     """Of one scale factor for all taxels, on the same presses."""
     held_out: BoolArray
     predicted: FloatArray
-    """By the fit that had not seen the presses kept back. Shape (t, n)."""
+    """Of presses kept back, by fits that had not seen them; elsewhere what was read. Shape (t, n)."""
 
     @property
     def refusals(self) -> list[str]:
@@ -51,6 +55,9 @@ class PadResult:
         if self.presses.count < MIN_PRESSES:
             few = f"error of {self.pad.name}: {self.presses.count} presses leave none to hold back"
             refused.append(f"{few}; record at least {MIN_PRESSES}, with rests between them")
+        elif self.score.rms > MAX_ERROR:
+            off = f"error of {self.pad.name}: off by {self.score.rms:.0f} % of full scale in presses it has not seen"
+            refused.append(f"{off}; see that places, sides and forces in the file are those of the presses")
         return refused
 
 
@@ -79,6 +86,13 @@ def fit_pad(
         raise BadValue(
             f"recording of {pad_name}", "without a press", f"presses on it: thenar calibrate protocol {hand.name}"
         )
+    if 2 * presses.live.sum() <= pad.taxels:
+        raise BadValue(
+            f"recording of {pad_name}",
+            f"{pad.taxels - presses.live.sum()} of {pad.taxels} taxels that read nothing when pressed",
+            "readings that grow with the force, in the columns of the taxels that were pressed",
+        )
+    check_force_unit(presses)
     if not neighbors(pad).any():
         without = {*without, "crosstalk"}
     top = top_counts(presses)
@@ -94,17 +108,17 @@ def fit_pad(
         return fitted, learn(presses, fitted=fitted, rows=rows, top_counts=top, drifts=drifts, progress=report)
 
     every = np.ones(len(presses.time_s), dtype=bool)
-    enough = presses.count >= MIN_PRESSES
-    back = held_out(presses) if enough else every
-    seen = ~back if enough else every
-    fitted, learned = fit(seen, "held-out fit")
-    predicted = predict(presses, fitted, learned, top)
-    load = presses.taxel_load_n(fitted.depth_m)
-    scores = {
-        "score": score(presses, predicted, load, rows=back),
-        "scale_score": score(presses, one_scale(presses, load, fitted.offset, seen), load, rows=back),
-    }
+    parts = held_out(presses) if presses.count >= MIN_PRESSES else [every]
+    back = np.any(parts, axis=0)
+    predicted, scaled = presses.counts.copy(), presses.counts.copy()
+    for number, part in enumerate(parts):
+        seen = ~part if presses.count >= MIN_PRESSES else every
+        fitted, learned = fit(seen, f"held-out fit {number + 1} of {len(parts)}")
+        load = presses.taxel_load_n(fitted.depth_m)
+        predicted[part] = predict(presses, fitted, learned, top)[part]
+        scaled[part] = one_scale(presses, load, fitted.offset, seen)[part]
     fitted, learned = fit(every, "final fit")
+    load = presses.taxel_load_n(fitted.depth_m)
     wrong = predict(presses, fitted, learned, top) - presses.counts
     progress(f"{pad_name}: what can be known")
     return PadResult(
@@ -114,9 +128,28 @@ def fit_pad(
         fitted=fitted,
         learned=learned,
         known=identify(presses, fitted, wrong, full_scale(presses), without=without),
-        **scores,
+        score=score(presses, predicted, load, rows=back),
+        scale_score=score(presses, scaled, load, rows=back),
         held_out=back,
         predicted=predicted,
+    )
+
+
+def check_force_unit(presses: Presses) -> None:
+    """Refuse forces that cannot be newtons, and say what they look like; a file that names its unit is believed."""
+    pad, top_n = presses.pad, float(presses.load_n.max())
+    gain = float(np.median(rise_per_load(presses)[0][presses.live]))
+    low, usual, high = PLAUSIBLE_GAIN[pad.sensor]
+    if presses.force_unit or (low <= gain <= high and top_n <= MAX_FORCE_N):
+        return
+    others = {unit: gain / newtons for unit, newtons in FORCE_UNITS.items() if unit != "N"}
+    unit = min(others, key=lambda one: abs(np.log(max(others[one], 1e-9) / usual)))
+    per = "Pa/Pa" if pad.sensor == "barometer" else "counts/N"
+    raise BadValue(
+        f"force_n of {pad.name}",
+        f"{top_n:.4g} at most, with about {gain:.3g} {per}",
+        f"newtons (up to {MAX_FORCE_N:g}, with gains from {low:g} to {high:g}): these look like {unit}. Write the line "
+        f"'# force_unit: {unit}' above the table, or '# force_unit: N' if they are newtons",
     )
 
 
@@ -179,6 +212,7 @@ def pad_calibration(presses: Presses, fitted: Fitted, learned: LearnedPad | None
         drift=rows(fitted.drift),
         drift_s=short(fitted.drift_s),
         learned=learned,
+        dead=tuple((int(taxel) // pad.cols, int(taxel) % pad.cols) for taxel in np.flatnonzero(~presses.live)),
     )
     if pad.sensor == "barometer":
         return common

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from thenar.arrays import FloatArray
+from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.charts import taxel_grid
 from thenar.hands.spec import Pad
 
@@ -27,6 +27,14 @@ FORCES: dict[str, Corners] = {
     "hold": ((0.0, 0.0), (1.0, 0.7), (31.0, 0.7), (31.5, 0.0), (51.5, 0.0)),
 }
 """Force over time in the presses of each step, in their order."""
+ELSEWHERE: tuple[Corners, ...] = (
+    ((0.0, 0.0), (0.8, 0.35), (1.6, 0.35), (2.4, 0.0), (3.4, 0.0)),
+    ((0.0, 0.0), (2.0, 0.9), (2.6, 0.5), (3.4, 0.5), (4.0, 0.0), (5.0, 0.0)),
+    ((0.0, 0.0), (0.4, 0.65), (3.0, 0.65), (3.3, 0.0), (4.3, 0.0)),
+)
+"""Force over time in presses to test with: one after the other, in turn."""
+ELSEWHERE_PRESSES = 24
+OFF = 0.1  # of a taxel: farther from every place to learn from, a press is one to test with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +86,28 @@ def plan(pad: Pad) -> tuple[Step, ...]:
         + often,
         "hold": "Twice, at different taxels where there are several: 70 % of full force for 30 s, then 20 s of rest.",
     }
-    pressed = (
+    pressed = [
         Step(
             name=name,
             instruction=instructions[name],
             presses=tuple(Press(at_m=at, corners=FORCES[name]) for at in places[name]),
         )
         for name in FORCES
+    ]
+    tests = [Press(at_m=at, corners=ELSEWHERE[number % len(ELSEWHERE)]) for number, at in enumerate(anywhere(pad))]
+    half = len(tests) // 2  # some early and some late: the skin drifts meanwhile
+    elsewhere = (
+        f"At {half} places anywhere between those, to 35, 90 and 65 % of full force in turn, within 5 s. "
+        "The calibration is tested with them."
     )
     rest = f"Switch the hand on, touch nothing, and record for {REST_S:g} s."
     last = f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least."
     return (
         Step(name="rest", instruction=rest, until_s=REST_S),
-        *pressed,
+        *pressed[:2],
+        Step(name="elsewhere", instruction=elsewhere, presses=tuple(tests[:half])),
+        *pressed[2:],
+        Step(name="elsewhere, late", instruction=elsewhere, presses=tuple(tests[half:])),
         Step(name="last rest", instruction=last, until_s=WHOLE_S),
     )
 
@@ -135,6 +152,22 @@ def between(pad: Pad) -> list[tuple[float, float]]:
     quarters = [(u + aside * (-1) ** k, v) for k, (u, v) in enumerate(middles(pad))]
     across = [(u, v + aside) for u, v in middles(pad)]
     return [*edges, *quarters, *across][:24]
+
+
+def anywhere(pad: Pad) -> list[tuple[float, float]]:
+    """Places all over a pad [m] that are none to learn from, evenly spread: a sequence of the plastic number."""
+    reach = np.array([(pad.rows - 0.6) * pad.row_pitch_m, (pad.cols - 0.6) * pad.col_pitch_m])
+    steps = np.array([0.7548776662, 0.5698402910])
+    places = (np.arange(1.0, 10.0 * ELSEWHERE_PRESSES)[:, None] * steps % 1.0 - 0.5) * reach
+    places = places[off_the_middles(pad, places)][:ELSEWHERE_PRESSES]
+    return [(float(u), float(v)) for u, v in places]
+
+
+def off_the_middles(pad: Pad, places_m: FloatArray) -> BoolArray:
+    """Which places are neither middles nor those beside them that the plan learns from. Shape (p,)."""
+    known = np.array([*middles(pad), *between(pad)])
+    away = np.abs(places_m[:, None] - known) / [pad.row_pitch_m, pad.col_pitch_m]
+    return away.max(axis=2).min(axis=1) > OFF
 
 
 def random_presses(pad: Pad, *, seed: int, presses: int = 40) -> tuple[Step, ...]:

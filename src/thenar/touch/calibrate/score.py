@@ -10,14 +10,16 @@ from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.hands.spec import HandSpec
 from thenar.touch.calibrate.press_recording import Recording
 from thenar.touch.calibrate.presses import Presses, presses_on
+from thenar.touch.calibrate.protocol import off_the_middles
 from thenar.touch.sensor.calibration import SENSOR_FIELDS, Calibration
 from thenar.touch.sensor.response import Response
 
-HELD_OUT = 0.25  # of the presses
+HELD_OUT = 0.25  # of the presses, where too few are off the middles
+MIN_TESTS = 8
 FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
 REST_AROUND_S = 5.0
 TAKES_PART = 0.1  # of a taxel's largest load: a press with more counts for it
-DRAWS = 1000
+DRAWS, LIMIT_DRAWS = 1000, 100
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,20 +29,22 @@ class Score:
     rms: float
     low: float
     high: float
-    """95 % of what other presses of the same kind would give lies between these."""
+    """95 % of what as many other presses of the same kind would give lies between these."""
     p95: float
-    """95 % of single readings are off by less."""
+    """95 % of single readings are off by less; a standard error wider than these presses say, as they are few."""
     presses: int
     taxel_rms: FloatArray
     """NaN for taxels that took no part. Shape (n,)."""
 
 
-def held_out(presses: Presses, *, seed: int = 0) -> BoolArray:
-    """Rows of a quarter of the presses, picked at random, with a while of rest around each. Shape (t,).
+def held_out(presses: Presses, *, seed: int = 0) -> list[BoolArray]:
+    """Rows of presses to test with, in parts that are kept back one at a time, with a while of rest around each press.
 
-    Presses without which every taxel still has a firm one are picked first. Where there are many taxels, most are
-    pressed firmly just once: without that press nothing would be known of its ceiling, and the error would be that of
-    another, worse recording.
+    These are presses off the middles of taxels and off the other places of the plan, in two parts: at places that were
+    learned from, a sensor that is not quite like the model looks better than it is. Where there are too few of them, a
+    quarter of all presses, picked at random, is taken. Presses without which every taxel still has a firm one are
+    picked first: without any, nothing would be known of its ceiling, and the error would be that of another, worse
+    recording.
     """
     load = presses.taxel_load_n(0.5 * min(presses.pad.row_pitch_m, presses.pad.col_pitch_m))
     firm = _peaks(presses, load) >= FIRM * load.max(axis=0)
@@ -52,14 +56,19 @@ def held_out(presses: Presses, *, seed: int = 0) -> BoolArray:
             spare.append(press)
         else:
             needed.append(press)
-    picked = [*spare, *needed][: max(1, round(HELD_OUT * presses.count))]
+    hardest = _firsts(presses) + [int(np.argmax(part)) for part in np.split(presses.load_n, _firsts(presses)[1:])]
+    off = off_the_middles(presses.pad, presses.places_m[presses.place[hardest]])
+    tests = [press for press in spare if off[press]]
+    parts = [tests[::2], tests[1::2]]
+    if not MIN_TESTS <= len(tests) <= presses.count / 2:
+        parts = [[*spare, *needed][: max(1, round(HELD_OUT * presses.count))]]
     pressed = presses.time_s[presses.load_n > 0.0]
     after = np.searchsorted(pressed, presses.time_s)
     away_s = np.minimum(
         np.abs(presses.time_s - pressed[np.clip(after - 1, 0, None)]),
         np.abs(presses.time_s - pressed[np.clip(after, None, len(pressed) - 1)]),
     )
-    return np.isin(presses.press, picked) & (away_s < REST_AROUND_S)
+    return [np.isin(presses.press, part) & (away_s < REST_AROUND_S) for part in parts]
 
 
 def full_scale(presses: Presses) -> FloatArray:
@@ -88,6 +97,7 @@ def score(
     rows = presses.usable & (np.ones(len(load), dtype=bool) if rows is None else rows)
     first = _firsts(presses)
     part = (_peaks(presses, load) > TAKES_PART * np.maximum(load.max(axis=0), 1e-12))[presses.press] & rows[:, None]
+    part &= presses.live
     off = np.where(part, 100.0 * (predicted - presses.counts) / np.maximum(full, 1.0), 0.0)
     squares, count = np.add.reduceat(off**2, first, axis=0), np.add.reduceat(part.astype(float), first, axis=0)
     used = np.flatnonzero(count.sum(axis=1))
@@ -95,13 +105,18 @@ def score(
         return Score(rms=np.nan, low=np.nan, high=np.nan, p95=np.nan, presses=0, taxel_rms=np.full(len(full), np.nan))
     drawn = np.random.default_rng(0).choice(used, (DRAWS, len(used)))
     spread = np.sqrt(squares.sum(axis=1)[drawn].sum(axis=1) / count.sum(axis=1)[drawn].sum(axis=1))
+    rms = float(np.sqrt(squares.sum() / count.sum()))
+    # Other presses scatter as much as these do, so the spread counts twice.
+    low, high = (rms * (bound / rms) ** 2**0.5 if rms else 0.0 for bound in np.percentile(spread, [2.5, 97.5]))
+    by_press = [np.abs(off[rows][part[rows]]) for rows in np.split(np.arange(len(off)), first[1:])]
+    limits = [np.percentile(np.concatenate([by_press[k] for k in some]), 95.0) for some in drawn[:LIMIT_DRAWS]]
     with np.errstate(invalid="ignore"):
         taxel_rms = np.sqrt(squares.sum(axis=0) / count.sum(axis=0))
     return Score(
-        rms=float(np.sqrt(squares.sum() / count.sum())),
-        low=float(np.percentile(spread, 2.5)),
-        high=float(np.percentile(spread, 97.5)),
-        p95=float(np.percentile(np.abs(off[part]), 95.0)),
+        rms=rms,
+        low=float(low),
+        high=float(high),
+        p95=float(np.percentile(np.abs(off[part]), 95.0) + np.std(limits)),
         presses=len(used),
         taxel_rms=taxel_rms,
     )
@@ -123,9 +138,9 @@ def read_through(presses: Presses, calibration: Calibration) -> tuple[FloatArray
     gain, offset = (calibration.per_taxel([pad], name) for name in ("gain", "offset"))
     load = presses.taxel_load_n(getattr(own, SENSOR_FIELDS[pad.sensor]["depth"]))
     response = Response([pad], calibration, gain, offset, spread=False)
-    none_dead = np.zeros(pad.taxels, dtype=bool)
+    dead = np.array([divmod(taxel, pad.cols) in own.dead for taxel in range(pad.taxels)])
     rows = zip(load, presses.time_s, strict=True)
-    read = np.array([response.read(row, float(time_s), none_dead) for row, time_s in rows])
+    read = np.array([response.read(row, float(time_s), dead) for row, time_s in rows])
     if pad.sensor == "barometer":
         return read, load
     return np.clip(read, own.lowest_counts, own.saturation_counts), load

@@ -56,7 +56,7 @@ SENSOR_FIELDS = {
 """What force taxels and barometers both have, each under a name with its own unit."""
 COMMON_FIELDS = (
     *("gain_spread", "crosstalk", "hysteresis", "hysteresis_s", "play", "play_width"),
-    *("ceiling", "knee", "drift", "drift_s"),
+    *("ceiling", "knee", "drift", "drift_s", "dead"),
 )
 FITTED_FIELDS = {
     "force": (*SENSOR_FIELDS["force"].values(), "lowest_counts", "saturation_counts", *COMMON_FIELDS),
