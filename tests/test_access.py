@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+import viser
 from browser import CHROMIUM, chromium
 from patience import free_domain, free_port, wait_for
 from websockets.datastructures import Headers
@@ -261,6 +262,12 @@ def test_a_second_request_on_an_open_connection_is_not_answered(twin: LiveTwin):
     assert said.count(b"HTTP/1.1 ") == 1
     assert said.startswith(b"HTTP/1.1 200")
     assert page_of(twin).health().refused == refused
+
+
+def test_a_viewer_that_goes_around_the_gate_is_not_started(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(viser.ViserServer, "__init__", lambda *_, **__: None)
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(RuntimeError, match="gate"):
+        PageServer(gate(), listener, None)
 
 
 def test_a_visitor_cannot_open_the_twin_to_the_internet(monkeypatch: pytest.MonkeyPatch):
