@@ -127,14 +127,13 @@ def wave(where: Places, stop: Event, answer: Any) -> None:
     answer.send({"frames": sent})
 
 
-def misbehave(where: Places, seed: int, stop: Event, answer: Any) -> None:
+def misbehave(where: Places, seed: int) -> None:
     """One of the crowd: does one bad thing after another until it is killed."""
     luck = random.Random(seed)
-    while not stop.is_set():
+    while True:
         with contextlib.suppress(OSError, ThenarError, AssertionError, urllib.error.URLError):
             luck.choice(MISDEEDS)(where, luck)
         time.sleep(luck.uniform(0.0, 0.1))
-    answer.send(None)
 
 
 def _strange_datagrams(where: Places, luck: random.Random) -> None:

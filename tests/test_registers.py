@@ -327,6 +327,21 @@ def test_two_hands_listen_at_two_addresses_on_one_port(port: int):
         serve(both, wires=("modbus",), modbus=ModbusOptions(host=("127.0.0.2",) * 3))
 
 
+def test_clients_that_say_nothing_shut_nobody_out(port: int):
+    with serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port)) as twin:
+        with ModbusTcpClient("127.0.0.1", port=port) as honest:
+            assert honest.read_holding_registers(1546, count=1).registers
+            silent = [socket.create_connection(("127.0.0.1", port), timeout=5.0) for _ in range(200)]
+            assert wait_for(lambda: any("hung up" in why for why in twin.health().links[0].refused))
+            assert silent[0].recv(1) == b""
+            assert twin.health().links[0].listeners <= 64
+            assert honest.read_holding_registers(1546, count=1).registers  # whoever asks keeps its place
+            with ModbusTcpClient("127.0.0.1", port=port) as late:
+                assert late.read_holding_registers(1546, count=1).registers
+        for one in silent:
+            one.close()
+
+
 def test_minus_one_over_modbus_stops_a_finger_that_moves(port: int):
     options = ModbusOptions(port=port)
     with (

@@ -14,6 +14,7 @@ from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps.network import interface_address
 
 HEADER = struct.Struct(">HHHB")  # transaction, protocol (0), length of what follows, unit
+MAX_CLIENTS = 64  # at a time; whoever comes then takes the place of one that never asked, or was silent longest
 LENGTHS = range(2, 255)  # unit, function code, and up to 252 bytes more
 
 
@@ -37,7 +38,8 @@ class ModbusServer(RegisterLink):
             for n, (name, step) in enumerate(zip(names, steps, strict=True))
         }
         self._servers: list[asyncio.Server] = []
-        self._clients: set[asyncio.Task[None]] = set()
+        self._clients: dict[asyncio.Task[None], bool] = {}
+        """Whether each has asked for something yet; the one that was silent longest first."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="modbus", daemon=True)
         self._thread.start()
@@ -82,7 +84,12 @@ class ModbusServer(RegisterLink):
         """Answer one client, request after request in the order in which they came, until it hangs up."""
         task = asyncio.current_task()
         assert task is not None
-        self._clients.add(task)
+        if len(self._clients) == MAX_CLIENTS:
+            silent = next((one for one, asked in self._clients.items() if not asked), next(iter(self._clients)))
+            del self._clients[silent]
+            silent.cancel()
+            self._inbox.refuse(f"more than {MAX_CLIENTS} clients: hung up on one that was silent")
+        self._clients[task] = False
         try:
             while True:
                 transaction, protocol, length, unit = HEADER.unpack(await reader.readexactly(HEADER.size))
@@ -93,13 +100,15 @@ class ModbusServer(RegisterLink):
                 if protocol != 0:
                     self._inbox.refuse(f"protocol {protocol} in a Modbus header; 0 is Modbus")
                     continue
+                del self._clients[task]
+                self._clients[task] = True
                 reply = hand.answer(pdu)
                 writer.write(HEADER.pack(transaction, 0, len(reply) + 1, unit) + reply)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # it hung up
         finally:
-            self._clients.discard(task)
+            self._clients.pop(task, None)
             writer.close()
 
     async def _shut(self) -> None:
