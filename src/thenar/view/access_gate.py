@@ -11,6 +11,7 @@ There is one listening socket and one server behind it, so there is no way aroun
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import socket
 import ssl
@@ -95,6 +96,8 @@ class PageServer(viser.ViserServer):
 
     def __init__(self, gate: AccessGate, listener: socket.socket, tls: ssl.SSLContext | None):
         """Begin to answer."""
+        # Who hangs up in the middle of a request, or sends none, is no reason for a traceback each time.
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
         with _behind(gate, listener, tls) as threads:
             super().__init__(host="127.0.0.1", port=listener.getsockname()[1], label="thenar", verbose=False)
         if not threads:  # viser serves by other means than it used to: better no page than one without a gate
