@@ -44,7 +44,7 @@ class Grip:
     creep_worst_mm: float
     creep_median_mm: float
     force_change_worst_percent: float
-    """Of the sum of normal forces over half a second, between the beginning and the end."""
+    """Of the sum of normal forces between the beginning and the end, each a mean over one period of the shaking."""
     cpu_ms_per_s: float
 
 

@@ -23,7 +23,7 @@ BOTTLE = Cylinder(name="thing", radius_m=0.030, length_m=0.18, mass_kg=0.5, pos_
 def test_a_held_object_stays_and_the_grip_keeps_its_force(thing, hold):
     creep_m, before_n, after_n = hold_for(15.0, thing, hold)
     assert before_n > 20.0
-    assert creep_m < 0.2e-3
+    assert creep_m < 0.02e-3
     assert after_n == pytest.approx(before_n, rel=0.03)
 
 

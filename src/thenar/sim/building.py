@@ -23,8 +23,8 @@ from thenar.sim.world_config import Flange, WorldConfig
 GROUND, TABLE = "ground", "table"
 MOUNT_MASS_KG = 0.05  # the flange a driven wrist moves
 # How much harder friction is than the normal direction. At the engine's 1 a held ball creeps 13 mm in 17 s and the grip
-# loses its force; here it creeps micrometres in a minute. It costs nothing at rest and solver iterations in motion; at
-# 1e6 the solver sometimes does not converge, and float32 engines break from 2e5 on.
+# loses its force; here it creeps micrometres in a minute. It costs the solver's work on contacts that slip; at 1e6 it
+# sometimes does not converge, and engines in float32 break from 1e5 on, see "Holding things" in docs/motors.md.
 FRICTION_IMPEDANCE_RATIO = 3e5
 ROBOT_IMPEDANCE_RATIO = 1e3  # where a robot falls on the ground; harder, the solver stops short of forces that act
 
