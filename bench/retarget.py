@@ -68,8 +68,10 @@ def our_rows(model: HandModel, checker: CollisionChecker, nodes: np.ndarray, ste
         "everything on": RetargetConfig(),
         "limits alone, speed lifted": replace(LIMITS_ALONE, speed_scale=LIFTED),
         "everything on, speed lifted": RetargetConfig(speed_scale=LIFTED),
+        "frames in random order": RetargetConfig(),
     }.items():
-        angles = retarget_recording(model, nodes, step_s, config)
+        shown = np.random.default_rng(0).permutation(nodes) if "random" in name else nodes  # must come out badly
+        angles = retarget_recording(model, shown, step_s, config)
         cpu_us = time_frames_us(model, config, nodes, step_s)
         quality = measure(model, nodes, step_s, angles, speed_scale=config.speed_scale, checker=checker)
         rows.append(Row(f"thenar, {name}", quality, cpu_us))
@@ -101,6 +103,7 @@ def peer_rows(
         np.savez(
             job,
             targets_m=targets,
+            person_m=np.concatenate([nodes[:, list(f.nodes)[1:]] @ model.R_palm.T for f in model.fingers], axis=1),
             open_m=keys - model.palm_m,
             step_s=step_s,
             joint_names=np.array(model.hand.joint_names),
@@ -132,18 +135,20 @@ def table(title: str, rows: list[Row]) -> str:
     """Markdown of one log."""
     head = (
         "| method | CPU us median / 99 % | tip mm | segment deg | pinch closed % | on the pads % | > 1 mm deep % | "
-        "deepest mm | over limits deg | speed / limit | chatter % |\n|---|" + "---|" * 10
+        "deepest mm | over limits deg | speed / limit | reversals > 0.1 / 0.5 deg | swings > 0.5 deg | "
+        "above 5 Hz deg | late ms |\n|---|" + "---|" * 13
     )
     lines = [f"## {title}\n", head]
     for row in rows:
         q = row.quality
         speed = "-" if "lifted" in row.method else f"{q.speed_ratio:.2f}"
         palmar = "-" if np.isnan(q.pinch_palmar) else f"{100 * q.pinch_palmar:.0f}"
-        chatter = "-" if "lifted" in row.method else f"{100 * q.chatter:.1f}"
         lines.append(
             f"| {row.method} | {np.median(row.cpu_us):.0f} / {np.percentile(row.cpu_us, 99):.0f} | {q.tip_mm:.2f} | "
             f"{q.segment_deg:.2f} | {100 * q.pinch_ok:.1f} | {palmar} | {100 * q.penetrating:.2f} | "
-            f"{q.max_penetration_mm:.1f} | {q.limit_excess_deg:.1f} | {speed} | {chatter} |"
+            f"{q.max_penetration_mm:.1f} | {q.limit_excess_deg:.1f} | {speed} | "
+            f"{q.reversals_per_s[0.1]:.2f} / {q.reversals_per_s[0.5]:.2f} | {q.swings_per_s:.2f} | "
+            f"{q.fast_motion_deg:.2f} | {1e3 * q.lag_s:.0f} |"
         )
     return "\n".join(lines) + "\n"
 

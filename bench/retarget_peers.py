@@ -2,7 +2,8 @@
 
     python retarget_peers.py JOB.npz ANSWER.npz
 
-The job holds targets of the key points in the palm's frame [m] (frames, 15, 3), the hand's MJCF with a site for each
+The job holds targets of the key points in the palm's frame [m] (frames, 15, 3), the person's own points of the same
+kind, which DexPilot and the BFGS method were made for, the hand's MJCF with a site for each
 key point, and its joint names. The answer holds, for each peer that could be run, joint angles and CPU time per frame.
 """
 
@@ -18,6 +19,8 @@ FINGERS = ("th", "ff", "mf", "rf", "lf")
 LINKS = tuple(f"{finger}{part}" for finger in FINGERS for part in ("middle", "distal", "tip"))
 TIPS = tuple(f"{finger}tip" for finger in FINGERS)
 FIXED = ("WRJ2", "WRJ1")
+SEED_SCALE = np.array([1.7, 1.4, 1.55])
+DEX_SCALE = 1.2  # of dex-retargeting's own settings for this hand
 
 
 def timed(follow: Callable[[int], np.ndarray], frames: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,13 +35,15 @@ def timed(follow: Callable[[int], np.ndarray], frames: int) -> tuple[np.ndarray,
     return np.array(angles), np.array(took)
 
 
-def run_dexi(targets_m: np.ndarray, open_m: np.ndarray, joints: list[str], kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """dexi-rs with its own Shadow URDF, wrist locked, no scale and no low pass."""
+def run_dexi(
+    targets_m: np.ndarray, open_m: np.ndarray, joints: list[str], kind: str, *, scale: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """dexi-rs with its own Shadow URDF, wrist locked, no low pass, and no scale unless one is given."""
     import dexi_rs
 
     free = [name for name in joints if name not in FIXED]
     urdf = str(dexi_rs.asset_path("robots/hands/shadow_hand/shadow_hand_right.urdf"))
-    common = {"target_joint_names": free, "scaling_factor": 1.0, "low_pass_alpha": 1.0}
+    common = {"target_joint_names": free, "scaling_factor": scale, "low_pass_alpha": 1.0}
     if kind == "vector":
         config = dexi_rs.RetargetingConfig(
             "vector",
@@ -155,6 +160,35 @@ def run_mink(
     return timed(follow, len(goals))
 
 
+def run_seed(person_m: np.ndarray, joints: list[str], xml: str) -> tuple[np.ndarray, np.ndarray]:
+    """ManusVR-ShadowHand's method: BFGS finger by finger on last joint and tip, no limits, Y = S X."""
+    import mujoco
+    from scipy.optimize import minimize
+
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    palm = model.body("palm").id
+    origin, turn = data.xpos[palm].copy(), data.xmat[palm].reshape(3, 3).copy()
+    goals = (person_m * SEED_SCALE) @ turn.T + origin
+    free = [[model.joint(name).qposadr[0] for name in joints if name.lower().startswith(f)] for f in FINGERS]
+    address = [model.joint(name).qposadr[0] for name in joints]
+
+    def follow(n: int) -> np.ndarray:
+        for f, at in enumerate(free):
+            keys = [model.site(f"key_{3 * f + part}").id for part in (1, 2)]
+
+            def cost(angles: np.ndarray, at: list[int] = at, keys: list[int] = keys, f: int = f) -> float:
+                data.qpos[at] = angles
+                mujoco.mj_kinematics(model, data)
+                return float(np.sum((data.site_xpos[keys] - goals[n, 3 * f + 1 : 3 * f + 3]) ** 2))
+
+            data.qpos[at] = minimize(cost, data.qpos[at].copy(), method="BFGS").x
+        return data.qpos[address].copy()
+
+    return timed(follow, len(goals))
+
+
 def best_rotation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The rotation that takes points a to points b."""
     u, _, vt = np.linalg.svd((a - 0.0).T @ b)
@@ -167,12 +201,15 @@ def main(job: str, answer: str) -> None:
     given = np.load(job)
     joints = [str(name) for name in given["joint_names"]]
     targets, open_m, step_s, xml = given["targets_m"], given["open_m"], given["step_s"], str(given["xml"])
+    person = given["person_m"]
     runs = {
         "dexi-rs vector": lambda: run_dexi(targets, open_m, joints, "vector"),
         "dexi-rs dexpilot": lambda: run_dexi(targets, open_m, joints, "dexpilot"),
+        "dexi-rs dexpilot, own points": lambda: run_dexi(person, open_m, joints, "dexpilot", scale=DEX_SCALE),
         "mink limits + collision": lambda: run_mink(targets, joints, xml, step_s, speed=None),
         "mink limits + collision + speed": lambda: run_mink(targets, joints, xml, step_s, speed=given["speed_rad_s"]),
         "dex-retargeting vector": lambda: run_dex(targets, open_m, joints),
+        "ManusVR-ShadowHand BFGS": lambda: run_seed(person, joints, xml),
     }
     held: dict[str, np.ndarray] = {}
     for name, run in runs.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from thenar.errors import BadValue
 from thenar.retarget.kernel.records import Tuning
 
-PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 27.0, 50.0, 60.0
+PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 26.0, 50.0, 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +23,10 @@ class RetargetConfig:
     pinch: bool = True
     """Keep the thumb's contact with a finger when the person pinches."""
     pinch_from_mm: float | None = None
-    """Distance of the person's fingertips at which a pinch begins to draw; None: 27, 50 for hands with coupled
+    """Distance of the person's fingertips at which a pinch begins to draw; None: 26, 50 for hands with coupled
     joints, which cannot follow a person closely anyway and need the time to bring their thumb round, and 60 for fingers
     that the thumb only just reaches."""
-    pinch_full_mm: float = 20.5
+    pinch_full_mm: float = 20.0
     """Distance at which it is complete."""
     contact: bool = True
     """Keep parts of the hand from running into each other."""
@@ -36,13 +36,15 @@ class RetargetConfig:
     """Motors may move at this multiple of their speed; large numbers lift the limit."""
     reversal_share: float = 0.25
     """Share of its speed at which a joint may turn back in the frame after it ran faster; 1 does not hold it."""
+    friction_rad: float = 0.014
+    """Resistance of a joint that turns back; one that goes on is nearly free. It keeps noise out without delay."""
     prediction_s: float = 0.15
     """How far ahead a finger looks that is behind a target on its way back; 0 runs after it."""
     posture: float = 3e-4
     """Pull of joints that carry a knuckle towards the open hand; segment directions do not determine them."""
     twist: float = 0.0
     """Pull of joints that turn a finger about its length towards the open hand."""
-    damping: float = 1e-4
+    damping: float = 2e-4
     """Resistance to any move; keeps undetermined joints where they are."""
     smooth_s: float = 0.0
     """Time constant of the low pass on the glove; it adds as much latency."""
@@ -79,5 +81,5 @@ class RetargetConfig:
         )
 
 
-LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, reversal_share=1.0, prediction_s=0.0)
+LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, reversal_share=1.0, friction_rad=0.0, prediction_s=0.0)
 """What is left without pinches, contact and smoothing: to measure against."""

@@ -41,8 +41,8 @@ class Solver:
     def reset(self) -> None:
         """Open the hand, at rest."""
         self._state = as_record(STATE, {"angle_rad": self.model.open_rad})
-        self._state["damping_scale"] = 1.0
         self._state["min_distance_m"] = -1.0
+        self._state["wanted_rad"] = self._state["angle_rad"]
         self._state["node_m"] = np.nan
 
     def begin_at(self, variable_rad: FloatArray) -> None:
@@ -50,7 +50,7 @@ class Solver:
         self.reset()
         count = len(self.model.variables)
         lower, upper = (self.model.record[name][0, :count] for name in ("lower_rad", "upper_rad"))
-        self._state["angle_rad"][0, :count] = np.clip(variable_rad, lower, upper)
+        self._state["angle_rad"][0, :count] = self._state["wanted_rad"][0, :count] = np.clip(variable_rad, lower, upper)
 
     def settle(self, nodes: FloatArray) -> None:
         """Take the posture a hand comes to rest in when it is shown one frame for long. Shape (21, 3).
@@ -61,16 +61,20 @@ class Solver:
         frames, step_s = np.repeat(nodes[None], SETTLE_FRAMES, axis=0), np.full(SETTLE_FRAMES, SETTLE_STEP_S)
         out = np.empty((SETTLE_FRAMES, len(self.model.variables)))
         chosen = self._tuning
-        self._tuning = chosen.copy()
+        resting = chosen.copy()
+        resting["friction_rad"] = 0.0
+        self._tuning = resting.copy()
         self._tuning["contact"] = self._tuning["pinch"] = 0.0
         self.reset()
         self.follow(frames, step_s, out)
-        self._tuning = chosen
+        self._tuning = resting
         if min_distance_m(self.model.record, self._state["angle_rad"][0]) < 0.0:
             self.reset()
         self._state["min_distance_m"] = -1.0  # nothing is known of distances yet
         self.follow(frames, step_s, out)
-        self._state["velocity_rad_s"] = 0.0
+        self._tuning = chosen
+        self._state["velocity_rad_s"] = self._state["way"] = 0.0
+        self._state["wanted_rad"] = self._state["angle_rad"]
 
     def follow(self, nodes: FloatArray, step_s: FloatArray, out_rad: FloatArray) -> None:
         """Follow frames one after the other.

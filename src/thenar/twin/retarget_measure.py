@@ -16,6 +16,7 @@ from thenar.retarget.fit import LinearMap
 from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m
 from thenar.retarget.model.hand_model import HandModel
 from thenar.retarget.retargeter import Retargeter
+from thenar.retarget.smoothness import THRESHOLDS_DEG, fast_motion_deg, lag_s, reversals_per_s, swings_per_s
 from thenar.retarget.solver import key_point_targets_m
 from thenar.signals import FloatArray
 from thenar.sim.collision_checker import CollisionChecker
@@ -23,7 +24,7 @@ from thenar.sim.collision_checker import CollisionChecker
 PINCH_MM = 20.0  # a person of usual size whose fingertips are this near pinches
 PINCH_OK_MM = (-2.0, 3.0)
 DEEP_MM = 1.0
-CHATTER = 0.3  # of the speed limit
+SWING_DEG = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,8 +54,14 @@ class Quality:
     """Largest excess over an angle or tendon limit."""
     speed_ratio: float
     """Largest speed of a variable or tendon as a multiple of its limit."""
-    chatter: float
-    """Share of frames in which a variable turns back at more than 30 % of its speed in both steps."""
+    reversals_per_s: dict[float, float]
+    """Turns back by more than so many degrees in both steps, per variable and second."""
+    swings_per_s: float
+    """Turns back by more than half a degree, in however many frames, per variable and second."""
+    fast_motion_deg: float
+    """Root mean square of what moves faster than 5 Hz."""
+    lag_s: float
+    """How late the fingertips are."""
     largest_step_deg: float
     tip_frame_mm: FloatArray
     """Mean tip error of each frame. (n,)"""
@@ -96,9 +103,6 @@ def measure(
     penetration_mm, gaps, palmar = _collisions(model, checker, variable_rad, gap_mm)
     good = (gaps > PINCH_OK_MM[0]) & (gaps < PINCH_OK_MM[1])
     steps = np.diff(variable_rad, axis=0)
-    reach = step_s[1:, None] * model.speed_rad_s * speed_scale
-    fast = np.abs(steps) > CHATTER * reach
-    back = (steps[1:] * steps[:-1] < 0.0) & fast[1:] & fast[:-1]
     return Quality(
         frames=len(nodes),
         off_pinch=int(off.sum()),
@@ -113,7 +117,10 @@ def measure(
         max_penetration_mm=float(penetration_mm.max(initial=0.0)),
         limit_excess_deg=_limit_excess_deg(model, variable_rad),
         speed_ratio=_speed_ratio(model, variable_rad, step_s) / speed_scale,
-        chatter=float(back.any(axis=1).mean()) if len(back) else 0.0,
+        reversals_per_s={deg: reversals_per_s(variable_rad, step_s, deg) for deg in THRESHOLDS_DEG},
+        swings_per_s=swings_per_s(variable_rad, step_s, SWING_DEG),
+        fast_motion_deg=fast_motion_deg(variable_rad, step_s),
+        lag_s=_lag_s(model, points, wanted, step_s),
         largest_step_deg=float(np.degrees(np.abs(steps).max(initial=0.0))),
         tip_frame_mm=tip_mm.mean(axis=1),
         penetration_mm=penetration_mm,
@@ -142,6 +149,13 @@ def _tip_errors_mm(model: HandModel, points: FloatArray, wanted: FloatArray) -> 
         target = wanted[:, part.stop - 2 - f] + shift
         columns.append(1e3 * np.linalg.norm(points[:, part.stop - 1] - target, axis=1))
     return np.stack(columns, axis=1)
+
+
+def _lag_s(model: HandModel, points: FloatArray, wanted: FloatArray, step_s: FloatArray) -> float:
+    """How late the fingertips are behind their targets [s]."""
+    tips = [part.stop - 1 for part in model.point_slices]
+    targets = wanted[:, [tip - f - 1 for f, tip in enumerate(tips)]]
+    return lag_s(points[:, tips].reshape(len(points), -1), targets.reshape(len(points), -1), step_s)
 
 
 def _segment_errors_deg(model: HandModel, points: FloatArray, nodes: FloatArray) -> FloatArray:

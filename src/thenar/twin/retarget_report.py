@@ -39,7 +39,12 @@ def quality_rows(quality: Quality, cpu_us: FloatArray) -> list[dict[str, object]
         ("deepest, mm", round(quality.max_penetration_mm, 2)),
         ("over a limit or coupling, degrees", round(quality.limit_excess_deg, 6)),
         ("largest motor speed, of its limit", round(quality.speed_ratio, 6)),
-        ("frames in which a joint turns back fast, %", round(100 * quality.chatter, 1)),
+        *(
+            (f"turns back by more than {deg} degrees, per joint and second", round(count, 2))
+            for deg, count in quality.reversals_per_s.items()
+        ),
+        ("motion faster than 5 Hz, degrees", round(quality.fast_motion_deg, 3)),
+        ("fingertips late by, ms", round(1e3 * quality.lag_s, 1)),
         ("largest joint step, degrees", round(quality.largest_step_deg, 1)),
         ("CPU time per frame, median, us", round(float(np.median(cpu_us)), 1)),
         ("CPU time per frame, 99 %, us", round(float(np.percentile(cpu_us, 99)), 1)),

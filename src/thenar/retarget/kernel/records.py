@@ -84,7 +84,8 @@ STATE = np.dtype(
     [
         ("angle_rad", F, VARIABLES),  # of the last frame
         ("velocity_rad_s", F, VARIABLES),
-        ("damping_scale", F, VARIABLES),  # multiple of the damping, for variables that turned back and forth
+        ("wanted_rad", F, VARIABLES),  # of the last frame, had there been no friction
+        ("way", F, VARIABLES),  # -1 to 1: which way it has been going
         ("separation", F, (PAIRS, 3)),  # last vector between the hulls of a pair
         ("min_distance_m", F, PAIRS),  # lower bound of their distance
         ("node_m", F, (NODES, 3)),  # smoothed nodes of the last frame; NaN before the first
@@ -111,7 +112,7 @@ _SCRATCH = (
     (F, 4, "share"),
     (I, 4, "corner_a corner_b"),
     # Variables, and the quadratic program over their step.
-    (F, VARIABLES, "angle lower upper step_lower step_upper jac_row pinch_damping_scale"),
+    (F, VARIABLES, "angle lower upper step_lower step_upper jac_row pinch_damping_scale friction"),
     (F, (3, VARIABLES), "jac"),
     (F, (UNKNOWNS, UNKNOWNS), "H L J"),
     (F, UNKNOWNS, "g x d z v"),
@@ -145,6 +146,7 @@ class Tuning(NamedTuple):
     max_iterations: float
     speed_scale: float
     reversal_share: float
+    friction_rad: float
     prediction_s: float
     smooth_s: float
     touch_m: float = 0.012

@@ -12,6 +12,8 @@ speed it has and never makes it jump. Everything the next frame starts from is i
 
 from __future__ import annotations
 
+import math
+
 from numba import njit
 
 from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_step
@@ -21,8 +23,9 @@ from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
 from thenar.retarget.kernel.targets import blend_pinches, filter_nodes, predict_targets
 from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
 
-REVERSAL_RAD = 0.0015
-DAMPING_DECAY, DAMPING_GROWTH, MAX_DAMPING_SCALE = 0.7, 4.0, 300.0
+# A variable goes one way once the person has moved it so far that way, which is forgotten when the person rests.
+TURN_RAD, FORGET_S = 0.0175, 0.3
+SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
 
 
 @njit(**OPTIONS)
@@ -49,6 +52,7 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
     for i in range(v):
         w.angle[i] = min(w.upper[i], max(w.lower[i], state.angle_rad[i]))
         w.x[i] = min(tuning.trust_region_rad, w.upper[i] - w.lower[i])
+        w.friction[i] = 0.0
     _hull_travel(hand, w.x, w.reach)
     for i in range(hand.hulls):
         w.moved[i] = 0.0
@@ -58,7 +62,11 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
         # A few more iterations where hulls came nearer than the linear picture promised.
         if iterations >= tuning.max_iterations and (min_margin > -0.0002 or iterations >= tuning.max_iterations + 4):
             break
-        if solve_qp(v + 1, v, rows, w) == INFEASIBLE:
+        outcome = solve_qp(v + 1, v, rows, w)
+        if iterations == 0 and outcome != INFEASIBLE and tuning.friction_rad > 0.0:
+            _add_friction(tuning, state, w, v, step_s)
+            outcome = solve_qp(v + 1, v, rows, w)
+        if outcome == INFEASIBLE:
             break
         iterations += 1
         largest = take_step(hand, w, v)
@@ -69,13 +77,28 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
             break
     for i in range(v):
         step = w.angle[i] - state.angle_rad[i]
-        before = state.velocity_rad_s[i] * step_s
-        if step * before < 0.0 and abs(step) > REVERSAL_RAD and abs(before) > REVERSAL_RAD:
-            state.damping_scale[i] = min(MAX_DAMPING_SCALE, state.damping_scale[i] * DAMPING_GROWTH)
-        else:
-            state.damping_scale[i] = max(1.0, state.damping_scale[i] * DAMPING_DECAY)
         state.velocity_rad_s[i] = step / step_s
         state.angle_rad[i] = w.angle[i]
+
+
+@njit(**OPTIONS)
+def _add_friction(tuning, state, w, v, step_s):
+    """Resist small steps and those that turn back, by the step ``w.x`` that would be taken without friction.
+
+    A variable that goes on is nearly free, so nothing lags; one that turns back falls short, until the person has gone
+    far enough that way. Which way a variable goes is judged by where it would go without friction: judged by where it
+    went, friction would feed on itself.
+    """
+    remembered = math.exp(-step_s / FORGET_S)
+    for i in range(v):
+        wanted_rad = w.angle[i] + w.x[i]
+        way = remembered * state.way[i] + (wanted_rad - state.wanted_rad[i]) / TURN_RAD
+        state.way[i] = min(1.0, max(-1.0, way))
+        state.wanted_rad[i] = wanted_rad
+        size_rad = abs(w.x[i]) + SMALL_RAD
+        against = 0.5 * (1.0 - state.way[i] * w.x[i] / size_rad)
+        w.friction[i] = w.H[i, i] * against * tuning.friction_rad / size_rad
+        w.H[i, i] += w.friction[i]
 
 
 @njit(**OPTIONS)
@@ -93,8 +116,8 @@ def _linearize(hand, tuning, targets, state, w):
         # A linear map says where a knuckle is; directions do not.
         prior = tuning.twist * hand.twist[i] + (tuning.posture * hand.posture[i] if targets.linear == 0 else 0.0)
         pinch_damping = 1.0 + tuning.pinch_damping * w.pinch_damping_scale[i]
-        w.H[i, i] += tuning.damping * state.damping_scale[i] * pinch_damping + prior
-        w.g[i] += prior * w.angle[i]
+        w.H[i, i] += tuning.damping * pinch_damping + prior + w.friction[i]
+        w.g[i] += prior * w.angle[i] + w.friction[i] * (w.angle[i] - state.angle_rad[i])
         w.step_lower[i] = max(w.lower[i] - w.angle[i], -tuning.trust_region_rad)
         w.step_upper[i] = min(w.upper[i] - w.angle[i], tuning.trust_region_rad)
     w.H[v, v] = tuning.slack_weight
