@@ -338,6 +338,15 @@ def test_a_prefix_stands_before_every_name(format, tmp_path: Path):
         export_hand(hand, prefix="my hand")
 
 
+def test_lumped_flexures_keep_the_mass_of_the_hand(tmp_path: Path):
+    hand = hands.load("reflex")
+    (tmp_path / "hand.sdf").write_text(export_hand(hand, format="sdf1.7", flexures="hinge"))
+    found = read_back(tmp_path / "hand.sdf")
+    assert {name for name in found["joint"] if "flex" in name} == set()
+    assert {"distal_1", "distal_2", "distal_3"} <= set(found["joint"])
+    assert sum(float(values[0]) for values in found["link"].values()) == pytest.approx(hand.mass_kg, rel=1e-6)
+
+
 def test_reflex_has_its_sensor_links_where_the_maker_put_them():
     hand = hands.load("reflex")
     robot = ElementTree.fromstring(export_hand(hand, format="urdf"))

@@ -42,7 +42,7 @@ def with_stiffness(spec: HandSpec, stiffness_nm_rad: float) -> HandSpec:
 
 
 def as_hinges(spec: HandSpec) -> HandSpec:
-    """The hand with one hinge in place of each flexure, called after the link it carries: as in most model files."""
+    """The hand with one hinge in place of each flexure, called after the link it carries, which takes on its mass."""
     joints, links, tendons = list(spec.joints), list(spec.links), list(spec.tendons)
     for chain in flexures(spec):
         first, last = chain[0], chain[-1]
@@ -58,7 +58,12 @@ def as_hinges(spec: HandSpec) -> HandSpec:
         joints[joints.index(first)] = hinge
         joints = [joint for joint in joints if joint not in chain]
         between = {joint.child for joint in chain[:-1]}
-        links = [link for link in links if link.name not in between]
+        rubber_kg = sum(link.mass_kg for link in links if link.name in between)
+        links = [
+            replace(link, mass_kg=link.mass_kg + rubber_kg) if link.name == last.child else link
+            for link in links
+            if link.name not in between
+        ]
         names = {joint.name for joint in chain}
         tendons = [_without(tendon, names, hinge.name) for tendon in tendons]
     return replace(spec, joints=tuple(joints), links=tuple(links), tendons=tuple(tendons))

@@ -38,6 +38,8 @@ class Export:
     """contact says what touches a sensor; pressure reads the force on it as well; none leaves sensors out."""
     prefix: str = ""
     """Stands before every name, so that several hands fit into one world."""
+    flexures: Literal["chain", "hinge"] = "chain"
+    """hinge has one hinge in place of each chain of them: lighter to simulate, and firm at its limits."""
     variant: str | None = None
     """Another published coupling law of that hand."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -50,7 +52,7 @@ class Export:
         spec = hands.load(self.name, variant=self.variant)
         ending = {"mjcf": "xml", "xacro": "urdf.xacro", "sdf1.7": "sdf"}.get(self.format, self.format)
         out = self.out or Path(f"{self.prefix}{spec.name}.{ending}")
-        model = export_hand(spec, format=self.format, sensor=self.sensor, prefix=self.prefix)
+        model = export_hand(spec, format=self.format, sensor=self.sensor, prefix=self.prefix, flexures=self.flexures)
         with writing(out):
             out.write_text(model, encoding="utf-8")
         console.print(f"wrote {out}: {len(spec.links)} links, {len(spec.joints)} joints, {len(spec.pads)} pads")

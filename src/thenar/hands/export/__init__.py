@@ -9,9 +9,11 @@ from thenar.hands.export.export_parts import SensorKind, with_prefix
 from thenar.hands.export.mjcf import export_mjcf
 from thenar.hands.export.sdf import export_sdf, export_sdf_1_7
 from thenar.hands.export.urdf import export_urdf, export_xacro
+from thenar.hands.flexure import as_hinges
 from thenar.hands.spec import HandSpec
 
 Format = Literal["urdf", "xacro", "sdf", "sdf1.7", "mjcf"]
+Flexures = Literal["chain", "hinge"]
 FORMATS = {
     "urdf": export_urdf,
     "xacro": export_xacro,
@@ -21,7 +23,14 @@ FORMATS = {
 }
 
 
-def export_hand(hand: HandSpec, *, format: Format = "urdf", sensor: SensorKind = "contact", prefix: str = "") -> str:
+def export_hand(
+    hand: HandSpec,
+    *,
+    format: Format = "urdf",
+    sensor: SensorKind = "contact",
+    prefix: str = "",
+    flexures: Flexures = "chain",
+) -> str:
     """The text of a model file.
 
     Args:
@@ -29,6 +38,7 @@ def export_hand(hand: HandSpec, *, format: Format = "urdf", sensor: SensorKind =
         format: Of the file.
         sensor: What is read at every sensor: ``contact``, ``pressure`` or ``none``, see the formats' own functions.
         prefix: Stands before every name, so that several hands fit into one world.
+        flexures: ``hinge`` has one hinge in place of each chain of them: lighter to simulate, and firm at its limits.
     """
     if hand.own_model is not None:
         raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
@@ -38,4 +48,7 @@ def export_hand(hand: HandSpec, *, format: Format = "urdf", sensor: SensorKind =
         raise UnknownName("sensor", sensor, get_args(SensorKind))
     if not all(letter.isalnum() or letter == "_" for letter in prefix):
         raise BadValue("prefix", prefix, "letters, digits and _")
+    if flexures not in get_args(Flexures):
+        raise UnknownName("kind of flexures", flexures, get_args(Flexures))
+    hand = as_hinges(hand) if flexures == "hinge" else hand
     return FORMATS[format](with_prefix(hand, prefix) if prefix else hand, sensor=sensor)
