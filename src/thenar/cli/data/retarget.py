@@ -66,6 +66,8 @@ class Retarget:
     thenar retarget person.csv --hand shadow_right --map map.json -o motion.csv
 
     thenar retarget person.csv --hand shadow_right --map 1.7,1.4,1.55
+
+    thenar retarget person.csv --hand shadow_right --view person.html --film person.mp4
     """
 
     words: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="[fit] LOG")]
@@ -76,6 +78,10 @@ class Retarget:
     """Motion as .npz or .csv; for fit, the map as .json."""
     report: Path | None = None
     """Page (.html) with errors, limits, collisions, pinches, timing and pictures of the worst frames."""
+    view: Path | None = None
+    """Page (.html) that plays the person beside the robot in a browser, with error and contact over time."""
+    film: Path | None = None
+    """The same as a film (.mp4 or .gif), the robot as it looks."""
     map: str = ""
     """Map that fit wrote, or factors by hand: 1.5, or 1.7,1.4,1.55 along thumb, back and fingers, or nine of a matrix;
     without one, segment directions are followed."""
@@ -95,8 +101,13 @@ class Retarget:
         endings = (".json",) if fitting else (".npz", ".csv")
         if self.out is not None and self.out.suffix not in endings:
             raise BadValue("--out", str(self.out), f"a name that ends in {' or '.join(endings)}")
-        if self.report is not None and self.report.suffix != ".html":
-            raise BadValue("--report", str(self.report), "a name that ends in .html")
+        for option, file in (("--report", self.report), ("--view", self.view)):
+            if file is not None and file.suffix != ".html":
+                raise BadValue(option, str(file), "a name that ends in .html")
+        if self.film is not None:
+            from thenar.recordings.film import film_kind
+
+            film_kind(self.film)
         from thenar.retarget.batch import time_steps
         from thenar.retarget.model.hand_model import build_model
         from thenar.retarget.retargeter import aligned_nodes
@@ -162,12 +173,23 @@ class Retarget:
         rows = quality_rows(quality, cpu_us)
         if self.report is not None:
             write_report(self.report, title, model, stamp_s, angles, quality, cpu_us)
+        if self.view is not None or self.film is not None:
+            from thenar.twin.retarget_view import Followed, film_follow, write_page
+
+            seen = {"nodes_m": nodes, "variable_rad": angles, "error_mm": quality.tip_frame_mm}
+            followed = Followed(title=title, model=model, time_s=stamp_s - stamp_s[0], **seen)
+            if self.view is not None:
+                write_page(self.view, followed)
+            if self.film is not None:
+                with Progress(console=console, disable=self.json, transient=True) as bar:
+                    task = bar.add_task("filming", total=None)
+                    film_follow(self.film, followed, lambda frames: bar.advance(task, frames))
         if self.json:
             print_json({str(row["what"]).strip(): row["value"] for row in rows})
             return
         print_table(title, rows)
         console.print(f"{len(nodes)} frames in {took_s:.2f} s", highlight=False)
-        for written in (self.out, self.report):
+        for written in (self.out, self.report, self.view, self.film):
             if written is not None:
                 console.print(f"wrote {written}", highlight=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -219,11 +220,21 @@ def view_of(world: Physics, hand: HandSpec, view: View, *, size_px: tuple[int, i
 
 def draw_posture(hand: HandSpec, joint_rad: NDArray[np.float64], *, size_px: tuple[int, int] = (640, 640)) -> Image:
     """A hand with every joint where it is put, in the order of the spec [rad]; nothing is simulated."""
-    world = _studio(hand)
-    for name, angle in zip(hand.joint_names, joint_rad, strict=True):
-        world.data.joint(f"{hand.name}/{name}").qpos[0] = angle
-    mujoco.mj_forward(world.model, world.data)
-    return draw_posed(world, hand, view="palm", size_px=size_px)
+    return next(draw_postures(hand, joint_rad[None], size_px=size_px))
+
+
+def draw_postures(
+    hand: HandSpec, joint_rad: NDArray[np.float64], *, size_px: tuple[int, int] = (640, 640)
+) -> Iterator[Image]:
+    """The same for many postures, all seen from where the first one is. Shape (n, joints)."""
+    world, camera = _studio(hand), None
+    with Artist(world, size_px=size_px) as artist:
+        for angles in joint_rad:
+            for name, angle in zip(hand.joint_names, angles, strict=True):
+                world.data.joint(f"{hand.name}/{name}").qpos[0] = angle
+            mujoco.mj_forward(world.model, world.data)
+            camera = camera or view_of(world, hand, "palm", size_px=size_px)
+            yield artist.draw(camera)
 
 
 def posed_world(hand: HandSpec, pose: str) -> Physics:
