@@ -167,8 +167,9 @@ def _fine_patch(contacts: SolidContacts, skin: int, body: int, points: tuple, yo
     parts = np.flatnonzero(solids["body"] == body)
     e = axes[0], np.cross(n, axes[0])
     u0, v0, wide_u, wide_v = 0.0, 0.0, 0.08, 0.08
-    for last, m in ((False, 80), (False, 64), (False, 64), (False, 64), (True, cells)):
-        e1, e2 = e
+    sizes = [80, 64, 64, 64, cells]
+    while True:
+        m, e1, e2 = sizes[0], *e
         hu, hv = wide_u / m, wide_v / m
         place = np.arange(m) - (m - 1) / 2
         U, V = (x.ravel() for x in np.meshgrid(u0 + place * hu, v0 + place * hv, indexing="ij"))
@@ -182,9 +183,14 @@ def _fine_patch(contacts: SolidContacts, skin: int, body: int, points: tuple, yo
         scale = 1.0 / (math.pi * reduced_modulus_pa(young_pa))
         plane = np.column_stack([np.ones(m * m), (q - centre) @ leans.T / 0.01])
         p = converged(gap / scale, influence(m, hu, hv), force_n / (hu * hv), plane)
-        if last:
-            break
         on = p > 0
+        ends = on.reshape(m, m)
+        if ends[[0, -1]].any() or ends[:, [0, -1]].any():  # a coarse grid saw only a part of it
+            wide_u, wide_v = 1.4 * wide_u, 1.4 * wide_v
+            continue
+        del sizes[0]
+        if not sizes:
+            break
         weight = p[on] / p.sum()
         mean = np.array([weight @ U[on], weight @ V[on]])
         offsets = np.column_stack([U[on], V[on]]) - mean

@@ -10,106 +10,99 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.arrays import FloatArray, IntArray
-from thenar.touch.solver.gap import STEP, is_over
+from thenar.arrays import FloatArray
+from thenar.touch.solver.gap import STEP, Lines, is_over
 from thenar.touch.solver.influence import MAX_GRID
-from thenar.touch.solver.touch_records import Record, Scene
-from thenar.touch.solver.window import LEFT, patch_extent, set_cells, turn_window
+from thenar.touch.solver.touch_records import Record
+from thenar.touch.solver.window import KEPT, LEFT, RESIZED, TURNED, patch_extent, set_cells, turn_window
 
 Extent = tuple[int, int, int, int]
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there
-PROBES, ALIGN_PROBES = 5, 11  # lines across a patch on which its edges are looked for, and their directions
+PROBES, FIRST_PROBES = 5, 11  # lines across a patch on which its edges are looked for: later on, and at first
 BEYOND = 0.75  # distances between probes from the last one to the end of the patch
 BISECTIONS = 8
 NEAR = 1  # cells: an edge as near as this to a patch's last cell cuts it
 STRAIGHT = 0.25  # of a cell: an edge that strays less than this lies along the window's border
 SNAPPED, LOOSE = 0.02, 0.5  # of a cell: how near to the border a straight edge should be, and any other
-STRAIGHT_RAD = 0.005
-SQUARE = 2.0  # patches that are longer lie along their own axis
-RIGHT_ANGLED = 0.6  # how well directions of a patch's sides agree, up to quarter turns, if they are those of a box
+SQUARE = 3.0  # patches that are longer lie along their own axis
+RIGHT_ANGLED = 0.6  # how well directions of a patch's edges agree, up to quarter turns, if they are those of a box
 
 
 @nb.njit(cache=True)
-def lay_on_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
-    """Put the window's borders on the edges that cut the patch, and note which; True when its cells have changed.
+def lay_on_edges(group: Record, window: Record, lines: Lines, probes: int, turn_rad: float) -> int:
+    """Put the window's borders on the edges that cut the patch, and note which.
 
     Args:
         group: Contacts with the cells of the window.
         window: The window with its pressures.
-        scene: All shapes.
-        parts: Numbers of the object's shapes.
+        lines: Aimed along the group's normal.
+        probes: On how many lines across every side edges are looked for.
+        turn_rad: A square patch whose edges lie askew by more than this is turned along them, and not laid on them yet.
+
+    Returns:
+        `KEPT`, `TURNED` when the window's axes have changed, or `RESIZED` when its borders have moved.
     """
     half_u, half_v = window.grid / 2.0 * group.cell_u, window.grid / 2.0 * group.cell_v
     ends = np.array([window.u_m - half_u, window.u_m + half_u, window.v_m - half_v, window.v_m + half_v])
     extent = patch_extent(window.pressure, window.grid)
-    edge, changed = np.empty(PROBES), False
-    window.edged = False
-    for side in range(4):
-        window.cut[side] = _find_edge(group, window, scene, parts, extent, side, edge)
-        window.edged = window.edged or not np.isnan(edge).all()
-        if window.cut[side]:
-            cell = group.cell_u if side < 2 else group.cell_v
-            at = _farthest(edge, -1.0 if side % 2 == 0 else 1.0)
-            straight = np.nanmax(edge) - np.nanmin(edge) < STRAIGHT * cell
-            if abs(at - ends[side]) > (SNAPPED if straight else LOOSE) * cell:
-                ends[side], changed = at, True
-    if changed:
-        window.u_m, window.v_m = (ends[0] + ends[1]) / 2, (ends[2] + ends[3]) / 2
-        set_cells(window, ends[1] - ends[0], ends[3] - ends[2])
-    return changed
-
-
-@nb.njit(cache=True)
-def align_with_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
-    """Turn the window along straight edges that cut the patch in both directions; True when it has turned."""
-    extent = patch_extent(window.pressure, window.grid)
-    i1, i2, j1, j2 = extent
-    shape = (i2 - i1 + 1) * group.cell_u / ((j2 - j1 + 1) * group.cell_v)
-    if max(shape, 1.0 / shape) > SQUARE:
-        return False
+    if extent[1] < 0:  # no pressure
+        return KEPT
+    edge, change = np.empty(probes), KEPT
     cosine, sine, count = 0.0, 0.0, 0
     seen = [False, False]
-    edge = np.empty(ALIGN_PROBES)
+    window.edged = False
     for side in range(4):
-        _find_edge(group, window, scene, parts, extent, side, edge)
-        step = (
-            _place(group, window, extent, side, 1.0)[3] - _place(group, window, extent, side, 0.0)[3]
-        ) / ALIGN_PROBES
-        for probe in range(1, ALIGN_PROBES):
-            if math.isnan(edge[probe - 1]) or math.isnan(edge[probe]) or step <= 0.0:
-                continue
-            angle = math.atan((edge[probe] - edge[probe - 1]) / step) * (-1.0 if side < 2 else 1.0)
-            cosine += math.cos(4.0 * angle)
-            sine += math.sin(4.0 * angle)
-            count += 1
-            seen[side // 2] = True
-    angle = math.atan2(sine, cosine) / 4.0
-    if not (seen[0] and seen[1]) or math.hypot(cosine, sine) < RIGHT_ANGLED * count or abs(angle) < STRAIGHT_RAD:
-        return False
-    turn_window(group, window, angle, False)
-    return True
+        window.cut[side] = _find_edge(group, window, lines, extent, side, edge)
+        if np.isnan(edge).all():
+            continue
+        window.edged = True
+        cell, sign = group.cell_u if side < 2 else group.cell_v, -1.0 if side % 2 == 0 else 1.0
+        if window.cut[side]:
+            at = _farthest(edge, sign)
+            straight = np.nanmax(edge) - np.nanmin(edge) < STRAIGHT * cell
+            beyond = sign * (at - ends[side]) / cell  # a border short of the edge would cut off its peak
+            if beyond > SNAPPED or beyond < (-SNAPPED if straight else -LOOSE):
+                ends[side], change = at, RESIZED
+        step = _place(group, window, extent, side, 1.0 / probes)[3] - _place(group, window, extent, side, 0.0)[3]
+        for probe in range(1, probes):
+            rise = edge[probe] - edge[probe - 1]
+            if not math.isnan(rise) and step > 0.0:
+                angle = math.atan(rise / step) * (-1.0 if side < 2 else 1.0)
+                cosine += math.cos(4.0 * angle)
+                sine += math.sin(4.0 * angle)
+                count += 1
+                seen[side // 2] = True
+    i1, i2, j1, j2 = extent
+    shape = (i2 - i1 + 1) * group.cell_u / ((j2 - j1 + 1) * group.cell_v)
+    angle = math.atan2(sine, cosine) / 4.0  # up to quarter turns
+    agree = seen[0] and seen[1] and math.hypot(cosine, sine) >= RIGHT_ANGLED * count
+    if agree and abs(angle) > turn_rad and max(shape, 1.0 / shape) <= SQUARE:
+        turn_window(group, window, angle, False)
+        return TURNED
+    if change == RESIZED:
+        window.u_m, window.v_m = (ends[0] + ends[1]) / 2, (ends[2] + ends[3]) / 2
+        set_cells(window, ends[1] - ends[0], ends[3] - ends[2])
+    return change
 
 
 @nb.njit(cache=True)
-def _find_edge(
-    group: Record, window: Record, scene: Scene, parts: IntArray, extent: Extent, side: int, edge: FloatArray
-) -> bool:
+def _find_edge(group: Record, window: Record, lines: Lines, extent: Extent, side: int, edge: FloatArray) -> bool:
     """Write where probes across one side leave a shape [m], NaN where they do not; True when an edge ends that side."""
     ends = True
     step = STEP * (group.cell_u if side < 2 else group.cell_v) * (-1.0 if side % 2 == 0 else 1.0)
     for probe in range(len(edge)):
         inside, near, outside, across = _place(group, window, extent, side, (probe + 0.5) / len(edge))
         edge[probe] = math.nan
-        if _is_over(group, scene, parts, side, outside, across, step):
+        if _is_over(lines, side, outside, across, step):
             ends = False
             continue
-        if _is_over(group, scene, parts, side, near, across, step):
+        if _is_over(lines, side, near, across, step):
             inside = near
-        elif not _is_over(group, scene, parts, side, inside, across, step):
+        elif not _is_over(lines, side, inside, across, step):
             continue
         for _ in range(BISECTIONS):
             middle = (inside + outside) / 2
-            if _is_over(group, scene, parts, side, middle, across, step):
+            if _is_over(lines, side, middle, across, step):
                 inside = middle
             else:
                 outside = middle
@@ -121,10 +114,11 @@ def _find_edge(
 def _farthest(edge: FloatArray, sign: float) -> float:
     """The farthest point of an edge; a slanted one goes on beyond the last probe, to the end of the patch."""
     at = math.nan
-    for probe in range(PROBES):
+    last = len(edge) - 1
+    for probe in range(last + 1):
         far = edge[probe]
-        beside = 1 if probe == 0 else PROBES - 2
-        if probe in (0, PROBES - 1) and sign * (far - edge[beside]) > 0.0:
+        beside = 1 if probe == 0 else last - 1
+        if probe in (0, last) and sign * (far - edge[beside]) > 0.0:
             far += BEYOND * (far - edge[beside])
         if not math.isnan(far) and (math.isnan(at) or sign * (far - at) > 0.0):
             at = far
@@ -154,7 +148,7 @@ def _place(group: Record, window: Record, extent: Extent, side: int, share: floa
 
 
 @nb.njit(cache=True)
-def _is_over(group: Record, scene: Scene, parts: IntArray, side: int, along: float, across: float, step: float) -> bool:
+def _is_over(lines: Lines, side: int, along: float, across: float, step: float) -> bool:
     if side < 2:
-        return is_over(group, scene, parts, along, across, step, 0.0)
-    return is_over(group, scene, parts, across, along, 0.0, step)
+        return is_over(lines, along, across, step, 0.0)
+    return is_over(lines, across, along, 0.0, step)

@@ -10,16 +10,18 @@ dies (`dies.py`).
 
 from __future__ import annotations
 
+import math
+
 import numba as nb
 
 from thenar.arrays import IntArray
 from thenar.touch.solver.deposit import deposit, link_frame
 from thenar.touch.solver.dies import add_die_stress
-from thenar.touch.solver.edges import EDGE_GRID, align_with_edges, lay_on_edges
-from thenar.touch.solver.gap import measure_window
+from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
+from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
 from thenar.touch.solver.groups import gather
 from thenar.touch.solver.neighbors import solve_neighbors
-from thenar.touch.solver.pressure import is_supported, solve_pressure
+from thenar.touch.solver.pressure import solve_pressure
 from thenar.touch.solver.touch_records import (
     Contacts,
     Elastic,
@@ -32,12 +34,24 @@ from thenar.touch.solver.touch_records import (
     minus,
     to_local,
 )
-from thenar.touch.solver.window import KEPT, TURNED, carry_window, is_thin, keep_window, refit, start_window
+from thenar.touch.solver.window import (
+    KEPT,
+    TURNED,
+    carry_pressure,
+    carry_window,
+    is_thin,
+    keep_window,
+    layout,
+    patch_extent,
+    refit,
+    start_window,
+)
 
 MIN_FORCE_N = 1e-4
 SHARP_GRID = 20  # patches under a sharp edge are thin
 MAX_PASSES, MAX_FITS, MAX_TURNS = 12, 9, 3
-FRAME_PASSES, FRAME_FITS = 3, 2  # of a window that is known: what is still to be fitted is fitted in the next frame
+FIRST_TURN_RAD, TURN_RAD = 0.005, 0.02  # edges that lie askew by more turn a new window, and a known one
+FRAME_PASSES, FRAME_FITS = 3, 2  # of a window that is known; one that is too small even then is started anew
 
 
 @nb.njit(cache=True, nogil=True)
@@ -113,46 +127,76 @@ def solve_window(
         start_window(group, window, scene.shapes[group.skin], smooth_grid)
     else:
         carry_window(group, window, scene)
+    lines = lines_of(group, scene, parts)
     warm, turns = not fresh, 0
     passes, fits = (MAX_PASSES, MAX_FITS) if fresh else (FRAME_PASSES, FRAME_FITS)
     window.passes = 0
     while True:
+        aim(lines, group)
         if warm:
             group.grid, group.cell_u, group.cell_v = window.grid, window.cell_m, window.cell_m * window.aspect
-            lay_on_edges(group, window, scene, parts)
-            warm = not _choose_grid(window, smooth_grid)
-        if not measure_window(group, window, scene, parts):
+            _follow_edges(group, window, lines, smooth_grid)
+        if not measure_window(group, window, lines):
             if fresh or window.passes > 0:
                 return False
             start_window(group, window, scene.shapes[group.skin], smooth_grid)  # the object has left the old window
             fresh, warm = True, False
             passes, fits = MAX_PASSES, MAX_FITS
             continue
-        warm = warm and is_supported(group, window)
         solve_pressure(group, window, elastic, warm)
         window.passes += 1
         if window.passes == passes:
-            break
-        change = refit(group, window, warm, turns < MAX_TURNS) if window.passes <= fits else KEPT
+            if fresh or not _is_cut_short(window):
+                break
+            start_window(group, window, scene.shapes[group.skin], smooth_grid)  # the patch has outgrown the old window
+            fresh, warm, window.passes = True, False, 0
+            passes, fits, turns = MAX_PASSES, MAX_FITS, 0
+            continue
+        before = layout(group, window)
+        known = warm and window.passes == 1
+        change = refit(group, window, known, turns < MAX_TURNS) if window.passes <= fits else KEPT
         if change == KEPT:
-            if warm or not _settle(group, window, scene, parts):
+            if warm or not _settle(group, window, lines):
                 break
             turns = MAX_TURNS
         turns += change == TURNED
-        warm = False
-    if window.passes > 1:
-        solve_pressure(group, window, elastic, True, fresh)
+        if warm:
+            carry_pressure(group, window, before)
+    if fresh:
+        solve_pressure(group, window, elastic, True, True)
     keep_window(group, window, scene)
     return True
 
 
 @nb.njit(cache=True)
-def _settle(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+def _is_cut_short(window: Record) -> bool:
+    """Whether the patch reaches a border of its window that lies on no edge."""
+    i1, i2, j1, j2 = patch_extent(window.pressure, window.grid)
+    cut, last = window.cut, window.grid - 1
+    reaches_u = (i1 == 0 and not cut[0]) or (i2 == last and not cut[1])
+    return reaches_u or (j1 == 0 and not cut[2]) or (j2 == last and not cut[3])
+
+
+@nb.njit(cache=True)
+def _follow_edges(group: Record, window: Record, lines: Lines, smooth_grid: int) -> None:
+    """Lay a known window on the edges that cut its patch now, and choose its grid."""
+    before = layout(group, window)
+    turned = lay_on_edges(group, window, lines, PROBES, TURN_RAD) == TURNED
+    if turned:
+        carry_pressure(group, window, before)
+        aim(lines, group)
+        before = layout(group, window)
+        lay_on_edges(group, window, lines, PROBES, math.inf)
+    if _choose_grid(window, smooth_grid):
+        carry_pressure(group, window, before)
+
+
+@nb.njit(cache=True)
+def _settle(group: Record, window: Record, lines: Lines) -> bool:
     """Lay a window that fits its patch on edges, and choose its grid; True when it has changed."""
-    if window.grid != EDGE_GRID and align_with_edges(group, window, scene, parts):
-        return True
-    moved = lay_on_edges(group, window, scene, parts)
-    return _choose_grid(window, window.grid) or moved
+    turn_rad = FIRST_TURN_RAD if window.grid != EDGE_GRID else math.inf
+    change = lay_on_edges(group, window, lines, FIRST_PROBES, turn_rad)
+    return (change != TURNED and _choose_grid(window, window.grid)) or change != KEPT
 
 
 @nb.njit(cache=True)

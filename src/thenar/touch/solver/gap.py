@@ -7,11 +7,12 @@ changes nothing.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
-from thenar.arrays import IntArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import HIT, MISS, ray_entry
 from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, minus, to_local
 
@@ -20,37 +21,73 @@ STEEP = 3.0  # a side of an object that rises from the skin like this bears noth
 STEP = 0.05  # of a cell, to see how steeply it rises
 
 
+class Lines(NamedTuple):
+    """The lines along a contact's normal, ready to be asked where they enter skin and object."""
+
+    scene: Scene
+    shapes: IntArray
+    """Numbers of the skin's shape and, after it, of the object's."""
+    frames: FloatArray
+    """The plane's origin and axes and the way lines enter, in the frame of each shape. Shape (shapes, 12)."""
+
+
 @nb.njit(cache=True)
-def measure_window(group: Record, window: Record, scene: Scene, parts: IntArray) -> bool:
+def lines_of(group: Record, scene: Scene, parts: IntArray) -> Lines:
+    """Lines that meet a group's skin and the shapes (their numbers) of its object; not yet aimed."""
+    shapes = np.empty(len(parts) + 1, dtype=np.int64)
+    shapes[0], shapes[1:] = group.skin, parts
+    return Lines(scene, shapes, np.empty((len(shapes), 12)))
+
+
+@nb.njit(cache=True)
+def aim(lines: Lines, group: Record) -> None:
+    """Note where the group's plane is in the frame of every shape: once, not for every line."""
+    for k in range(len(lines.shapes)):
+        shape, frame = lines.scene.shapes[lines.shapes[k]], lines.frames[k]
+        frame[0:3] = to_local(shape.R, minus(group.origin, shape.pos_m))
+        frame[3:6] = to_local(shape.R, group.e1)
+        frame[6:9] = to_local(shape.R, group.e2)
+        frame[9:12] = to_local(shape.R, group.normal)
+        if k == 0:
+            frame[9:12] *= -1.0
+
+
+@nb.njit(cache=True)
+def _frame(lines: Lines, k: int) -> tuple[Vector, Vector, Vector, Vector]:
+    f = lines.frames[k]
+    return (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8]), (f[9], f[10], f[11])
+
+
+@nb.njit(cache=True)
+def measure_window(group: Record, window: Record, lines: Lines) -> bool:
     """Height of the skin above a window's plane and gap to the object, per cell; False when nothing overlaps.
 
     Args:
         group: Contacts with their plane; heights, gaps and cells are written to it.
         window: Place and size of the grid.
-        scene: All shapes.
-        parts: Numbers of the object's shapes.
+        lines: Aimed along the group's normal.
     """
     grid, height, gap = window.grid, group.height, group.gap
     cell_u, cell_v = window.cell_m, window.cell_m * window.aspect
     group.grid, group.cell_u, group.cell_v = grid, cell_u, cell_v
     half = (grid - 1) / 2.0
-    for part in range(-1, len(parts)):
-        shape = scene.shapes[group.skin if part < 0 else parts[part]]
-        start, along_u, along_v, direction = _plane_in_shape(group, shape, part < 0)
+    scene = lines.scene
+    for n in range(len(lines.shapes)):
+        shape = scene.shapes[lines.shapes[n]]
+        start, along_u, along_v, direction = _frame(lines, n)
         for i in range(grid):
-            u = window.u_m + (i - half) * cell_u
+            row = combine(start, window.u_m + (i - half) * cell_u, along_u, 0.0, along_v)
             for j in range(grid):
-                v = window.v_m + (j - half) * cell_v
                 k = i * grid + j
-                if part >= 0 and height[k] == MISS:
+                if n > 0 and height[k] == MISS:
                     continue
-                point = combine(start, u, along_u, v, along_v)
+                point = combine(row, window.v_m + (j - half) * cell_v, along_v, 0.0, along_u)
                 t = ray_entry(shape, scene.planes, scene.field_m, point, direction)
-                if part < 0:
+                if n == 0:
                     height[k], gap[k] = -t if t < HIT else MISS, MISS
                 elif t < HIT:
                     gap[k] = min(gap[k], t - height[k])
-    _reach_to_edges(group, window, scene, parts)
+    _reach_to_edges(group, window, lines)
     least = MISS
     for k in range(grid * grid):
         if height[k] == MISS:
@@ -65,94 +102,79 @@ def measure_window(group: Record, window: Record, scene: Scene, parts: IntArray)
 
 
 @nb.njit(cache=True)
-def _reach_to_edges(group: Record, window: Record, scene: Scene, parts: IntArray) -> None:
+def _reach_to_edges(group: Record, window: Record, lines: Lines) -> None:
     """Let cells beside an edge reach as far as it does, and measure in their new middles; cells beyond it have no gap.
 
     Beyond an edge lines miss, or meet a wall: a side of the object that rises steeply from the skin.
     """
     grid, gap, wide, shift = window.grid, group.gap, group.wide, group.shift
-    cells = (group.cell_u, group.cell_v)
     half = (grid - 1) / 2.0
     walls = np.zeros(grid * grid, dtype=np.bool_)
     wide[: grid * grid] = 1.0
     shift[: grid * grid] = 0.0
-    for k in range(grid * grid):
-        if gap[k] >= HIT:
-            continue
-        u, v = window.u_m + (k // grid - half) * cells[0], window.v_m + (k % grid - half) * cells[1]
-        for side in range(4):
-            axis, sign = side // 2, 2 * (side % 2) - 1
-            if not 0 <= (k // grid if axis == 0 else k % grid) + sign < grid:
-                continue
-            beside = k + sign * (grid if axis == 0 else 1)
-            if gap[beside] - gap[k] < 0.5 * cells[axis]:
-                continue
-            du, dv = (sign * cells[0], 0.0) if axis == 0 else (0.0, sign * cells[1])
-            if is_over(group, scene, parts, u + du, v + dv, STEP * du, STEP * dv):
-                continue
-            walls[beside] = True
-            inside, outside = 0.02, 1.0
-            for _ in range(BISECTIONS):
-                middle = (inside + outside) / 2
-                if is_over(group, scene, parts, u + middle * du, v + middle * dv, STEP * du, STEP * dv):
-                    inside = middle
-                else:
-                    outside = middle
-            wide[k, axis] += inside - 0.5
-            shift[k, axis] += sign * (inside - 0.5) / 2
+    for axis in range(2):
+        cell, stride = (group.cell_u, grid) if axis == 0 else (group.cell_v, 1)
+        for i in range(grid):
+            for j in range(grid):
+                k = i * grid + j
+                if gap[k] >= HIT:
+                    continue
+                at = i if axis == 0 else j
+                for sign in (-1, 1):
+                    if not 0 <= at + sign < grid or gap[k + sign * stride] - gap[k] < 0.5 * cell:
+                        continue
+                    u, v = window.u_m + (i - half) * group.cell_u, window.v_m + (j - half) * group.cell_v
+                    du, dv = (sign * cell, 0.0) if axis == 0 else (0.0, sign * cell)
+                    if is_over(lines, u + du, v + dv, STEP * du, STEP * dv):
+                        continue
+                    walls[k + sign * stride] = True
+                    inside, outside = 0.02, 1.0
+                    for _ in range(BISECTIONS):
+                        middle = (inside + outside) / 2
+                        if is_over(lines, u + middle * du, v + middle * dv, STEP * du, STEP * dv):
+                            inside = middle
+                        else:
+                            outside = middle
+                    wide[k, axis] += inside - 0.5
+                    shift[k, axis] += sign * (inside - 0.5) / 2
     for k in range(grid * grid):
         if walls[k]:
             gap[k] = MISS
         elif wide[k, 0] != 1.0 or wide[k, 1] != 1.0:
-            u = window.u_m + (k // grid - half + shift[k, 0]) * cells[0]
-            v = window.v_m + (k % grid - half + shift[k, 1]) * cells[1]
-            height, apart = measure_line(group, scene, parts, u, v)
+            u = window.u_m + (k // grid - half + shift[k, 0]) * group.cell_u
+            v = window.v_m + (k % grid - half + shift[k, 1]) * group.cell_v
+            height, apart = measure_line(lines, u, v)
             if apart < HIT:  # round a corner it may be missed
                 group.height[k], gap[k] = height, apart
 
 
 @nb.njit(cache=True)
-def is_over(
-    group: Record, scene: Scene, parts: IntArray, u_m: float, v_m: float, step_u_m: float, step_v_m: float
-) -> bool:
+def is_over(lines: Lines, u_m: float, v_m: float, step_u_m: float, step_v_m: float) -> bool:
     """Whether the line through a point of the group's plane meets skin and object, and not at a wall of the object.
 
     The step is a short way towards the edge that may be there.
     """
-    _, here = measure_line(group, scene, parts, u_m, v_m)
+    _, here = measure_line(lines, u_m, v_m)
     if here >= HIT:
         return False
-    rise = measure_line(group, scene, parts, u_m + step_u_m, v_m + step_v_m)[1] - here
+    rise = measure_line(lines, u_m + step_u_m, v_m + step_v_m)[1] - here
     if rise >= HIT:  # the last line that meets it, at an edge or at the end of a wall
-        rise = here - measure_line(group, scene, parts, u_m - step_u_m, v_m - step_v_m)[1]
+        rise = here - measure_line(lines, u_m - step_u_m, v_m - step_v_m)[1]
     return rise < STEEP * math.hypot(step_u_m, step_v_m)
 
 
 @nb.njit(cache=True)
-def measure_line(group: Record, scene: Scene, parts: IntArray, u_m: float, v_m: float) -> tuple[float, float]:
+def measure_line(lines: Lines, u_m: float, v_m: float) -> tuple[float, float]:
     """Height of the skin and gap to the object on the line through one point of the group's plane, or a miss."""
-    height, gap = MISS, MISS
-    for part in range(-1, len(parts)):
-        shape = scene.shapes[group.skin if part < 0 else parts[part]]
-        start, along_u, along_v, direction = _plane_in_shape(group, shape, part < 0)
+    height, gap, scene = MISS, MISS, lines.scene
+    for k in range(len(lines.shapes)):
+        start, along_u, along_v, direction = _frame(lines, k)
         point = combine(start, u_m, along_u, v_m, along_v)
-        t = ray_entry(shape, scene.planes, scene.field_m, point, direction)
-        if part < 0:
+        t = ray_entry(scene.shapes[lines.shapes[k]], scene.planes, scene.field_m, point, direction)
+        if k == 0:
             if t >= HIT:
                 return MISS, MISS
             height = -t
         elif t < HIT:
             gap = min(gap, t - height)
     return height, gap
-
-
-@nb.njit(cache=True)
-def _plane_in_shape(group: Record, shape: Record, is_skin: bool) -> tuple[Vector, Vector, Vector, Vector]:
-    """Origin and axes of a group's plane in a shape's frame, and the direction in which lines enter the shape."""
-    n = to_local(shape.R, group.normal)
-    return (
-        to_local(shape.R, minus(group.origin, shape.pos_m)),
-        to_local(shape.R, group.e1),
-        to_local(shape.R, group.e2),
-        (-n[0], -n[1], -n[2]) if is_skin else n,
-    )

@@ -8,6 +8,7 @@ with the centre of force; where the patch ends at edges, with the object that ha
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -20,10 +21,11 @@ from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, do
 SMOOTH_GRID = 14  # 1 % accuracy on smooth patches
 FIRST_WINDOW_M = 0.012
 FIRST_WIDER, FIRST_NARROW = 1.2, 0.25  # than the contact points are apart; where they lie on a line, as narrow as this
-SNUG, EMPTY = 0.75, 0.55  # least share of the window's side that the patch should take: when fitted, and later on
+SNUG = 0.75  # least share of the window's side that the patch should take
 OBLONG = 2.2  # a patch this much longer than wide (squared) has a long axis to turn to
 SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
 LEFT = 3  # cells: a patch that ends as far as this from an edge is no longer cut by it
+DRIFT = 0.15  # of a known patch's width: so far it may stray from the window's axis, from end to end
 KEPT, TURNED, RESIZED = range(3)
 
 WINDOW = np.dtype(
@@ -117,6 +119,46 @@ def _set_axes(group: Record, along: Vector) -> None:
     group.e2[:] = (n[1] * e[2] - n[2] * e[1], n[2] * e[0] - n[0] * e[2], n[0] * e[1] - n[1] * e[0])
 
 
+class Layout(NamedTuple):
+    """Where the cells of a window lay before it was laid anew."""
+
+    grid: int
+    cell_u: float
+    cell_v: float
+    u_m: float
+    v_m: float
+    e1: Vector
+    e2: Vector
+
+
+@nb.njit(cache=True)
+def layout(group: Record, window: Record) -> Layout:
+    """Where a window's cells lie."""
+    a, b = group.e1, group.e2
+    return Layout(
+        window.grid, group.cell_u, group.cell_v, window.u_m, window.v_m, (a[0], a[1], a[2]), (b[0], b[1], b[2])
+    )
+
+
+@nb.njit(cache=True)
+def carry_pressure(group: Record, window: Record, before: Layout) -> None:
+    """Give the cells of a window that was laid anew the pressures of those that lay there before."""
+    group.grid, group.cell_u, group.cell_v = window.grid, window.cell_m, window.cell_m * window.aspect
+    grid, half, half_before = window.grid, (window.grid - 1) / 2.0, (before.grid - 1) / 2.0
+    pressure, displacement = window.pressure.copy(), window.neighbor_displacement_m.copy()
+    c, s = dot(group.e1, before.e1), dot(group.e1, before.e2)
+    for i in range(grid):
+        u = window.u_m + (i - half) * group.cell_u
+        for j in range(grid):
+            v = window.v_m + (j - half) * group.cell_v
+            row = round((u * c - v * s - before.u_m) / before.cell_u + half_before)
+            col = round((u * s + v * c - before.v_m) / before.cell_v + half_before)
+            k, inside = i * grid + j, 0 <= row < before.grid and 0 <= col < before.grid
+            row, col = min(max(row, 0), before.grid - 1), min(max(col, 0), before.grid - 1)
+            window.pressure[k] = pressure[row * before.grid + col] if inside else 0.0
+            window.neighbor_displacement_m[k] = displacement[row * before.grid + col]
+
+
 @nb.njit(cache=True)
 def refit(group: Record, window: Record, warm: bool, may_turn: bool) -> int:
     """Lay the window around the patch of its pressures.
@@ -130,15 +172,18 @@ def refit(group: Record, window: Record, warm: bool, may_turn: bool) -> int:
     # A patch may end with the window where it ends with the shape.
     touches_u = (i1 == 0 and not cut[0]) or (i2 == grid - 1 and not cut[1])
     touches_v = (j1 == 0 and not cut[2]) or (j2 == grid - 1 and not cut[3])
-    least = (EMPTY if warm else SNUG) * grid
+    least = SNUG * grid
     small_u = rows < least and not (cut[0] and cut[1])
     small_v = cols < least and not (cut[2] and cut[3])
+    if window.aspect in (ASPECTS[0], ASPECTS[-1]):  # cells are as thin as they come
+        small_u = small_v = small_u and small_v
     changes = touches_u or touches_v or small_u or small_v
     if may_turn and rows * cols >= 9 and not ((cut[0] or cut[1]) and (cut[2] or cut[3])):
         angle, longer = patch_axes(window.pressure, grid, group.cell_u, group.cell_v)
         slant = min(abs(math.sin(angle)), abs(math.cos(angle)))
-        # A thin patch must lie straighter: from end to end it may stray by a cell.
-        strays = slant * max(rows * group.cell_u, cols * group.cell_v) > min(group.cell_u, group.cell_v)
+        # A thin patch must lie straighter: from end to end it may stray by a cell, later on by a part of its width.
+        long, wide = max(rows * group.cell_u, cols * group.cell_v), min(rows * group.cell_u, cols * group.cell_v)
+        strays = slant * long > max(min(group.cell_u, group.cell_v), DRIFT * wide if warm else 0.0)
         if longer > OBLONG and (slant > 0.17 or strays) and (not warm or changes or strays):
             turn_window(group, window, angle, touches_u or touches_v)
             return TURNED
@@ -146,7 +191,7 @@ def refit(group: Record, window: Record, warm: bool, may_turn: bool) -> int:
         return KEPT
     low_u, high_u = _side(i1, i2, grid, touches_u, small_u, cut[:2])
     low_v, high_v = _side(j1, j2, grid, touches_v, small_v, cut[2:])
-    least = (0.8 if warm else 0.93) * grid
+    least = 0.93 * grid
     if not (touches_u or touches_v) and high_u - low_u > least and high_v - low_v > least:
         return KEPT
     window.u_m += ((low_u + high_u) / 2 - grid / 2.0) * group.cell_u
