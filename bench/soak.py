@@ -327,7 +327,7 @@ def _verdict(
         _row("faults reported", f"{sum(told.values())} kinds of {len(told)}", ", ".join(unseen) or "all", not unseen),
         _row(
             "internal errors, diverged, failed",
-            f"{errors}, {len(after.diverged)}, {after.failed}",
+            f"{errors}, {after.diverged}, {after.failed}",
             "none",
             not (errors or after.diverged or after.failed),
         ),
