@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
 
 import mujoco
 import numpy as np
@@ -13,7 +12,7 @@ from tests.toys.pincer import HAND
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
-from thenar.hands.export import FORMATS, export_hand
+from thenar.hands.export import FORMATS, Format, export_hand
 from thenar.sim.drawing import render
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
@@ -57,11 +56,11 @@ def test_it_is_drawn():
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_its_exported_model_has_its_joints_and_sensors(format: Literal["urdf", "sdf", "mjcf"]):
+def test_its_exported_model_has_its_joints_and_sensors(format: Format):
     text = export_hand(hands.load("pincer"), format=format)
-    assert all(f'"{joint}"' in text for joint in HAND.joint_names)
+    assert all(f'{joint}"' in text for joint in HAND.joint_names)  # in xacro behind the hand's name
     assert all(f"{pad.name}_sensor" in text for pad in HAND.pads)
-    if format != "sdf":
+    if format in ("urdf", "mjcf"):  # what MuJoCo reads
         assert mujoco.MjModel.from_xml_string(text).njnt == 2
 
 

@@ -139,7 +139,8 @@ elif mode == "nodes":
     (node,) = told.nodes  # pyright: ignore[reportGeneralTypeIssues]
     wait_for(lambda: len(reader.get_matched_publications()) and subscriptions.read(1))
     written = endpoints.take(100)
-    read = [sample for sample in subscriptions.take(100) if sample.participant_key != participant.guid]
+    hosts = {sample.participant_key for sample in written}  # others like us only read
+    read = [sample for sample in subscriptions.take(100) if sample.participant_key in hosts]
     found = {"participant": "".join(user_data(sample.qos) for sample in participants.take(10))}
     found |= {sample.topic_name: user_data(sample.qos) for sample in written if user_data(sample.qos)}
     answer = {

@@ -51,8 +51,7 @@ VERBS = {
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
     "Record": (Recording, Replay, Convert),
-    "Look up": (Hands, Scenes, Export),
-    "This machine": (Info,),
+    "Look up": (Hands, Scenes, Export, Info),
 }
 
 

@@ -91,13 +91,17 @@ class AccessGate:
         return _response(status, text)
 
 
+def _is_no_visit(record: logging.LogRecord) -> bool:
+    """False for a visitor that hung up in the middle of a request or sent none: no reason for a traceback each."""
+    return not record.getMessage().startswith("opening handshake failed")
+
+
 class PageServer(viser.ViserServer):
     """viser behind a gate, on a socket that is already bound."""
 
     def __init__(self, gate: AccessGate, listener: socket.socket, tls: ssl.SSLContext | None):
         """Begin to answer."""
-        # Who hangs up in the middle of a request, or sends none, is no reason for a traceback each time.
-        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+        logging.getLogger("websockets.server").addFilter(_is_no_visit)
         with _behind(gate, listener, tls) as threads:
             super().__init__(host="127.0.0.1", port=listener.getsockname()[1], label="thenar", verbose=False)
         if not threads:  # viser serves by other means than it used to: better no page than one without a gate

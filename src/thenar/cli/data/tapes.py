@@ -70,7 +70,7 @@ class Recording:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """Do a recording again, as fast as it goes, and say whether every byte came out the same.
+    """Do a recording again and say whether every byte came out the same.
 
     For example:
 
@@ -126,7 +126,7 @@ class Replay:
 
 @dataclass(frozen=True, kw_only=True)
 class Convert:
-    """Make a data set for learning out of recordings, or a recording out of a data set.
+    """Make data sets for learning out of recordings, or the reverse.
 
     For example:
 
