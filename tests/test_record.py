@@ -284,6 +284,21 @@ def test_a_running_twin_is_recorded_and_replays_the_same(tmp_path: Path):
     assert thenar.replay(rec).differs_at == ""
 
 
+def test_another_scene_in_the_middle_is_recorded_and_replayed_too(tmp_path: Path):
+    path = tmp_path / "scenes.mcap"
+    world = thenar.World("inspire_right", scene="in_hand")
+    with thenar.LiveTwin(world, record=path) as twin:
+        assert wait_for(lambda: twin.world.time_s > 0.2)
+        other = world.rebuild(scene="table")
+        twin.swap_world(other)
+        assert wait_for(lambda: other.time_s > 0.2)
+    rec = thenar.Recording(path)
+    assert {"ball", "egg", "marker"} <= set(rec.bodies)
+    assert rec.poses("egg").stamp_s[0] > 0.2
+    assert len(rec.poses("ball").stamp_s) > len(rec.poses("egg").stamp_s)  # both scenes have a ball
+    assert thenar.replay(rec).differs_at == ""
+
+
 def test_a_running_twin_goes_on_when_its_recording_fails(tmp_path: Path):
     path = tmp_path / "full.mcap"
     path.symlink_to("/dev/full")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -256,19 +257,31 @@ class Recording:
     @cached_property
     def bodies(self) -> tuple[str, ...]:
         """Names of everything whose pose is known: objects, and links as ``hand/link``."""
-        channel = self.contents.channels.get("/tf")
-        return () if channel is None else tuple(transform_paths(self._layout(channel)))
+        return tuple(dict.fromkeys(name for part in self._scenes for name in transform_paths(self._layout(part))))
 
     def poses(self, body: str) -> Poses:
         """Where an object or a link was."""
         if body not in self.bodies:
             raise UnknownName("body in this recording", body, self.bodies)
-        layout, rows, stamp_s = self._rows("", "tf", stamp=f"{(at := self._tf_path(body))}.header.stamp")
-        parts = {
-            part: np.stack([layout.column(rows, f"{at}.transform.{part}.{axis}") for axis in axes], axis=1)
-            for part, axes in (("translation", "xyz"), ("rotation", "wxyz"))
-        }
-        return Poses(stamp_s=stamp_s, pos_m=parts["translation"], quat_wxyz=parts["rotation"])
+        found: list[tuple[FloatArray, ...]] = []
+        for part in self._scenes:
+            at = transform_paths(self._layout(part)).get(body)
+            if at is not None:
+                layout, rows, stamp_s = self._rows_of(part, f"{at}.header.stamp")
+                numbers = [
+                    np.stack([layout.column(rows, f"{at}.transform.{name}.{axis}") for axis in axes], axis=1)
+                    for name, axes in (("translation", "xyz"), ("rotation", "wxyz"))
+                ]
+                found.append((stamp_s, *numbers))
+        stamp_s, pos_m, quat_wxyz = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Poses(stamp_s=stamp_s, pos_m=pos_m, quat_wxyz=quat_wxyz)
+
+    @cached_property
+    def _scenes(self) -> list[Channel]:
+        """Messages of transforms, those of each scene by themselves: another scene has other objects."""
+        channel = self.contents.channels.get("/tf")
+        groups = itertools.groupby(channel.messages if channel else (), key=lambda message: len(message.payload))
+        return [replace(channel, messages=list(part)) for _, part in groups] if channel else []
 
     def description(self, hand: str) -> str:
         """The hand's URDF."""
@@ -284,13 +297,13 @@ class Recording:
         names = tuple(layout.listed("name"))
         return JointColumns(stamp_s=stamp_s, names=names, position_rad=position, velocity_rad_s=velocity, effort=effort)
 
-    def _rows(
-        self, hand: str, kind: str, *, stamp: str = "header.stamp"
-    ) -> tuple[Layout, NDArray[np.uint8], FloatArray]:
-        """Messages of a topic as bytes, and their stamps by the twin's clock."""
-        if hand and hand not in self.hands:
+    def _rows(self, hand: str, kind: str) -> tuple[Layout, NDArray[np.uint8], FloatArray]:
+        """Messages of a hand's topic as bytes, and their stamps by the clock of the recording."""
+        if hand not in self.hands:
             raise UnknownName("hand in this recording", hand, self.hands)
-        channel = self._channel(topic(hand, kind) if hand else f"/{kind}")
+        return self._rows_of(self._channel(topic(hand, kind)), "header.stamp")
+
+    def _rows_of(self, channel: Channel, stamp: str) -> tuple[Layout, NDArray[np.uint8], FloatArray]:
         try:
             layout = self._layout(channel)
             rows = layout.rows([message.payload for message in channel.messages])
@@ -310,9 +323,6 @@ class Recording:
 
     def _layout(self, channel: Channel) -> Layout:
         return layout_of(channel.schema.name, channel.schema.text, channel.messages[0].payload)
-
-    def _tf_path(self, body: str) -> str:
-        return transform_paths(self._layout(self._channel("/tf")))[body]
 
     @cached_property
     def _log_span_ns(self) -> tuple[int, int]:
