@@ -16,8 +16,8 @@ import thenar
 from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.recordings import container
-from thenar.recordings.container import Message, RecordingWriter, read_contents, recover
-from thenar.recordings.ros_messages import TEXT, encode_text
+from thenar.recordings.container import Message, RecordingWriter, read_contents, recover, write_contents
+from thenar.recordings.ros_messages import ACTIONS, TEXT, encode_text
 from thenar.recordings.ros_schema import Schema, find_layout, write
 from thenar.twin.recording.recipe import from_text, to_text
 
@@ -115,6 +115,28 @@ def test_a_replay_in_another_world_says_where_it_first_differs(grip: Path):
 def test_a_replay_refuses_a_world_with_other_hands(grip: Path):
     with pytest.raises(BadValue, match="a world with inspire_left, inspire_right"):
         thenar.replay(grip, world=thenar.World("inspire_left"))
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"time_s": 0.1, "call": "show", "arguments": {}},
+        {"time_s": 0.1, "call": "journal.note", "arguments": {"call": "x", "arguments": {}}},
+        {"time_s": 0.1, "call": "props.__init__", "arguments": {}},
+        {"time_s": 0.1, "call": "props.move", "arguments": {"pickle": "x"}},
+        {"call": "reset"},
+        [],
+    ],
+)
+def test_a_recording_can_ask_for_nothing_but_changes_of_a_world(grip: Path, tmp_path: Path, action: object):
+    contents = read_contents(grip)
+    messages = contents.channels[ACTIONS].messages
+    messages[1] = messages[1]._replace(payload=encode_text(to_text(action)))
+    write_contents(contents, tmp_path / "bad.mcap")
+    with pytest.raises(
+        ThenarError, match=r"a change that a recording can hold|arguments of that change|not what thenar"
+    ):
+        thenar.replay(tmp_path / "bad.mcap")
 
 
 def test_names_that_are_not_there_are_refused_with_those_that_are(grip: Path):

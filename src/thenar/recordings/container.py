@@ -223,18 +223,14 @@ class _Cut(ThenarError):
 
 
 def _records(path: Path) -> Iterator[Any]:
-    from mcap.exceptions import EndOfFile, InvalidMagic, McapError
+    from mcap.exceptions import McapError
     from mcap.stream_reader import StreamReader
 
     try:
         with path.open("rb") as file:
             try:
                 yield from StreamReader(file, validate_crcs=True, record_size_limit=1 << 30).records
-            except InvalidMagic as error:
-                if file.tell() <= 8:
-                    raise BadFile(path, "not an MCAP file") from error
-                raise _Cut("the file was cut off: its writer was killed, or it is still being written") from error
-            except (EndOfFile, McapError, ValueError, KeyError, IndexError, MemoryError, OverflowError) as error:
+            except (McapError, ValueError, KeyError, IndexError, MemoryError, OverflowError) as error:
                 if file.tell() <= 8:
                     raise BadFile(path, "not an MCAP file") from error
                 raise _Cut("the file was cut off: its writer was killed, or it is still being written") from error

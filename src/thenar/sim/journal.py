@@ -78,6 +78,7 @@ class Journaled(Protocol):
 
 
 J = TypeVar("J", bound=Journaled)
+_NOTED: set[Callable[..., Any]] = set()
 
 
 def noted(method: Callable[Concatenate[J, P], R]) -> Callable[Concatenate[J, P], R]:
@@ -98,4 +99,12 @@ def noted(method: Callable[Concatenate[J, P], R]) -> Callable[Concatenate[J, P],
         journal.note(self.journal_prefix + method.__name__, arguments)
         return result
 
+    _NOTED.add(call)
     return call
+
+
+def find_noted(world: object, call: str) -> Callable[..., Any] | None:
+    """The method of a world that a journal calls so, such as ``props.move``; None for anything else."""
+    part, _, name = call.rpartition(".")
+    owner = getattr(world, part, None) if part else world
+    return getattr(owner, name) if getattr(type(owner), name, None) in _NOTED else None

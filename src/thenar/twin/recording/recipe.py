@@ -28,7 +28,7 @@ _CLASSES = {
     one.__name__: one
     for one in (
         *(Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Mount, Scene),
-        *(Calibration, PadCalibration, LearnedPad, HandCommand, Closing),
+        *(Calibration, PadCalibration, LearnedPad, HandCommand, Closing, Snapshot),
     )
 }
 _KIND = "_kind"  # key that marks what is not plain JSON
@@ -101,7 +101,7 @@ def world_recipe(world: World) -> dict[str, Any]:
     meshes = [prop.file for prop in (*config.scene.props, *config.props) if isinstance(prop, Mesh)]
     name = scenes.name_of(config.scene)
     recipe: dict[str, Any] = {"hands": names, "seed": config.seed, "profile": config.profile}
-    recipe |= {"timestep_s": config.timestep_s, "scene_name": name, "why_not": why_not}
+    recipe |= {"timestep_s": config.timestep_s, "why_not": why_not}
     if not why_not:
         recipe |= {
             "scene": name if name in scenes.names() else config.scene,
@@ -133,16 +133,6 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
-
-
-def snapshot_text(snapshot: Snapshot) -> dict[str, Any]:
-    """A state as plain values and arrays."""
-    return {field.name: getattr(snapshot, field.name) for field in fields(snapshot)}
-
-
-def snapshot_from(parts: dict[str, Any]) -> Snapshot:
-    """The state that `snapshot_text` was given."""
-    return Snapshot(**parts)
 
 
 def state_digest(world: World) -> str:

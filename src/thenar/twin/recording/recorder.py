@@ -34,7 +34,7 @@ from thenar.recordings.ros_messages import (
 from thenar.recordings.ros_schema import Schema
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.sim.motor_bank import checked_command
-from thenar.twin.recording.recipe import snapshot_text, state_digest, to_text, world_recipe
+from thenar.twin.recording.recipe import state_digest, to_text, world_recipe
 from thenar.twin.twin_health import RecordingHealth
 from thenar.twin.world import World
 
@@ -173,9 +173,10 @@ class Recorder:
         bodies = range(1, model.nbody)
         self._tf = TransformMessages([model.body(body).name for body in bodies])
         self._bodies = np.array(bodies)
-        state = snapshot_text(world.snapshot())
         dead = {hand: np.flatnonzero(world.skin(hand).dead) for hand in self._skins()} if self._touch else {}
-        self._put_action("world", {"because": call, "recipe": world_recipe(world), "state": state, "dead": dead})
+        self._put_action(
+            "world", {"because": call, "recipe": world_recipe(world), "state": world.snapshot(), "dead": dead}
+        )
 
     def _put_action(self, call: str, arguments: dict[str, Any]) -> None:
         action = {"time_s": self._world.time_s, "call": call, "arguments": arguments}

@@ -14,7 +14,8 @@ from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
 from thenar.recordings.ros_schema import Schema
-from thenar.twin.recording.recipe import build_world, from_text, snapshot_from, state_digest, steps_at
+from thenar.sim.journal import find_noted
+from thenar.twin.recording.recipe import build_world, from_text, state_digest, steps_at
 from thenar.twin.recording.recorder import Recorder
 from thenar.twin.world import World
 
@@ -69,7 +70,7 @@ def replay(
     recording = recording if isinstance(recording, Recording) else Recording(recording)
     if not recording.actions:
         raise BadFile(recording.name, "cannot be replayed: it does not say what was done to the world")
-    actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
+    actions = _actions(recording)
     before = [message.sequence for message in recording.contents.channels[ACTIONS].messages]
     first = actions[0]["arguments"]
     own = world is not None
@@ -113,6 +114,15 @@ def replay(
     return again
 
 
+def _actions(recording: Recording) -> list[dict[str, Any]]:
+    """Every change that was made, the world it began with first."""
+    actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
+    whole = all(isinstance(one, dict) and {"time_s", "call", "arguments"} <= one.keys() for one in actions)
+    if not whole or actions[0]["call"] != "world":
+        raise BadFile(recording.name, f"cannot be replayed: {ACTIONS} is not what thenar writes")
+    return actions
+
+
 class _Player:
     """A world that does what is recorded."""
 
@@ -130,14 +140,11 @@ class _Player:
         """Read states or a skin as it was read then."""
         self.go_to(reading.step)
         if not reading.hand:
-            recorder.read_state({name: (self.world.state(name), self.world.settings(name)) for name in self._hands})
+            hands = self.world.hand_names
+            recorder.read_state({name: (self.world.state(name), self.world.settings(name)) for name in hands})
             return
         contacts = self.world.physics.solid_contacts()
         self.world.sample_skin(reading.hand, contacts, contacts.stamp_s)
-
-    @property
-    def _hands(self) -> tuple[str, ...]:
-        return self.world.hand_names
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Change the world as it was changed then."""
@@ -149,9 +156,13 @@ class _Player:
         if call == "episode":
             self.world.journal.note(call, arguments)
             return
-        part, _, method = call.rpartition(".")
-        target = getattr(self.world, part) if part else self.world
-        getattr(target, method)(**arguments)
+        method = find_noted(self.world, call)
+        if method is None:  # a file says what to do: nothing but what a journal would have told is done
+            raise BadValue("action", call, "a change that a recording can hold, such as command or props.move")
+        try:
+            method(**arguments)
+        except TypeError as error:
+            raise BadValue(f"action {call}", sorted(arguments), f"arguments of that change: {error}") from error
 
     def _begin(self, arguments: Mapping[str, Any]) -> None:
         """The world as it was written down: where another was swapped in, or time went back."""
@@ -160,7 +171,7 @@ class _Player:
             self.world = build_world(arguments["recipe"])
             self.world.journal.listeners, self.world.journal.count = journal.listeners, journal.count
         listeners, self.world.journal.listeners = self.world.journal.listeners, []
-        self.world.restore(snapshot_from(arguments["state"]))
+        self.world.restore(arguments["state"])
         for hand, taxels in arguments["dead"].items() if self._touch else ():
             _kill(self.world, hand, taxels)
         self.world.journal.listeners = listeners
