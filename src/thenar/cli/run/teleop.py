@@ -135,8 +135,8 @@ class Teleop:
     def _frames(self, specs: list[HandSpec], stop: threading.Event) -> Generator[GloveFrame | None]:
         from thenar.twin.teleoperation import manus_frames, recorded_frames, socket_frames
 
-        either = self.following.mirror or len(specs) > 1 or specs[0].side == "none"
-        side = None if either or specs[0].side == "none" else specs[0].side
+        one = specs[0].side
+        side = None if self.following.mirror or len(specs) > 1 or one == "none" else one
         if self.source == "live":
             return socket_frames(stop, host=self.host, port=self.port, side=side, on_refused=_report_refused)
         if self.source == "manus":
