@@ -40,7 +40,7 @@ soak: .venv/.ready  ## Run a twin among bad clients and faults for ten minutes, 
 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock
-	$(BIN)/uv pip compile pyproject.toml --group dev --group docs --extra modbus --extra humanoid --extra film --extra record --extra lerobot --extra view --output-file .venv/lock --quiet \
+	$(BIN)/uv pip compile pyproject.toml --group dev --group docs --extra modbus --extra humanoid --extra film --extra record --extra lerobot --extra view --extra gym --extra camera --extra gpu --output-file .venv/lock --quiet \
 		--universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
 	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
