@@ -1,0 +1,1 @@
+"""Links of Unitree's robots and of the hands on them."""
