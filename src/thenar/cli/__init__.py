@@ -27,6 +27,7 @@ from thenar.cli.about.info import Info
 from thenar.cli.data.calibrate import Calibrate
 from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
+from thenar.cli.data.record import Record
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.tapes import Convert, Recording, Replay
 from thenar.cli.run.body import Body
@@ -50,7 +51,7 @@ VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
-    "Record": (Recording, Replay, Convert),
+    "Record": (Record, Recording, Replay, Convert),
     "Look up": (Hands, Scenes, Export, Info),
 }
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rich.console import Group
 from rich.live import Live
@@ -16,10 +16,16 @@ from rich.live import Live
 from thenar.cli.show import console
 from thenar.errors import BadValue
 
-if TYPE_CHECKING:
-    from thenar.twin.live_twin import LiveTwin
-
 REDRAWN_S, PRINTED_S = 0.5, 5.0  # on a terminal, and into a file
+
+
+class Running(Protocol):
+    """What runs until it is stopped or fails."""
+
+    @property
+    def running(self) -> bool:
+        """True while it does."""
+        ...
 
 
 def stop_on_signals() -> threading.Event:
@@ -64,9 +70,9 @@ def check_duration(duration_s: float) -> None:
 
 
 def show_until_stopped(
-    twin: LiveTwin, stop: threading.Event, picture: Callable[[], Group], *, duration_s: float, quiet: bool
+    twin: Running, stop: threading.Event, picture: Callable[[], Group], *, duration_s: float, quiet: bool
 ) -> None:
-    """Wait for the end of a twin that runs, and show how it is doing meanwhile."""
+    """Wait for the end of what runs, a twin or a recording, and show how it is doing meanwhile."""
     until_s = end_of(duration_s)
     beat_s = REDRAWN_S if quiet or console.is_terminal else PRINTED_S
     with nullcontext() if quiet else Live(picture(), console=console, auto_refresh=False) as live:

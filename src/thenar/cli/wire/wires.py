@@ -16,6 +16,7 @@ from thenar.errors import BadValue, ThenarError
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
     from thenar.wire.clients.inspire_clients import DfxClient
+    from thenar.wire.clients.listener import Place
     from thenar.wire.clients.modbus_client import ModbusHand
     from thenar.wire.codecs.inspire_counts import Readings
     from thenar.wire.rtps import Participant
@@ -37,6 +38,13 @@ class ConnectionOptions:
     modbus: str = ""
     """HOST:PORT of a Modbus hand: every hand has a port of its own, which thenar serve shows; of two hands with a comma
     between them."""
+
+    def place(self, wire: str) -> Place:
+        """The same for one who only listens."""
+        from thenar.wire.clients.listener import Place
+
+        where = {"domain": self.domain, "interface": self.interface}
+        return Place(wire=wire, **where, peers=listed(self.peers), modbus=listed(self.modbus))
 
     def check(self, found: bool, what: str) -> None:
         """Say what to do if nobody was found."""

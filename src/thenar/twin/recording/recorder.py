@@ -212,7 +212,7 @@ class FileRecorder:
         # The twin's clock is 0 at this instant of ours, whatever it shows now.
         start_ns = time.time_ns() - round(world.time_s * 1e9)
         self._began_s = time.perf_counter()
-        self._file = RecordingWriter(path, metadata={"thenar": _about(world, start_ns)})
+        self._file = RecordingWriter(path, metadata={"thenar": about(world, start_ns)})
         try:
             self._recorder = Recorder(world, self._file, start_ns=start_ns, state_hz=state_hz, touch=touch)
         except BaseException:
@@ -279,7 +279,8 @@ def record(world: World, path: Path | str, *, state_hz: float = 100.0, touch: bo
     return FileRecorder(world, path, state_hz=state_hz, touch=touch).begin()
 
 
-def _about(world: World, start_ns: int) -> dict[str, str]:
+def about(world: World, start_ns: int) -> dict[str, str]:
+    """What a recording says of itself: versions, hands, and when its clock is 0."""
     config = world.physics.config
     return {
         "thenar": __version__,

@@ -27,7 +27,7 @@ class Board:
         motors = [actuator.motor for actuator in self.hand.actuators]
         assert all(isinstance(motor, Servo) for motor in motors)
         self._effort_nm = np.array([motor.effort_nm for motor in motors if isinstance(motor, Servo)])
-        self._full_force_n = np.array([motor.effort_nm / motor.lever_m for motor in motors if isinstance(motor, Servo)])
+        self.full_force_n = np.array([motor.effort_nm / motor.lever_m for motor in motors if isinstance(motor, Servo)])
         self._die_pa: FloatArray | float = counts.REST_PA
         self._die_c: FloatArray | float = counts.REST_C
         self._lock = threading.Lock()
@@ -55,5 +55,5 @@ class Board:
         return HandCommand(
             target_rad=counts.motor_angle_rad(target_raw),
             speed_rad_s=speed_rad_s,
-            force_limit_n=np.where(torque_on, self._full_force_n, 0.0),
+            force_limit_n=np.where(torque_on, self.full_force_n, 0.0),
         )

@@ -59,6 +59,8 @@ class Protocol:
     """DDS topics that one hand alone publishes, and their types; for ``thenar inspect``."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """DDS topics that clients publish, and their types."""
+    taps: str = ""
+    """What reads all of them as commands, states and touch of hands, as ``module:function``; see `Listener`."""
 
     def link_class(self) -> Callable[[LinkContext], Any]:
         """The class of its link."""
@@ -83,6 +85,7 @@ PROTOCOLS = {
             name="inspire",
             label="DDS (Inspire)",
             link="thenar.wire.links.inspire_link:InspireTopics",
+            taps="thenar.wire.clients.taps:inspire_taps",
             serves=is_inspire,
             states=inspire_codec.STATES,
             commands=inspire_codec.COMMANDS,
@@ -91,6 +94,7 @@ PROTOCOLS = {
             name="dfx",
             label="DDS (Unitree)",
             link="thenar.wire.links.dfx_link:DfxTopics",
+            taps="thenar.wire.clients.taps:dfx_taps",
             serves=is_inspire,
             states=dfx_codec.STATES,
             commands=dfx_codec.COMMANDS,
@@ -112,6 +116,7 @@ PROTOCOLS = {
             name="tienkung",
             label="ROS 2 (Tienkung)",
             link="thenar.wire.links.tienkung_link:TienkungNode",
+            taps="thenar.wire.clients.taps:tienkung_taps",
             serves=is_inspire,
             default=False,
             states=_ros(tienkung_codec.STATES),
@@ -121,6 +126,7 @@ PROTOCOLS = {
             name="reflex",
             label="ROS (ReFlex)",
             link="thenar.wire.links.reflex_link:ReflexNode",
+            taps="thenar.wire.clients.taps:reflex_taps",
             serves=is_reflex,
             states=_ros({reflex_codec.STATE_TOPIC: reflex_codec.HAND}),
             commands=_ros({f"{reflex_codec.NAMESPACE}/{topic}": kind for topic, kind in reflex_codec.COMMANDS.items()}),
