@@ -1,4 +1,4 @@
-"""A machine with a floating base: read its joints by name, drive its servos, feel what touches its bodies."""
+"""A machine with a base, floating or fixed: read its joints, drive its servos, feel what touches its bodies."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Motion(NamedTuple):
 class RobotInterface:
     """The robot of a world, as its own computer sees it."""
 
-    def __init__(self, physics: Physics, *, base_joint: str, joints: Sequence[str], weld: str):
+    def __init__(self, physics: Physics, *, base: str, joints: Sequence[str], weld: str):
         """Look everything up by name.
 
         Args:
             physics: Where it is.
-            base_joint: Its free joint.
+            base: Its base, with a free joint or fixed in the world.
             joints: Its hinges, in the order of every array; each has an actuator of the same name.
-            weld: The equality that can hold the base.
+            weld: The equality that can hold a base that is free.
         """
         model = physics.model
         self._physics = physics
@@ -45,13 +45,23 @@ class RobotInterface:
         self._qpos = np.array([joint.qposadr[0] for joint in found])
         self._dof = np.array([joint.dofadr[0] for joint in found])
         self._motor = np.array([model.actuator(name).id for name in joints])
-        base = model.joint(base_joint)
-        self._base_qpos, self._base_dof = int(base.qposadr[0]), int(base.dofadr[0])
-        self._weld = model.equality(weld).id
+        body = model.body(base)
+        self._fixed_pose = None if body.jntnum[0] else np.concatenate([body.pos, body.quat])
+        if self._fixed_pose is None:
+            free = model.joint(body.jntadr[0])
+            self._base_qpos, self._base_dof = int(free.qposadr[0]), int(free.dofadr[0])
+            self._weld = model.equality(weld).id
 
     def motion(self) -> Motion:
         """Where it is and how it moves."""
         data = self._physics.data
+        if self._fixed_pose is not None:
+            pose, still = self._fixed_pose, np.zeros(6)
+            return Motion(
+                np.concatenate([pose[:3], pose[4:], pose[3:4], data.qpos[self._qpos]]),
+                np.concatenate([still, data.qvel[self._dof]]),
+                np.concatenate([still, data.qacc[self._dof]]),
+            )
         pose = data.qpos[self._base_qpos : self._base_qpos + 7]
         twist, rate = (array[self._base_dof : self._base_dof + 6] for array in (data.qvel, data.qacc))
         R = np.empty(9)
@@ -118,7 +128,7 @@ class RobotInterface:
     @property
     def held(self) -> bool:
         """Whether the base is held."""
-        return bool(self._physics.data.eq_active[self._weld])
+        return self._fixed_pose is not None or bool(self._physics.data.eq_active[self._weld])
 
     def push(self, body: str, force_n: ArrayLike) -> None:
         """Push a body at its centre with a force in world axes [N], until pushed anew."""

@@ -7,7 +7,7 @@ angles radians, poses are the child in its parent with URDF's roll-pitch-yaw (``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -86,6 +86,13 @@ class Load:
     """About the centre, in the axes of the link. Shape (3, 3)."""
 
 
+class HandFlange(NamedTuple):
+    """Pose of a hand's root on the last link of an arm."""
+
+    pos_m: Vec3
+    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Roles:
     """Which links the parts of `KindynData` are; pairs are left and right."""
@@ -119,6 +126,12 @@ class BodySpec:
     gains: Mapping[str, Gains]
     """Published sets of gains, by use."""
     palette: Palette
+    mounts: Mapping[str, HandFlange] = field(default_factory=dict)
+    """Where the maker mounts hands of the catalogue, by name; others are mounted by the next two."""
+    fingers_along: Vec3 = (0.0, 0.0, -1.0)
+    """Direction of the fingers in the last link of an arm."""
+    flange_m: float = 0.0
+    """How far along it a hand's root is [m]."""
 
     @cached_property
     def hinges(self) -> tuple[Hinge, ...]:

@@ -7,10 +7,11 @@ legs are those of the left side; the right side is its mirror image but for `ASY
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
-from thenar.hands.shapes import Vec3
 from thenar.hands.spec import Link
+from thenar.humanoid.model import body_rows
+from thenar.humanoid.model.body_rows import Drive, Inertial, Row, X, Y, Z, both_sides, fixed
 from thenar.humanoid.model.body_spec import BodySpec, Fixed, Gains, Hinge, Roles
 from thenar.humanoid.model.gr2_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
@@ -18,7 +19,6 @@ URDF = "maker's URDF gr2v3_8_7"
 DAMPING_NMS_RAD = FRICTION_NM = 0.01  # of every joint
 SIDES = ("left", "right")
 
-Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
 # Mass [kg], centre [m], ixx iyy izz ixy ixz iyz about the centre [kg m^2].
 # fmt: off
 TRUNK_INERTIALS: dict[str, Inertial] = {
@@ -66,28 +66,6 @@ LEG_INERTIALS: dict[str, Inertial] = {
 # fmt: on
 
 
-class Drive(NamedTuple):
-    """A motor with its gear."""
-
-    effort_nm: float
-    speed_rad_s: float
-    armature_kgm2: float
-
-
-class Row(NamedTuple):
-    """A joint of a table: its names without side and suffix, origin in the parent, axis, limits and drive."""
-
-    joint: str
-    parent: str
-    child: str
-    pos_m: Vec3
-    axis: Vec3
-    limits_rad: tuple[float, float]
-    drive: Drive
-    rpy_rad: Vec3 = (0.0, 0.0, 0.0)
-
-
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 HIP_KNEE, HIP_ROLL = Drive(366.05, 6.4997, 0.592), Drive(95.472, 12.362, 0.121)
 HIP_YAW_ANKLE, ANKLE_ROLL = Drive(54.33, 14.745, 0.165), Drive(29.835, 16.755, 0.031)
 WAIST_SHOULDER, ELBOW = Drive(74.45, 7.7568, 0.606), Drive(42.75, 6.283, 0.222)
@@ -128,49 +106,16 @@ ASYMMETRIC = {
 """Joints of the right side that the maker's file has elsewhere than the mirror image of the left."""
 
 
-def _hinges(rows: tuple[Row, ...], side: str = "") -> tuple[Hinge, ...]:
-    """The joints of a table, on a side or in the middle of the body."""
-    mirrored, prefix = side == "right", f"{side}_" if side else ""
-    hinges = []
-    for row in rows:
-        (x, y, z), (roll, pitch, yaw), (lower, upper) = row.pos_m, row.rpy_rad, row.limits_rad
-        if mirrored:
-            y, roll, yaw = -y, -roll, -yaw
-            lower, upper = (lower, upper) if row.axis == Y else (-upper, -lower)
-        name = f"{prefix}{row.joint}_joint"
-        places = {"pos_m": (x, y, z), "rpy_rad": (roll, pitch, yaw), **ASYMMETRIC.get(name, {})}
-        hinge = Hinge(
-            name=name,
-            parent=f"{'' if row.parent in ('base', 'torso') else prefix}{row.parent}_link",
-            child=f"{prefix}{row.child}_link",
-            axis=row.axis,
-            lower_rad=lower,
-            upper_rad=upper,
-            damping_nms_rad=DAMPING_NMS_RAD,
-            friction_nm=FRICTION_NM,
-            source=URDF,
-            **places,
-            **row.drive._asdict(),
-        )
-        hinges.append(hinge)
-    return tuple(hinges)
+_hinges = partial(
+    body_rows.hinges,
+    trunk={"base": "base_link", "torso": "torso_link"},
+    asymmetric=ASYMMETRIC,
+    source=URDF,
+    damping_nms_rad=DAMPING_NMS_RAD,
+    friction_nm=FRICTION_NM,
+)
 
-
-def _fixed(name: str, parent: str, pos_m: Vec3) -> Fixed:
-    return Fixed(name=f"{name}_joint", parent=f"{parent}_link", child=f"{name}_link", pos_m=pos_m)
-
-
-def _mirrored(inertial: Inertial) -> Inertial:
-    mass_kg, (x, y, z), (xx, yy, zz, xy, xz, yz) = inertial
-    return mass_kg, (x, -y, z), (xx, yy, zz, -xy, xz, -yz)
-
-
-def _both_sides(table: dict[str, Inertial]) -> dict[str, Inertial]:
-    left = {f"left_{name}": inertial for name, inertial in table.items()}
-    return left | {f"right_{name}": _mirrored(inertial) for name, inertial in table.items()}
-
-
-INERTIALS = TRUNK_INERTIALS | _both_sides(ARM_INERTIALS) | _both_sides(LEG_INERTIALS)
+INERTIALS = TRUNK_INERTIALS | both_sides(ARM_INERTIALS) | both_sides(LEG_INERTIALS)
 # Ref: the sequence is the one of the RobotData reference; the URDF's own order is another.
 GROUPS = {
     "left_leg": _hinges(LEG, "left"),
@@ -184,22 +129,19 @@ JOINTS: tuple[Hinge | Fixed, ...] = (
     *GROUPS["left_leg"],
     *GROUPS["right_leg"],
     *GROUPS["waist"],
-    _fixed("torso", "waist_yaw", (0.0, 0.0, 0.39681)),
+    fixed("torso", "waist_yaw", (0.0, 0.0, 0.39681)),
     *GROUPS["head"],
-    _fixed("camera", "head_pitch", (0.11296, 0.0, 0.09815)),
+    fixed("camera", "head_pitch", (0.11296, 0.0, 0.09815)),
     *GROUPS["left_manipulator"],
-    _fixed("left_end_effector", "left_hand_roll", (0.0, 0.0, -0.045)),
+    fixed("left_end_effector", "left_hand_roll", (0.0, 0.0, -0.045)),
     *GROUPS["right_manipulator"],
-    _fixed("right_end_effector", "right_hand_roll", (0.0, 0.0, -0.045)),
-    _fixed("imu", "base", (-0.059, 0.0, -0.068)),
+    fixed("right_end_effector", "right_hand_roll", (0.0, 0.0, -0.045)),
+    fixed("imu", "base", (-0.059, 0.0, -0.068)),
 )
 
 
 def _gains(leg: str, waist: str, head: str, arm: str, source: str) -> Gains:
-    """Gains of each group as the maker writes them: stiffnesses, a slash, dampings."""
-    groups = [group.split("/") for group in (leg, leg, waist, head, arm, arm)]
-    kp, kd = (tuple(float(gain) for group in groups for gain in group[half].split(",")) for half in (0, 1))
-    return Gains(kp_nm_rad=kp, kd_nms_rad=kd, source=source)
+    return body_rows.gains((leg, leg, waist, head, arm, arm), source)
 
 
 # fmt: off

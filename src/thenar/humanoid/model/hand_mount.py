@@ -18,22 +18,25 @@ FDH6_LOWER = (0.17, 0.17, 0.17, 0.17, 0.12, 0.0)
 FDH6_UPPER = (1.78, 1.78, 1.78, 1.78, 1.28, 1.68)
 
 
-def hand_mount(body: BodySpec, hand: HandSpec) -> tuple[str, FloatArray]:
-    """Link a hand is mounted on, and its orientation there (``quat_wxyz``); its root is at the link's origin.
+def hand_mount(body: BodySpec, hand: HandSpec) -> tuple[str, FloatArray, FloatArray]:
+    """Link a hand is mounted on, and position [m] and orientation (``quat_wxyz``) of the hand's root there.
 
-    Fingers point along the forearm and the palm faces the body.
+    Where the maker does not say it, fingers point along the forearm and the palm faces the body.
     """
+    link = body.roles.hands[0 if hand.side == "left" else 1]
+    if hand.name in body.mounts:
+        mount = body.mounts[hand.name]
+        return link, np.array(mount.pos_m), quat_wxyz_from_matrix(matrix_from_rpy(mount.rpy_rad))
     inwards = -1.0 if hand.side == "left" else 1.0
-    # Of the palm frame in the end of the arm: y towards the fingers (down), z out of the palm.
-    y, z = np.array([0.0, 0.0, -1.0]), np.array([0.0, inwards, 0.0])
+    # Of the palm frame in the end of the arm: y towards the fingers, z out of the palm.
+    y, z = np.array(body.fingers_along), np.array([0.0, inwards, 0.0])
     R_ep = np.stack([np.cross(y, z), y, z], axis=1)
-    quat_wxyz = quat_wxyz_from_matrix(R_ep @ matrix_from_rpy(hand.palm.rpy_rad).T)
-    return body.roles.hands[0 if hand.side == "left" else 1], quat_wxyz
+    return link, body.flange_m * y, quat_wxyz_from_matrix(R_ep @ matrix_from_rpy(hand.palm.rpy_rad).T)
 
 
 def hand_load(body: BodySpec, hand: HandSpec) -> Load:
     """Mass, centre and inertia of an open hand as one rigid piece on the wrist."""
-    link, quat_wxyz = hand_mount(body, hand)
+    link, pos_m, quat_wxyz = hand_mount(body, hand)
     model = build_spec(hand).compile()
     data = mujoco.MjData(model)
     for joint, angle in hand.joint_angles(hand.open_rad).items():
@@ -49,7 +52,7 @@ def hand_load(body: BodySpec, hand: HandSpec) -> Load:
         inertia += model.body_mass[index] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
     R = matrix_from_quat_wxyz(quat_wxyz)
     mass_kg = float(model.body_subtreemass[root])
-    return Load(link=link, mass_kg=mass_kg, com_m=R @ com, inertia_kgm2=R @ inertia @ R.T)
+    return Load(link=link, mass_kg=mass_kg, com_m=pos_m + R @ com, inertia_kgm2=R @ inertia @ R.T)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

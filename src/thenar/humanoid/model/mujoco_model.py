@@ -6,6 +6,7 @@ import mujoco
 
 from thenar.hands.build import add_link
 from thenar.hands.rotations import quat_wxyz_from_rpy
+from thenar.hands.shapes import Vec3
 from thenar.humanoid.model.body_spec import BodySpec, Hinge
 
 FLOATING_BASE = "floating_base"
@@ -13,7 +14,14 @@ GANTRY = "gantry"
 BODY_CONTACT, ANYTHING_ELSE = 2, 1  # bits of the collision: a body meets everything but itself
 
 
-def build_spec(body: BodySpec, *, base_height_m: float, armature: bool = True) -> mujoco.MjSpec:
+def build_spec(
+    body: BodySpec,
+    *,
+    base_height_m: float,
+    armature: bool = True,
+    fixed: bool = False,
+    base_xy_yaw: Vec3 = (0.0, 0.0, 0.0),
+) -> mujoco.MjSpec:
     """The body alone, upright, its base at a height.
 
     Each joint has an actuator of the same name whose force is ``gain * ctrl + bias``: written with stiffness and
@@ -23,12 +31,17 @@ def build_spec(body: BodySpec, *, base_height_m: float, armature: bool = True) -
         body: What to build.
         base_height_m: Height of the base at the start [m].
         armature: Whether the rotors' inertia counts.
+        fixed: Whether the base stands still in the world, instead of being free and held by a gantry at times.
+        base_xy_yaw: Place of the base on the ground [m] and heading [rad] at the start.
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.modelname = body.name
-    root = spec.worldbody.add_body(name=body.root, pos=[0.0, 0.0, base_height_m])
-    root.add_freejoint(name=FLOATING_BASE)
+    x, y, yaw = base_xy_yaw
+    place = {"pos": [x, y, base_height_m], "quat": list(quat_wxyz_from_rpy((0.0, 0.0, yaw)))}
+    root = spec.worldbody.add_body(name=body.root, **place)
+    if not fixed:
+        root.add_freejoint(name=FLOATING_BASE)
     bodies = {body.root: root}
     for joint in body.joints:
         bodies[joint.child] = bodies[joint.parent].add_body(
@@ -41,6 +54,8 @@ def build_spec(body: BodySpec, *, base_height_m: float, armature: bool = True) -
         for geom in bodies[link.name].geoms:
             if geom.contype:
                 geom.contype, geom.conaffinity = BODY_CONTACT, ANYTHING_ELSE
+    if fixed:
+        return spec
     spec.add_equality(
         name=GANTRY,
         type=mujoco.mjtEq.mjEQ_WELD,

@@ -24,7 +24,7 @@ from thenar.humanoid.control.board import HandCommandPvc, JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount
-from thenar.humanoid.model.mujoco_model import FLOATING_BASE, GANTRY, build_spec
+from thenar.humanoid.model.mujoco_model import GANTRY, build_spec
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import HandCommand
 from thenar.sim.props import Cylinder, Prop
@@ -131,8 +131,8 @@ class BodyWorld:
         )
         flanges = {}
         for spec in specs:
-            link, quat_wxyz = hand_mount(body, spec)
-            flanges[spec.name] = Flange(body=link, pos_m=(0.0, 0.0, 0.0), quat_wxyz=tuple(quat_wxyz.tolist()))
+            link, pos_m, quat_wxyz = hand_mount(body, spec)
+            flanges[spec.name] = Flange(body=link, pos_m=tuple(pos_m.tolist()), quat_wxyz=tuple(quat_wxyz.tolist()))
         self.world = World(
             specs,
             props=props,
@@ -145,9 +145,7 @@ class BodyWorld:
                 rest_rad=dict(zip(body.joint_names, body.default_q_rad, strict=True)),
             ),
         )
-        self.machine = RobotInterface(
-            self.world.physics, base_joint=FLOATING_BASE, joints=body.joint_names, weld=GANTRY
-        )
+        self.machine = RobotInterface(self.world.physics, base=body.root, joints=body.joint_names, weld=GANTRY)
         self._stand_m = float(self.robot.base_data.pos_W[2])
         self._lift: _Lift | None = None
         self._hands_read_s = -np.inf
