@@ -28,8 +28,9 @@ FLOORS = (
     ("signals",),
     ("hands",),
     ("glove",),
-    ("retarget", "sim", "touch", "humanoid", "wire", "recordings", "view", "batch"),
+    ("retarget", "sim", "touch", "humanoid", "wire", "recordings", "view"),
     ("twin",),
+    ("batch",),
     ("cli",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

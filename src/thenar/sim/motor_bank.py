@@ -24,7 +24,7 @@ _ERROR_FAULTS = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNIC
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _HandIndex:
+class HandIndex:
     """Where one hand stands in the arrays of the world."""
 
     number: int
@@ -47,7 +47,7 @@ class MotorBank:
         self._hands = _index_hands(model, hands)
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
         self._params = motor_model.motor_params(actuators)
-        self._drives = _drives(model, hands.values())
+        self.drives = _drives(model, hands.values())
         self._rest = motor_model.motor_state(actuators)
         # Shapes (1, n) and (1, n, PENDING_COMMANDS).
         self.records, self.pending = (array.copy() for array in self._rest)
@@ -66,17 +66,17 @@ class MotorBank:
     def step(self, now_s: float) -> None:
         """Write the controls and dampings of the engine's next step."""
         motor_model.drive_motors(
-            self._params, self.records, self.pending, self._drives, self._qpos, now_s, self._dt_s, self._work,
+            self._params, self.records, self.pending, self.drives, self._qpos, now_s, self._dt_s, self._work,
             *self._outputs,
         )  # fmt: skip
 
-    def number(self, hand: str) -> int:
-        """Number of a hand in the world."""
-        return self._hand(hand).number
+    def index(self, hand: str) -> HandIndex:
+        """Where a hand stands in the arrays of the world."""
+        return look_up(self._hands, hand, "hand in this world")
 
     def command(self, hand: str, command: HandCommand | Closing, now_s: float) -> None:
         """Send a command on its way; it acts after the hand's latency. One that does not fit changes nothing."""
-        index = self._hand(hand)
+        index = self.index(hand)
         target, speed, limit = checked_command(index.spec, command)
         latency_s = index.latency_s
         if index.latency_spread_s > 0.0:
@@ -88,9 +88,9 @@ class MotorBank:
 
     def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
         """What a hand reports after a step of the world. Reading twice gives the same values."""
-        index = self._hand(hand)
+        index = self.index(hand)
         qpos, qvel = self._data.qpos, self._data.qvel
-        own, drives = self.records[0, index.motors], self._drives[index.motors]
+        own, drives = self.records[0, index.motors], self.drives[index.motors]
         angle = (drives["weight"] * qpos[drives["qpos"]]).sum(axis=1)
         velocity = (drives["weight"] * qvel[drives["dof"]]).sum(axis=1)
         # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
@@ -113,7 +113,7 @@ class MotorBank:
     def settings(self, hand: str) -> HandSettings:
         """The newest targets, speeds and limits of a hand, those still under way included."""
         own = self._own(hand)
-        target, speed, limit = motor_model.newest_commands(own, self.pending[:, self._hand(hand).motors])
+        target, speed, limit = motor_model.newest_commands(own, self.pending[:, self.index(hand).motors])
         return HandSettings(
             target_rad=target[0],
             speed_rad_s=speed[0],
@@ -130,11 +130,11 @@ class MotorBank:
     def zero_force(self, hand: str) -> None:
         """Let the force sensors of a hand find their zero."""
         own = self._own(hand)
-        own[:] = motor_model.zero_force(self._params[self._hand(hand).motors], own)
+        own[:] = motor_model.zero_force(self._params[self.index(hand).motors], own)
 
     def set_current_limit(self, hand: str, current_limit_a: float | Sequence[float]) -> None:
         """Set the current at which protection stops the motors of a hand [A], one number or one per motor."""
-        actuators = self._hand(hand).spec.actuators
+        actuators = self.index(hand).spec.actuators
         limits = np.asarray(current_limit_a, dtype=np.float64)
         if limits.shape not in ((), (len(actuators),)) or not np.all(np.isfinite(limits) & (limits > 0.0)):
             raise BadValue("current_limit_a", current_limit_a, f"one number above 0, or {len(actuators)} of them")
@@ -149,7 +149,7 @@ class MotorBank:
         if fault == "jam":
             record["jammed"] = True
         elif fault == "hot":
-            motor = self._hand(hand).spec.actuators[number - self._hand(hand).motors.start].motor
+            motor = self.index(hand).spec.actuators[number - self.index(hand).motors.start].motor
             if not isinstance(motor, LeadScrew):
                 raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
             record["temperature_c"] = motor.trip_c + HOT_C
@@ -164,21 +164,18 @@ class MotorBank:
         self.records[0, number]["jammed"] = False
         self.records[0, number]["temperature_c"] = self._rest[0][0, number]["temperature_c"]
 
-    def _hand(self, hand: str) -> _HandIndex:
-        return look_up(self._hands, hand, "hand in this world")
-
     def _own(self, hand: str) -> NDArray[np.void]:
-        return self.records[:, self._hand(hand).motors]
+        return self.records[:, self.index(hand).motors]
 
     def _motor(self, hand: str, actuator: str) -> int:
         """Number of a motor in the world."""
-        index = self._hand(hand)
+        index = self.index(hand)
         names = index.spec.actuator_names
         if actuator not in names:
             raise UnknownName(f"actuator of {hand}", actuator, names)
         return index.motors.start + names.index(actuator)
 
-    def _random(self, stream: int, hand: _HandIndex, count: int) -> np.random.Generator:
+    def _random(self, stream: int, hand: HandIndex, count: int) -> np.random.Generator:
         """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
         key = (self._seed & 0xFFFFFFFFFFFFFFFF, hand.number << 8 | stream)
         return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=[0, count, 0, 0]))
@@ -214,14 +211,14 @@ def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[Flo
     return target, speed, limit
 
 
-def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[str, _HandIndex]:
+def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[str, HandIndex]:
     index = {}
     first = 0
     for number, (name, spec) in enumerate(hands.items()):
         joints = [model.joint(f"{name}/{joint}") for joint in spec.joint_names]
         screws = [a.motor if isinstance(a.motor, LeadScrew) else None for a in spec.actuators]
         strokes = np.array([a.stroke_rad for a in spec.actuators])
-        index[name] = _HandIndex(
+        index[name] = HandIndex(
             number=number,
             spec=spec,
             motors=slice(first, first + len(spec.actuators)),

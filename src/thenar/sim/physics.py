@@ -135,7 +135,7 @@ class Physics:
 
     def contacts(self, hand: str | None = None) -> ContactSet:
         """Contacts of the last step: of one hand, seen from its links, or of the whole world, each once."""
-        number = None if hand is None else self.motors.number(hand)
+        number = None if hand is None else self.motors.index(hand).number
         return self._contact_reader.read(self.data, stamp_s=self._contacts_s, hand=number)
 
     def solid_contacts(self) -> SolidContacts:

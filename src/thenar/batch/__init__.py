@@ -1,0 +1,24 @@
+"""Thousands of hands at once on a GPU: `Worlds` with motors, physics and touch. Needs the extra ``gpu``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from thenar.batch.device import load_warp
+
+if TYPE_CHECKING:
+    from thenar.batch.world_kernels import Flag as Flag
+    from thenar.batch.worlds import Worlds as Worlds
+    from thenar.batch.worlds import WorldsState as WorldsState
+
+_HOME = {"Flag": "world_kernels", "Worlds": "worlds", "WorldsState": "worlds"}
+__all__ = ["Flag", "Worlds", "WorldsState"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: whoever lacks the packages is told what to install, not where it broke."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    load_warp()
+    return getattr(importlib.import_module(f"thenar.batch.{_HOME[name]}"), name)

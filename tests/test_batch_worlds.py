@@ -1,0 +1,78 @@
+"""Many worlds at once: what is refused, and whether one of them is the world it should be."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import batch, hands
+from thenar.batch.device import device_model, on_device, open_device
+from thenar.errors import BadCommand, BadValue, MissingExtra
+from thenar.signals import HandCommand
+
+HAND = "inspire_right"
+BALL = thenar.Sphere(name="ball", radius_m=0.0416, mass_kg=0.08, pos_m=(0.0, 0.03, 0.0446))
+
+
+def test_without_its_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "mujoco_warp", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'thenar\[gpu\]'"):
+        _ = batch.Worlds
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.5, "many"])
+def test_a_count_that_is_none_is_refused(count: object):
+    pytest.importorskip("mujoco_warp")
+    with pytest.raises(BadValue, match="count is"):
+        batch.Worlds(HAND, count=count)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "tpu"])
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(device: str):
+    pytest.importorskip("mujoco_warp")
+    with pytest.raises(BadValue, match="'cpu' or one of the GPUs found"):
+        open_device(device)
+
+
+def test_arrays_that_do_not_fit_are_refused_and_one_row_counts_for_all():
+    wp = pytest.importorskip("warp")
+    with pytest.raises(BadCommand, match=r"mask has shape \(3,\); wanted \(4,\)"):
+        on_device("mask", np.ones(3, dtype=bool), (4,), wp.get_device("cpu"), dtype=bool)
+    with pytest.raises(BadCommand, match="target_rad holds float64"):
+        on_device("target_rad", wp.zeros((4, 6), dtype=wp.float64, device="cpu"), (4, 6), wp.get_device("cpu"))
+    rows = on_device("target_rad", np.arange(6.0), (4, 6), wp.get_device("cpu"))
+    np.testing.assert_array_equal(rows.numpy(), np.tile(np.arange(6.0), (4, 1)))
+
+
+def test_a_hand_on_the_device_is_what_mujoco_warp_takes():
+    mjw = pytest.importorskip("mujoco_warp")
+    for name in (HAND, "shadow_right"):
+        model = device_model(thenar.World(name, scene="table").model)
+        assert mjw.put_model(model).nv == model.nv
+
+
+@pytest.mark.soak
+def test_a_grasp_in_many_worlds_is_the_grasp_of_one():
+    pytest.importorskip("mujoco_warp")
+    worlds = batch.Worlds(HAND, count=2, props=[BALL], device="cpu", profile="ideal")
+    world = thenar.World(HAND, props=[BALL], profile="ideal")
+    world.model.opt.impratio = worlds.model.opt.impratio
+    closed_rad = np.array(hands.load(HAND).closed_rad) * (1, 1, 1, 1, 1, 0.9)
+    worlds.command(closed_rad)
+    world.command(HAND, HandCommand.to(closed_rad))
+    for _ in range(5):
+        worlds.advance(0.1)
+        world.advance(0.1)
+    state = worlds.state()
+    assert np.abs(state.joint_rad.numpy() - world.state(HAND).joint_rad).max() < 1e-4
+    np.testing.assert_allclose(state.force_n.numpy()[1], world.state(HAND).force_n, atol=0.01)
+    assert not worlds.flags().numpy().any()
+    one = worlds.one(1)
+    one.model.opt.impratio = worlds.model.opt.impratio
+    worlds.advance(0.1)
+    one.advance(0.1)
+    assert np.abs(worlds.state().joint_rad.numpy()[1] - one.state(HAND).joint_rad).max() < 1e-4
+    worlds.reset(np.array([True, False]))
+    assert np.abs(worlds.state().joint_rad.numpy()).max(axis=1) == pytest.approx([0.0, 1.4], abs=1.0)
+    np.testing.assert_allclose(worlds.d.time.numpy(), [0.0, 0.6], atol=1e-4)
