@@ -168,4 +168,4 @@ def coupling_error_rad(spec: HandSpec, state: HandState) -> float:
     couplings = [abs(angle[c.joint] - c.ratio * angle[c.driver] - c.offset_rad) for c in spec.couplings]
     sums = [(t, sum(weight * angle[joint] for joint, weight in t.joints)) for t in spec.tendons]
     limits = [t.lower_rad - total for t, total in sums if t.lower_rad is not None]
-    return max(0.0, *couplings, *limits)
+    return max([0.0, *couplings, *limits])

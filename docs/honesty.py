@@ -76,6 +76,28 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("checked on hardware by us", "no"),
     ),
+    "dex3": (
+        ("kinematics, limits, masses", "real: the maker's URDFs, within 0.1 mm"),
+        ("shape", "modelled: capsules and a box inside the meshes' bounds"),
+        ("motors", "real law, effort and speed; the inertia of the gears is assumed"),
+        ("status", "modelled"),
+        ("current, temperature", _UNMEASURED),
+        ("touch", _TOUCH),
+        ("modules", "real: 9 of 12 slots, empty ones 30000; which slots are alive and counts per gram are assumed"),
+        ("protocols", "real: Unitree's DDS topics"),
+        ("checked on hardware by us", "no"),
+    ),
+    "brainco": (
+        ("kinematics, limits, masses", "real: the maker's URDFs, within 0.1 mm"),
+        ("shape", "modelled: capsules and a box inside the meshes' bounds"),
+        ("couplings", "real: the maker's URDFs"),
+        ("motors", "published effort and speed; stiffness is assumed"),
+        ("status", "modelled"),
+        ("current", "assumed: in proportion to the torque, 1 A at full effort"),
+        ("touch", _TOUCH),
+        ("protocols", "real: the DDS topics of Unitree's service"),
+        ("checked on hardware by us", "no"),
+    ),
 }
 
 

@@ -71,7 +71,7 @@ def test_signal_is_not_equal_to_one_of_another_kind():
 
 def test_printed_command_shows_its_numbers():
     assert str(signals.HandCommand.to([0.5, 1.25])) == (
-        "HandCommand(target_rad=[0.5 , 1.25], speed_rad_s=[nan, nan], force_limit_n=[nan, nan], stop=None)"
+        "HandCommand(target_rad=[0.5 , 1.25], speed_rad_s=[nan, nan], force_limit_n=[nan, nan], stop=None, law=None)"
     )
 
 

@@ -26,6 +26,8 @@ _CATALOGUE = {
     "shadow": ("shadow_left", "shadow_right"),
     "fourier": ("fourier_left", "fourier_right"),
     "reflex": ("reflex",),
+    "dex3": ("dex3_left", "dex3_right"),
+    "brainco": ("brainco_left", "brainco_right"),
 }
 _FILES = {name: file for file, in_it in _CATALOGUE.items() for name in in_it}
 _REGISTERED: dict[str, HandSpec] = {}

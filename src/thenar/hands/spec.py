@@ -209,6 +209,8 @@ class Servo:
     """Speed at power-on [rad/s]; None: the top speed."""
     pulls_only: bool = False
     """True: it winds up a cord that cannot push, and reports its own angle also where the cord is slack."""
+    takes_law: bool = False
+    """True: a command may bring its own stiffness, damping, speed and torque, see `thenar.signals.TorqueLaw`."""
     source: str
 
     def ideal(self) -> Servo:

@@ -29,6 +29,7 @@ from thenar.signals.hand_signals import HandState as HandState
 from thenar.signals.hand_signals import MotorError as MotorError
 from thenar.signals.hand_signals import MotorStatus as MotorStatus
 from thenar.signals.hand_signals import Request as Request
+from thenar.signals.hand_signals import TorqueLaw as TorqueLaw
 from thenar.signals.scene_signals import Pose as Pose
 from thenar.signals.scene_signals import SceneRequest as SceneRequest
 from thenar.signals.scene_signals import SceneState as SceneState

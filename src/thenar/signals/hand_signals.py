@@ -38,6 +38,20 @@ class MotorError(enum.IntFlag):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TorqueLaw(Value):
+    """The law a motor obeys: ``torque + stiffness (target - angle) + damping (velocity - its velocity)``."""
+
+    stiffness_nm_rad: FloatArray
+    """Torque per radian from the target [N m/rad]."""
+    damping_nms_rad: FloatArray
+    """Torque per rad/s from the wanted velocity [N m s/rad]."""
+    velocity_rad_s: FloatArray
+    """Velocity that is wanted [rad/s]."""
+    torque_nm: FloatArray
+    """Torque that is added [N m]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HandCommand(Value):
     """What a hand is asked to do. NaN leaves an entry as it is."""
 
@@ -49,6 +63,8 @@ class HandCommand(Value):
     """Force at which it stops [N]; NaN keeps the limit it has."""
     stop: BoolArray | None = None
     """Which actuators end their motion where they are, in place of a target; None: none of them."""
+    law: TorqueLaw | None = None
+    """Law of the torque, for hands whose motors take one; None: their own, at the speed and limit above."""
 
     @staticmethod
     def to(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadCommand, BadValue, UnknownName, look_up
-from thenar.hands.spec import HandSpec, LeadScrew
-from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError
+from thenar.hands.spec import HandSpec, LeadScrew, Servo
+from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError, TorqueLaw
 from thenar.sim import motor_model
 
 Fault = Literal["jam", "hot", "motor", "communication"]
@@ -78,6 +78,11 @@ class MotorBank:
         """Send a command on its way; it acts after the hand's latency. One that does not fit changes nothing."""
         index = self.index(hand)
         target, speed, limit = checked_command(index.spec, command)
+        if isinstance(command, HandCommand) and command.law is not None:
+            own = self._own(hand)
+            own[:] = motor_model.take_law(self._params[index.motors], own, target, command.law)
+            self.command_counts[hand] += 1
+            return
         latency_s = index.latency_s
         if index.latency_spread_s > 0.0:
             draw = self._random(LATENCY_STREAM, index, self.command_counts[hand]).standard_normal()
@@ -203,12 +208,25 @@ def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[Flo
             raise BadCommand(f"{field} of {spec.name} has a negative value: {array.tolist()}; use NaN to keep")
         values.append(array)
     target, speed, limit = values
+    if command.law is not None:
+        _check_law(spec, command.law)
     if command.stop is not None:
         stop = np.asarray(command.stop)
         if stop.shape != target.shape or stop.dtype != np.bool_:
             raise BadCommand(f"stop of {spec.name} is {command.stop!r}; wanted {target.size} times True or False")
         target = np.where(stop, motor_model.STOP, target)
     return target, speed, limit
+
+
+def _check_law(spec: HandSpec, law: TorqueLaw) -> None:
+    if not all(isinstance(actuator.motor, Servo) and actuator.motor.takes_law for actuator in spec.actuators):
+        raise BadCommand(f"the motors of {spec.name} take no law; command targets, speeds and force limits")
+    for field in ("stiffness_nm_rad", "damping_nms_rad", "velocity_rad_s", "torque_nm"):
+        array = np.asarray(getattr(law, field), dtype=np.float64)
+        if array.shape != (len(spec.actuators),) or not np.isfinite(array).all():
+            raise BadCommand(f"{field} of {spec.name} is {array.tolist()}; wanted {len(spec.actuators)} finite numbers")
+        if field in ("stiffness_nm_rad", "damping_nms_rad") and np.any(array < 0.0):
+            raise BadCommand(f"{field} of {spec.name} has a negative value: {array.tolist()}")
 
 
 def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[str, HandIndex]:

@@ -6,7 +6,7 @@ is one record of `MOTOR_STATE`, described by one record of `MOTOR_PARAMS`. Two k
 * a *lead screw* (Inspire) moves a screw at the commanded speed; the finger hangs on the screw through a spring
   that stiffens, and only that spring's force reaches the joint. The screw cannot be driven backwards.
 * a *servo* (all others) moves a set-point at the commanded speed and pulls the joint towards it with a
-  limited torque.
+  limited torque. Some take the law of that torque from the command (`take_law`), as Unitree's motors do.
 
 Order within a step: commands that are due, set-point, protection, status, current, temperature, torque.
 """
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
 from thenar.hands.spec import Actuator, LeadScrew
-from thenar.signals import MotorError, MotorStatus
+from thenar.signals import MotorError, MotorStatus, TorqueLaw
 
 RecordArray = NDArray[Any]  # of one of the dtypes below
 Record: TypeAlias = Any  # one element of such an array: numba gives it attributes, type checkers do not
@@ -38,12 +38,14 @@ ROOM_TEMPERATURE_C = 25.0
 POSITION_TOLERANCE = 1e-6  # of the screw, [rad]: the profile ends on the target itself
 STALL_SPEED = 0.02  # slower than this fraction of the commanded speed counts as standing still
 STALL_S = 0.5  # for this long [s], then it is a stall; no public figure
+LAW_SPEED = 0.01  # a law is met this close to a speed, as a fraction of the top speed: closer needs endless damping
 OVERLOAD = 1.5  # a linkage pushed beyond this multiple of what its motor can do gives way; no public figure
 
 MOTOR_PARAMS = np.dtype(
     [
         ("is_screw", np.bool_),
         ("pulls_only", np.bool_),  # servo on a cord
+        ("takes_law", np.bool_),  # servo whose gains come with a command
         ("closing", np.float64),  # +1 if closing increases the angle, else -1
         ("lower_rad", np.float64),
         ("upper_rad", np.float64),
@@ -88,6 +90,10 @@ MOTOR_STATE = np.dtype(
         ("reported_n", np.float64),  # what its sensor makes of it all
         ("zeroing_s", np.float64),  # how long it still looks for that
         ("torque_nm", np.float64),
+        ("stiffness_nm_rad", np.float64),  # of a servo that takes a law, as are the next three
+        ("damping_nms_rad", np.float64),
+        ("feed_nm", np.float64),  # torque that the law asks for at the set-point and at rest
+        ("angle_rad", np.float64),  # of the joint a step ago
         ("over_s", np.float64),  # how long the force has been over the limit
         ("still_s", np.float64),  # how long it has been driven without moving
         ("current_a", np.float64),
@@ -154,7 +160,7 @@ def motor_params(actuators: Sequence[Actuator]) -> RecordArray:
         else:
             record["acceleration_rad_s2"] = math.inf
             record["stiffness_nm_rad"] = motor.stiffness_nm_rad
-            record["pulls_only"] = motor.pulls_only
+            record["pulls_only"], record["takes_law"] = motor.pulls_only, motor.takes_law
             record["torque_per_n"] = motor.lever_m
             record["force_max_n"] = motor.effort_nm / motor.lever_m
     return params
@@ -169,7 +175,7 @@ def motor_state(actuators: Sequence[Actuator], *, batch: int = 1) -> tuple[Recor
     state = np.zeros((batch, len(actuators)), dtype=MOTOR_STATE)
     for n, actuator in enumerate(actuators):
         motor, record = actuator.motor, state[:, n]
-        record["target_rad"] = record["screw_rad"] = actuator.open_rad
+        record["target_rad"] = record["screw_rad"] = record["angle_rad"] = actuator.open_rad
         record["status"] = MotorStatus.POSITION_REACHED
         record["temperature_c"] = ROOM_TEMPERATURE_C if isinstance(motor, LeadScrew) else math.nan
         if isinstance(motor, LeadScrew):
@@ -180,6 +186,7 @@ def motor_state(actuators: Sequence[Actuator], *, batch: int = 1) -> tuple[Recor
         else:
             record["speed_rad_s"] = motor.default_speed_rad_s or motor.top_speed_rad_s
             record["limit_n"] = motor.effort_nm / motor.lever_m
+            record["stiffness_nm_rad"], record["damping_nms_rad"] = motor.stiffness_nm_rad, motor.damping_nms_rad
             record["current_a"] = math.nan
     return state, np.zeros((batch, len(actuators), PENDING_COMMANDS), dtype=PENDING_COMMAND)
 
@@ -269,6 +276,9 @@ def step_in_place(
             p, m = params[n], state[b, n]
             _take_due_commands(p, m, pending[b, n], now_s)
             driving = _drive_screw(p, m, dt_s)
+            if p.takes_law:
+                torque_nm[b, n], damping_nms_rad[b, n] = _follow_law(p, m, angle_rad[b, n], driving, dt_s)
+                continue
             ahead_rad = m.screw_rad - angle_rad[b, n]
             m.force_n = _force(p, ahead_rad)
             damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
@@ -302,6 +312,7 @@ def _take_due_commands(p: Record, m: Record, line: RecordArray, now_s: float) ->
                 m.target_rad = min(max(m.screw_rad + brake_rad, p.lower_rad), p.upper_rad)
         elif not math.isnan(command.target_rad):
             m.target_rad = min(max(command.target_rad, p.lower_rad), p.upper_rad)
+            m.stiffness_nm_rad, m.damping_nms_rad, m.feed_nm = p.stiffness_nm_rad, p.damping_nms_rad, 0.0
             # A new target restarts a motor that stopped on force, if it opens or if the force is below the limit
             # now; a new limit alone does not. So a client that repeats its target cannot ratchet the force up.
             opens = (m.target_rad - m.screw_rad) * p.closing < 0.0
@@ -438,6 +449,40 @@ def _limit_servo(p: Record, m: Record, driving: bool) -> bool:
 
 
 @nb.njit(cache=True)
+def _follow_law(p: Record, m: Record, angle_rad: float, driving: bool, dt_s: float) -> tuple[float, float]:
+    """Torque at rest and damping of a motor that obeys a law, limited in torque and in speed.
+
+    The law is a line over the speed of the joint, that ends at the speed ``free`` where it asks for no torque. Beyond
+    the limits it becomes the line from as much as the motor can give now to nothing there, which no step overshoots.
+    """
+    speed_rad_s = (angle_rad - m.angle_rad) / dt_s
+    m.angle_rad = angle_rad
+    damping = m.damping_nms_rad + m.stiffness_nm_rad * dt_s
+    torque = m.stiffness_nm_rad * (m.screw_rad - angle_rad) + m.feed_nm + damping * m.screw_rad_s
+    if m.error != 0:
+        torque = damping = 0.0
+    limit_nm, asked_nm = m.limit_n * p.torque_per_n, torque - damping * speed_rad_s
+    m.torque_nm = min(max(asked_nm, -limit_nm), limit_nm)
+    m.force_n = m.reported_n = p.closing * m.torque_nm / p.torque_per_n
+    if m.error != 0:
+        m.status = _FAULT
+    elif driving:
+        m.status = _GRASPING if (m.target_rad - m.screw_rad) * p.closing > 0.0 else _RELEASING
+    else:
+        m.status = _AT_FORCE if m.torque_nm != asked_nm else _AT_POSITION
+    if m.torque_nm == asked_nm and abs(torque) <= damping * p.top_speed_rad_s:
+        return torque, damping
+    free = math.copysign(p.top_speed_rad_s, torque)
+    if damping > 0.0:
+        free = min(max(torque / damping, -p.top_speed_rad_s), p.top_speed_rad_s)
+    missing_rad_s = (free - speed_rad_s) * math.copysign(1.0, m.torque_nm)
+    if missing_rad_s <= 0.0:
+        return 0.0, 0.0
+    damping = abs(m.torque_nm) / max(missing_rad_s, LAW_SPEED * p.top_speed_rad_s)
+    return damping * free, damping
+
+
+@nb.njit(cache=True)
 def _warm_up(p: Record, m: Record, driving: bool, dt_s: float) -> None:
     """Current from load and motion, temperature from current, and the switch that opens when it is hot."""
     m.current_a = p.idle_a
@@ -465,6 +510,24 @@ def zero_force(params: RecordArray, state: RecordArray) -> RecordArray:
     """The motors after the command to find the zero of their force sensors, which takes a while."""
     after = state.copy()
     after["zeroing_s"] = np.maximum(params["zeroing_s"], np.finfo(np.float64).tiny)  # the next step at the latest
+    return after
+
+
+def take_law(params: RecordArray, state: RecordArray, target_rad: FloatArray, law: TorqueLaw) -> RecordArray:
+    """The motors after a command that brings its own law, which acts at once; NaN targets leave a motor as it is."""
+    after = state.copy()
+    free = ~np.isnan(target_rad) & ~after["jammed"]
+    for field, values in (
+        ("target_rad", target_rad),  # beyond the end stop too: the error is the torque
+        ("screw_rad", target_rad),
+        ("screw_rad_s", 0.0),
+        ("stiffness_nm_rad", law.stiffness_nm_rad),
+        ("damping_nms_rad", law.damping_nms_rad),
+        ("feed_nm", law.torque_nm + law.damping_nms_rad * law.velocity_rad_s),
+        ("limit_n", params["force_max_n"]),
+        ("pending_count", 0),
+    ):
+        after[field] = np.where(free, values, after[field])
     return after
 
 

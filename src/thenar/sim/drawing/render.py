@@ -35,7 +35,13 @@ VIEWS: dict[View, tuple[float, float]] = {
     "front": (0.0, -4.0),
 }
 MAX_PIXELS = (1920, 1440)
-THUMB_ROUND = ("thumb_rotation", "THJ5", "THJ4")  # motors that bring a thumb in front of the palm
+THUMB_ROUND = (
+    "thumb_rotation",
+    "THJ5",
+    "THJ4",
+    "thumb_0",
+    "thumb_aux",
+)  # motors that bring a thumb in front of the palm
 NEAR_M = 0.25  # objects further from every hand may be outside the picture
 MARGIN = 1.1  # how much more than the hand a picture shows
 TILE_HALF_M = 0.0002  # half the thickness of a plate

@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar import hands
 from thenar.errors import BadFile, BadValue
-from thenar.signals import Closing, HandCommand
+from thenar.signals import Closing, HandCommand, TorqueLaw
 from thenar.sim import scenes
 from thenar.sim.physics import Snapshot
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
@@ -28,7 +28,7 @@ _CLASSES = {
     one.__name__: one
     for one in (
         *(Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Mount, Scene),
-        *(Calibration, PadCalibration, LearnedPad, HandCommand, Closing, Snapshot),
+        *(Calibration, PadCalibration, LearnedPad, HandCommand, TorqueLaw, Closing, Snapshot),
     )
 }
 _KIND = "_kind"  # key that marks what is not plain JSON
