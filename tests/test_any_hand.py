@@ -1,5 +1,6 @@
 """Any hand: a URDF or MJCF and a table of fingers make a hand that follows a glove, with the file's own shapes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -33,6 +34,8 @@ def made(tmp_path_factory) -> Path:
 )
 def test_our_own_export_gives_the_answers_of_the_catalogue(name: str, format, apart_rad: float, tmp_path: Path):
     ours = hands.load(name)
+    # A file has the shapes of the physics; outlines of real fingertips are the catalogue's own.
+    ours = replace(ours, links=tuple(replace(link, outline=None) for link in ours.links))
     path = tmp_path / {"mjcf": "hand.xml", "urdf": "hand.urdf"}[format]
     path.write_text(thenar.export_hand(ours, format=format))
     link = (lambda tip: f"{tip.link}_link") if format == "urdf" else (lambda tip: tip.link)

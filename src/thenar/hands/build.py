@@ -17,7 +17,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, loft_mesh
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, loft_mesh, surface_points
 from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
 
 logger = logging.getLogger(__name__)
@@ -244,7 +244,7 @@ def _add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoc
             )
         case Hull():
             name = f"{body.name}_hull_{len(spec.meshes)}"
-            spec.add_mesh(name=name, uservert=np.ravel(shape.points_m).tolist())
+            spec.add_mesh(name=name, uservert=surface_points(shape).ravel().tolist())
             return body.add_geom(type=geoms.mjGEOM_MESH, meshname=name)
 
 

@@ -76,7 +76,10 @@ class _Frame(NamedTuple):
                 R = self.M @ matrix_from_rpy(shape.rpy_rad) @ self.M
                 return replace(shape, centre_m=self.point(shape.centre_m), rpy_rad=rpy_from_matrix(R))
             case Hull():
-                return replace(shape, points_m=tuple(self.point(point) for point in shape.points_m))
+                return self.hull(shape)
+
+    def hull(self, hull: Hull) -> Hull:
+        return replace(hull, points_m=tuple(self.point(point) for point in hull.points_m))
 
     def visual(self, visual: Visual) -> Visual:
         if not isinstance(visual, Loft):
@@ -116,6 +119,7 @@ def _link(link: Link, frame: _Frame) -> Link:
         com_m=None if link.com_m is None else frame.point(link.com_m),
         skin=None if link.skin is None else frame.shape(link.skin),
         more_skin=tuple(frame.shape(shape) for shape in link.more_skin),
+        outline=None if link.outline is None else frame.hull(link.outline),
         collision=tuple(frame.shape(shape) for shape in link.collision),
         visuals=tuple(frame.visual(visual) for visual in link.visuals),
     )

@@ -161,6 +161,15 @@ def sphere_directions() -> FloatArray:
     return np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
 
 
+def surface_points(hull: Hull) -> FloatArray:
+    """Points on a rounded hull, or its corners where nothing is rounded [m]. Shape (n, 3)."""
+    points_m = np.asarray(hull.points_m)
+    if hull.radius_m == 0.0:
+        return points_m
+    normal = sphere_directions()
+    return points_m[(normal @ points_m.T).argmax(axis=1)] + hull.radius_m * normal
+
+
 def hull_around(vertex_m: FloatArray, *, max_points: int = MAX_HULL_POINTS) -> Hull:
     """A rounded hull of few points near the convex hull of many.
 

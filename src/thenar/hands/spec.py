@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.shapes import Shape, Vec3, Visual
+from thenar.hands.shapes import Hull, Shape, Vec3, Visual
 
 Side = Literal["left", "right", "none"]
 T = TypeVar("T", "Link", "Joint", "Pad")
@@ -40,6 +40,8 @@ class Link:
     """Further surfaces that carry pads, where one shape is not enough: a fingertip cut at a slant."""
     collision: tuple[Shape, ...] = ()
     """Further colliding parts without any sensor."""
+    outline: Hull | None = None
+    """A closer shape than the skin, by which a real hand's motion is planned; the physics keeps the skin."""
     visuals: tuple[Visual, ...] = ()
     """Shapes that are only seen."""
 
@@ -52,6 +54,11 @@ class Link:
     def collision_shapes(self) -> tuple[Shape, ...]:
         """Everything that collides: the skins, then the parts without any sensor."""
         return (*self.skins, *self.collision)
+
+    @property
+    def planned_shapes(self) -> tuple[Shape, ...]:
+        """What must not meet when a motion is planned: the outline in place of the skins where there is one."""
+        return self.collision_shapes if self.outline is None else (self.outline, *self.collision)
 
     @property
     def skin_names(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -12,6 +12,7 @@ from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray
 
 FAR_M = 0.2
+ANY_INERTIA_KGM2 = (1e-6, 1e-6, 1e-6, 0.0, 0.0, 0.0)  # nothing moves here, but a model must have one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,12 @@ class CollisionChecker:
     """A hand without physics: postures in, overlaps and distances out."""
 
     def __init__(self, hand: HandSpec):
-        """Build the hand's model."""
-        self._model = build_spec(hand).compile()
+        """Build the hand's model, with outlines where links have them."""
+        links = tuple(
+            link if link.outline is None else replace(link, skin=link.outline, inertia_kgm2=ANY_INERTIA_KGM2)
+            for link in hand.links
+        )
+        self._model = build_spec(replace(hand, links=links)).compile()
         self._data = mujoco.MjData(self._model)
         self._qpos = np.array([self._model.joint(name).qposadr[0] for name in hand.joint_names])
 

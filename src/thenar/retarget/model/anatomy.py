@@ -95,7 +95,7 @@ def _finger(hand: HandSpec, tree: KinematicTree, name: str, end: Tip) -> Finger:
     along = tip_m / np.linalg.norm(tip_m)
     palmar = closing_sign(hand)[tree.names[place.joint]] * np.cross(last_axis, along)
     palmar = palmar / np.linalg.norm(palmar)
-    skin = hand.link(link).skin
+    skin = hand.link(link).outline or hand.link(link).skin
     pad_m = tip_m if skin is None else _pad_point(skin, tip_m, along, palmar)
     return Finger(
         name=name,
@@ -171,7 +171,9 @@ def _pad_point(skin: Shape, tip_m: FloatArray, along: FloatArray, palmar: FloatA
             return np.asarray(skin.centre_m) + R @ (local + reach.min() * direction)
         case Hull():
             # Where a ray leaves a convex body: it crosses the nearest of the planes that touch it.
-            normal = sphere_directions()
+            # Both ways round, so that a left hand's point is the mirror image of a right one's.
+            normal = sphere_directions() @ np.stack([np.cross(palmar, along), palmar, along])
+            normal = np.concatenate([normal, sphere_directions() @ np.stack([np.cross(along, palmar), palmar, along])])
             reach_m = (normal @ np.asarray(skin.points_m).T).max(axis=1) + skin.radius_m - normal @ inside
             ahead = normal @ palmar > 0.05
             return inside + max(0.0, float(np.min(reach_m[ahead] / (normal @ palmar)[ahead]))) * palmar

@@ -42,7 +42,7 @@ def build_collision_hulls(hand: HandSpec, tree: KinematicTree) -> list[Collision
     hulls = []
     for link in hand.links:
         frame = tree.links[link.name]
-        for shape in link.collision_shapes:
+        for shape in link.planned_shapes:
             vertex_m, radius_m = rounded_hull(shape)
             vertex_m = frame.pos_m + vertex_m @ frame.R.T
             hulls.append(CollisionHull(link=link.name, joint=frame.joint, vertex_m=vertex_m, radius_m=radius_m))
