@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 from tables import table
-from wire_words import AURORA_WORDS, DFX_WORDS, INSPIRE_WORDS, MODBUS_WORDS, REFLEX_WORDS, TIENKUNG_WORDS
+from wire_words import (
+    AURORA_WORDS,
+    BRAINCO_WORDS,
+    DEX3_WORDS,
+    DFX_WORDS,
+    INSPIRE_WORDS,
+    MODBUS_WORDS,
+    PRESS_WORDS,
+    REFLEX_WORDS,
+    TIENKUNG_WORDS,
+)
 
 from thenar import hands
 from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, reflex_codec, tienkung_codec
 from thenar.wire.codecs.registers import register_map
+from thenar.wire.codecs.unitree import motor_lists, unitree_types
 
 HEAD = """# Wire tables
 
@@ -23,7 +34,9 @@ INSPIRE_STATE |= dict.fromkeys(("err", "status", "temperature"), SIX_BYTES)
 
 def wire_page() -> str:
     """Every message, service and register."""
-    return "\n\n".join([HEAD, *inspire(), *dfx(), *modbus(), *tienkung(), *reflex(), *aurora()]) + "\n"
+    return (
+        "\n\n".join([HEAD, *inspire(), *dfx(), *unitree_hands(), *modbus(), *tienkung(), *reflex(), *aurora()]) + "\n"
+    )
 
 
 def inspire() -> list[str]:
@@ -53,6 +66,23 @@ def dfx() -> list[str]:
         "Both messages are a sequence of motors: six of the right hand, then six of the left.",
         *_message(dfx_codec.COMMAND_TOPIC, _record_fields(dfx_codec.MOTOR_CMD), DFX_WORDS),
         *_message(dfx_codec.STATE_TOPIC, _record_fields(dfx_codec.MOTOR_STATE), DFX_WORDS),
+    ]
+
+
+def unitree_hands() -> list[str]:
+    """Topics of Dex3-1 and BrainCo hands."""
+    return [
+        "## Unitree's Dex3-1: `dex3`",
+        "Seven motors a message, in the order of the hand's actuators; a state has nine press modules, in the order of "
+        "its pads. The copy on `rt/lf/dex3/{left,right}/state` comes 20 times a second.",
+        *_message("rt/dex3/{left,right}/cmd", _record_fields(unitree_types.MOTOR_CMD), DEX3_WORDS),
+        *_message("rt/dex3/{left,right}/state", _record_fields(unitree_types.MOTOR_STATE), DEX3_WORDS),
+        *_message("press_sensor_state", _record_fields(unitree_types.PRESS_SENSOR), PRESS_WORDS),
+        "## BrainCo's Revo 2 on a Unitree robot: `brainco`",
+        "Six motors a message: thumb, thumb_aux, index, middle, ring, pinky. xr_teleoperate sends the first two the other "
+        "way round; `--brainco.order xr_teleoperate` serves it as it means it.",
+        *_message("rt/brainco/{left,right}/cmd", _record_fields(motor_lists.MOTOR_CMD), BRAINCO_WORDS),
+        *_message("rt/brainco/{left,right}/state", _record_fields(motor_lists.MOTOR_STATE), BRAINCO_WORDS),
     ]
 
 

@@ -26,6 +26,30 @@ DFX_WORDS = {
     "lost": "readings missed in a row by a hand that is not there",
 }
 
+DEX3_WORDS = {
+    "mode": "bits 0 to 3 the motor's number, 4 to 6 lock (0) or drive (1), 7 let go after 1 s without a command",
+    "q": "rad; of a state never exactly 0, which xr_teleoperate takes for a hand that has not reported",
+    "dq": "rad/s",
+    "tau": "N m, added to `kp (q - angle) + kd (dq - velocity)`",
+    "kp": "N m/rad",
+    "kd": "N m s/rad",
+    "tau_est": "N m",
+    "temperature": "room temperature: the hand's motors are not heated here",
+    **dict.fromkeys(("reserve", "ddq", "vol", "sensor", "motorstate"), _UNREAD),
+}
+PRESS_WORDS = {
+    "pressure": "30000 without an element, 100000 at rest, and 40 a gram from 10 to 2500 g, which is assumed",
+    "temperature": "degrees Celsius",
+    **dict.fromkeys(("lost", "reserve"), _UNREAD),
+}
+BRAINCO_WORDS = {
+    "q": "0 open to 1 closed",
+    "dq": "of a command the speed, 0 to 1; of a state the motor's own, by its top speed",
+    "tau_est": "A, in proportion to the torque: 1 A at full effort, which is assumed",
+    **dict.fromkeys(("mode", "tau", "kp", "kd", "reserve", "ddq", "q_raw", "dq_raw", "ddq_raw"), _UNREAD),
+    **dict.fromkeys(("temperature", "lost"), _UNREAD),
+}
+
 MODBUS_WORDS = {
     "HAND_ID": "the hand's id on RS-485; without effect on TCP",
     "REDU_RATIO": "kept; a pseudo-terminal has no baud rate",

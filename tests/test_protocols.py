@@ -27,6 +27,8 @@ def semaphore(monkeypatch: pytest.MonkeyPatch) -> None:
         ("inspire_right", ("inspire", "dfx", "modbus")),
         ("inspire_dfx_left", ("inspire", "dfx", "modbus")),
         ("reflex", ("reflex", "reflex_udp")),
+        ("dex3_left", ("dex3",)),
+        ("brainco_right", ("brainco",)),
         ("shadow_right", ()),
         ("fourier_left", ()),
     ],

@@ -49,6 +49,14 @@ class ReflexOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BraincoOptions:
+    """DDS topics of BrainCo hands."""
+
+    order: str = "hand"
+    """Motors 0 and 1 of a message: ``hand`` (thumb, thumb_aux) or ``xr_teleoperate`` (thumb_aux, thumb)."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WireConfig:
     """What every link of a twin is made from."""
 
@@ -66,6 +74,7 @@ class WireConfig:
     rs485: Rs485Options = Rs485Options()
     tienkung: TienkungOptions = TienkungOptions()
     reflex: ReflexOptions = ReflexOptions()
+    brainco: BraincoOptions = BraincoOptions()
 
     def publish_hz(self, part: str) -> float:
         """Rate of a protocol that has its own, by the name of its part; no faster than states come."""

@@ -8,46 +8,33 @@ only ``q`` means anything.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import ANGLE_TOP, MOTORS, Readings, Scale
+from thenar.wire.codecs.unitree.motor_lists import (
+    COMMANDS_TYPE,
+    MOTOR_CMD,
+    MOTOR_STATE,
+    STATES_TYPE,
+    decode_motors,
+    encode_motors,
+)
 
 COMMAND_TOPIC = "rt/inspire/cmd"
 STATE_TOPIC = "rt/inspire/state"
-STATES = {STATE_TOPIC: "unitree_go::msg::dds_::MotorStates_"}
-COMMANDS = {COMMAND_TOPIC: "unitree_go::msg::dds_::MotorCmds_"}
+STATES = {STATE_TOPIC: STATES_TYPE}
+COMMANDS = {COMMAND_TOPIC: COMMANDS_TYPE}
 
 SIDES = ("right", "left")
 """Order of the hands in a message."""
-
-MAX_MOTORS = 64  # a message with more is not meant for hands
-
-MOTOR_CMD = np.dtype(
-    {
-        "names": ["mode", "q", "dq", "tau", "kp", "kd", "reserve"],
-        "formats": ["u1", "f4", "f4", "f4", "f4", "f4", ("u4", 3)],
-        "offsets": [0, 4, 8, 12, 16, 20, 24],
-        "itemsize": 36,
-    }
-)
-MOTOR_STATE = np.dtype(
-    {
-        "names": ["mode", "q", "dq", "ddq", "tau_est", "q_raw", "dq_raw", "ddq_raw", "temperature", "lost", "reserve"],
-        "formats": ["u1", "f4", "f4", "f4", "f4", "f4", "f4", "f4", "u1", "u4", ("u4", 2)],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40],
-        "itemsize": 48,
-    }
-)
 
 
 def encode_states(
@@ -75,12 +62,12 @@ def encode_states(
             six["dq"] = dq_rad_s.get(side, 0.0)
             six["tau_est"] = tau_nm.get(side, 0.0)
             six["lost"] = 0
-    return cdr.HEADER + struct.pack("<I", states.size) + states.tobytes()
+    return encode_motors(states)
 
 
 def decode_states(message: bytes) -> dict[str, NDArray[np.void]]:
     """Records of `MOTOR_STATE` by side."""
-    return _by_side(_records(message, MOTOR_STATE))
+    return _by_side(decode_motors(message, MOTOR_STATE))
 
 
 def encode_commands(q: Mapping[str, Sequence[float]]) -> bytes:
@@ -93,12 +80,12 @@ def encode_commands(q: Mapping[str, Sequence[float]]) -> bytes:
         raise BadValue("q", sorted(q), "values for the right hand too: the message has no way to leave it as it is")
     commands = np.zeros(len(q) * len(MOTORS), dtype=MOTOR_CMD)
     commands["q"] = np.concatenate([np.asarray(q[side], dtype=np.float32) for side in SIDES if side in q])
-    return cdr.HEADER + struct.pack("<I", commands.size) + commands.tobytes()
+    return encode_motors(commands)
 
 
 def decode_commands(message: bytes) -> dict[str, NDArray[np.void]]:
     """Records of `MOTOR_CMD` by side, fewer than six where the message ends early."""
-    return _by_side(_records(message, MOTOR_CMD))
+    return _by_side(decode_motors(message, MOTOR_CMD))
 
 
 def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | None, int]:
@@ -113,13 +100,6 @@ def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | 
     wrong = int((~known).sum() + ((q[known] < 0.0) | (q[known] > 1.0)).sum())
     angle = np.where(known, np.rint(ANGLE_TOP * np.clip(np.where(known, q, 0.0), 0.0, 1.0)), inspire_counts.HOLD)
     return inspire_counts.command(scale, angle=angle.astype(np.int64))[0], wrong
-
-
-def _records(message: bytes, dtype: np.dtype) -> NDArray[np.void]:
-    reader = cdr.Reader(message)
-    records = reader.records(dtype, reader.length(MAX_MOTORS, "motors"), "motors")
-    reader.end()
-    return records
 
 
 def _by_side(records: NDArray[np.void]) -> dict[str, NDArray[np.void]]:

@@ -14,6 +14,7 @@ from thenar.hands.spec import HandSpec
 from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.wire_config import WireConfig
@@ -136,6 +137,22 @@ PROTOCOLS = {
             label="UDP (ReFlex)",
             link="thenar.wire.links.reflex_udp_link:ReflexUdp",
             serves=is_reflex,
+        ),
+        Protocol(
+            name="dex3",
+            label="DDS (Dex3-1)",
+            link="thenar.wire.links.unitree.dex3_link:Dex3Topics",
+            serves=dex3_codec.is_dex3,
+            states=dex3_codec.STATES,
+            commands=dex3_codec.COMMANDS,
+        ),
+        Protocol(
+            name="brainco",
+            label="DDS (BrainCo)",
+            link="thenar.wire.links.unitree.brainco_link:BraincoTopics",
+            serves=brainco_codec.is_brainco,
+            states=brainco_codec.STATES,
+            commands=brainco_codec.COMMANDS,
         ),
         Protocol(
             name=SIM,

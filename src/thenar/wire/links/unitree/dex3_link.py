@@ -1,0 +1,77 @@
+"""Unitree's topics of Dex3-1 hands (``rt/dex3/{left,right}/cmd`` and ``state``): the twin's side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+
+from thenar.arrays import FloatArray
+from thenar.pace import Pace
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.wire.codecs.unitree import dex3_codec, unitree_types
+from thenar.wire.codecs.unitree.dex3_codec import COMMANDS, STATES
+from thenar.wire.links.dds_link import DdsLink, send
+from thenar.wire.links.registry import LinkContext
+from thenar.wire.links.unitree.hand_sides import one_of_each_side
+
+SLOW_HZ = 20.0  # of the copies on rt/lf
+FORGOTTEN_S = 1.0  # a command that says so is forgotten after this
+
+
+class Dex3Topics(DdsLink):
+    """A command and two state topics for each hand."""
+
+    wire = "dex3"
+    where = "rt/dex3/{left,right}/{cmd,state}"
+
+    def __init__(self, context: LinkContext):
+        """Announce the topics of one or two hands."""
+        super().__init__(context.participant)
+        self._by_side = one_of_each_side(context.hands)
+        self._slow = Pace(SLOW_HZ)
+        self._writers = {topic: self.advertise(topic, kind) for topic, kind in STATES.items() if self._is_here(topic)}
+        self._press: dict[str, FloatArray] = {
+            side: dex3_codec.press_counts(spec, None) for side, spec in self._by_side.items()
+        }
+        self._forget_s: dict[str, float] = {}
+        """When the command of a side is forgotten, by `time.perf_counter`."""
+        for side in self._by_side:
+            topic = f"rt/dex3/{side}/cmd"
+            self.subscribe(topic, COMMANDS[topic], partial(self._on_command, side))
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Keep it for the next state, which carries it."""
+        for side, spec in self._by_side.items():
+            if spec.name in frames:
+                self._press[side] = dex3_codec.press_counts(spec, frames[spec.name])
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Send each hand, and let go of what was not commanded for too long."""
+        for side, due_s in list(self._forget_s.items()):
+            if time.perf_counter() > due_s:
+                del self._forget_s[side]
+                spec = self._by_side[side]
+                command, sender = dex3_codec.let_go(spec), "its own timeout"
+                self._inbox.put(Request(hand=spec.name, sender=sender, arrived_s=time.perf_counter(), command=command))
+        now_s = next(iter(hands.values()))[0].stamp_s
+        slow = self._slow.is_due(now_s)
+        for side, spec in self._by_side.items():
+            message = dex3_codec.state_message(spec, hands[spec.name][0], self._press[side])
+            send(self._writers[f"rt/dex3/{side}/state"], message)
+            if slow:
+                send(self._writers[f"rt/lf/dex3/{side}/state"], message)
+
+    def _is_here(self, topic: str) -> bool:
+        return any(f"/{side}/" in topic for side in self._by_side)
+
+    def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
+        spec = self._by_side[side]
+        command, forgets, refused = dex3_codec.command_of(spec, unitree_types.decode_hand_cmd(message))
+        for reason in refused:
+            self._inbox.refuse(reason)
+        if command is not None:
+            self._inbox.put(Request(hand=spec.name, sender=sender, arrived_s=arrived_s, command=command))
+            self._forget_s.pop(side, None)
+            if forgets:
+                self._forget_s[side] = arrived_s + FORGOTTEN_S

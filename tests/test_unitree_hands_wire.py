@@ -1,0 +1,163 @@
+"""Dex3-1 and BrainCo hands on Unitree's topics, with a DDS client that starts and speaks as xr_teleoperate does."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from patience import wait_for
+from peer_env import quiet_environment
+
+import thenar
+from thenar import HandCommand, hands
+from thenar.errors import UnknownName
+from thenar.signals import HandState
+from thenar.twin.live_twin import LiveTwin
+from thenar.twin.serving import serve
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.rtps import Participant
+from thenar.wire.wire_config import BraincoOptions
+
+PEER = Path(__file__).parent / "peers" / "unitree_hands_client.py"
+LEFT, RIGHT = hands.load("dex3_left"), hands.load("dex3_right")
+
+
+def heard_by(kind: str, domain: int, seconds: float, targets: dict[str, list[float]]) -> dict:
+    done = subprocess.run(
+        [sys.executable, str(PEER), kind, str(domain), str(seconds), json.dumps(targets)],
+        capture_output=True, text=True, check=True, timeout=60, env=quiet_environment(),
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def state_of(twin: LiveTwin, hand: str) -> HandState:
+    return twin.run_on_loop(lambda world: world.state(hand))
+
+
+def motor_cmds(**fields: float) -> np.ndarray:
+    motors = np.zeros(7, unitree_types.MOTOR_CMD)
+    motors["mode"] = np.arange(7) | 0x10
+    for name, value in fields.items():
+        motors[name] = value
+    return motors
+
+
+def test_xr_teleoperate_on_dex3_hands_starts_closes_and_feels(domain: int):
+    """The left hand closes on a rod: it stops there, pushes as the law says, and its thumb's tip feels it."""
+    rod = thenar.Cylinder(
+        name="rod", radius_m=0.02, length_m=0.12, pos_m=(-0.15, 0.0, 0.05), rpy_rad=(0.0, math.pi / 2, 0.0), fixed=True
+    )
+    closed = {"left": [0.0, 1.0, 1.7, -1.5, -1.7, -1.5, -1.7], "right": [0.0, 0.3, -0.4, 0.5, 0.6, 0.7, 0.8]}
+    with serve(
+        ("dex3_left", "dex3_right"), wires=("dex3",), scene="empty", props=[rod], domain=domain, profile="ideal"
+    ) as twin:
+        heard = heard_by("dex3", domain, 2.0, closed)
+        assert twin.health().links[0].refused == {}
+    assert heard["waited_s"] < 1.0
+    right, left = heard["right"], heard["left"]
+    np.testing.assert_allclose(right["q"], closed["right"], atol=0.05)  # 1.5 N m/rad sag under the finger's weight
+    error = np.array(closed["left"]) - left["q"]
+    assert np.abs(error[1:]).max() > 0.3
+    np.testing.assert_allclose(left["tau_est"], np.clip(1.5 * error, -1.4, 1.4), atol=0.03)
+    press = {side: np.array(heard[side]["press"]) for side in ("left", "right")}
+    assert press["left"].shape == (9, 12)
+    for counts in press.values():
+        assert ((counts == 30000.0).sum(), (counts >= 100000.0).sum()) == (108 - 33, 33)
+    assert press["left"][1].max() > 105000.0
+    assert press["right"][press["right"] > 30000.0].max() == 100000.0
+
+
+def test_a_dex3_in_its_rest_position_never_reports_exact_zeros():
+    world = thenar.World("dex3_right", profile="ideal")
+    state = world.state("dex3_right")
+    assert (state.angle_rad == 0.0).any()
+    message = dex3_codec.state_message(RIGHT, state, dex3_codec.press_counts(RIGHT, None))
+    assert len(message) == 1428
+    assert (unitree_types.decode_hand_state(message).motor_state["q"] != 0.0).all()
+
+
+def test_the_right_palm_counts_its_modules_from_the_other_side():
+    names = [[pad.name for pad in spec.pads] for spec in (LEFT, RIGHT)]
+    fingers = [f"{finger}_{part}" for finger in ("thumb", "middle", "index") for part in ("base", "tip")]
+    assert names[0][:6] == names[1][:6] == fingers
+    assert names[0][6:] == names[1][:5:-1] == ["palm_index", "palm_centre", "palm_middle"]
+
+
+def test_commands_that_make_no_sense_move_no_motor_and_say_why():
+    for motors, reason in (
+        (motor_cmds(q=np.nan), "no numbers"),
+        (motor_cmds(kp=-1.0), "negative gain"),
+        (motor_cmds(mode=0x10), "names another"),
+        (motor_cmds()[:5], "5 motors"),
+    ):
+        command, _, refused = dex3_codec.command_of(LEFT, motors)
+        assert reason in refused[0]
+        assert command is None or np.isnan(command.target_rad[1:]).all()
+    command, forgets, refused = dex3_codec.command_of(LEFT, motor_cmds(mode=np.arange(7), q=0.5))  # locked
+    assert (command, forgets, refused) == (None, False, [])
+
+
+def test_a_command_with_the_timeout_bit_is_forgotten_after_a_second(domain: int):
+    with (
+        serve("dex3_left", wires=("dex3",), scene="empty", domain=domain, profile="ideal") as twin,
+        Participant(domain, name="client", interface="lo") as client,
+    ):
+        writer = client.advertise("rt/dex3/left/cmd", unitree_types.HAND_CMD_TYPE)
+        assert wait_for(lambda: bool(writer.readers))
+        motors = motor_cmds(kp=1.5, kd=0.2, q=-1.0)
+        motors["mode"] |= dex3_codec.LETS_GO
+        writer.post(unitree_types.encode_hand_cmd(motors)[4:])
+        assert wait_for(lambda: abs(state_of(twin, "dex3_left").angle_rad[5] + 1.0) < 0.1)
+        assert wait_for(lambda: np.all(state_of(twin, "dex3_left").torque_nm == 0.0), 5.0)
+
+
+def test_xr_teleoperate_on_brainco_hands_starts_closes_and_feels_the_order_of_the_thumb(domain: int):
+    asked = {"left": [0.2, 0.6, 0.5, 0.5, 0.5, 0.5], "right": [0.0, 0.0, 0.25, 0.25, 0.25, 0.25]}
+    both = ("brainco_left", "brainco_right")
+    with serve(both, wires=("brainco",), scene="empty", domain=domain, profile="ideal") as twin:
+        heard = heard_by("brainco", domain, 1.5, asked)
+        closed = brainco_codec.fractions(hands.load("brainco_left"), state_of(twin, "brainco_left"))
+        assert "thumb, thumb_aux" in twin.health().links[0].where
+    assert heard["waited_s"] < 1.0
+    for side, values in asked.items():
+        np.testing.assert_allclose(heard[side]["q"], values, atol=0.02)
+    np.testing.assert_allclose(closed, asked["left"], atol=0.02)  # thumb 0.2, thumb_aux 0.6: the hand's order
+
+
+def test_the_order_of_xr_teleoperate_turns_the_thumb_where_it_means_to():
+    spec = hands.load("brainco_right")
+    world = thenar.World(spec, profile="ideal")
+    order = np.array(brainco_codec.ORDERS["xr_teleoperate"])
+    motors = np.zeros(6, motor_lists.MOTOR_CMD)
+    motors["q"], motors["dq"] = [0.8, 0.1, 0.0, 0.0, 0.0, 0.0], 1.0
+    command, wrong = brainco_codec.command_of(spec, motors, order)
+    assert command is not None
+    assert wrong == 0
+    world.command(spec.name, command)
+    world.advance(1.0)
+    state = world.state(spec.name)
+    assert state.angle_rad[1] == pytest.approx(0.8 * 1.57, abs=0.03)
+    told = motor_lists.decode_motors(brainco_codec.state_message(spec, state, order), motor_lists.MOTOR_STATE)
+    np.testing.assert_allclose(told["q"], motors["q"], atol=0.02)
+    with pytest.raises(UnknownName, match="xr_teleoperate"):
+        serve(spec.name, wires=("brainco",), brainco=BraincoOptions(order="backwards"))
+
+
+def test_the_speed_of_a_brainco_command_is_obeyed_and_its_current_told():
+    spec = hands.load("brainco_left")
+    world = thenar.World(spec, profile="ideal")
+    motors = np.zeros(6, motor_lists.MOTOR_CMD)
+    motors["q"], motors["dq"] = [0.0, 0.0, 2.0, np.nan, 0.5, 0.5], 0.25
+    command, wrong = brainco_codec.command_of(spec, motors, np.arange(6))
+    assert command is not None
+    assert wrong == 2  # one too much, one no number
+    world.command(spec.name, command)
+    world.advance(0.5)
+    state = world.state(spec.name)
+    np.testing.assert_allclose(state.angle_rad[[2, 3, 4]], [0.5 * 0.25 * 2.2685, 0.0, 0.5 * 0.25 * 2.2685], atol=0.03)
+    world.command(spec.name, HandCommand.closing(1.0))
+    world.advance(2.0)  # the thumb is in the way of nothing; the fingers meet the palm
+    assert brainco_codec.currents_a(spec, world.state(spec.name)).max() <= 1.0
