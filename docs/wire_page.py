@@ -79,8 +79,8 @@ def unitree_hands() -> list[str]:
         *_message("rt/dex3/{left,right}/state", _record_fields(unitree_types.MOTOR_STATE), DEX3_WORDS),
         *_message("press_sensor_state", _record_fields(unitree_types.PRESS_SENSOR), PRESS_WORDS),
         "## BrainCo's Revo 2 on a Unitree robot: `brainco`",
-        "Six motors a message: thumb, thumb_aux, index, middle, ring, pinky. xr_teleoperate sends the first two the other "
-        "way round; `--brainco.order xr_teleoperate` serves it as it means it.",
+        "Six motors a message: thumb, thumb_aux, index, middle, ring, pinky. xr_teleoperate sends the first two the "
+        "other way round; `--brainco.order xr_teleoperate` serves it as it means it.",
         *_message("rt/brainco/{left,right}/cmd", _record_fields(motor_lists.MOTOR_CMD), BRAINCO_WORDS),
         *_message("rt/brainco/{left,right}/state", _record_fields(motor_lists.MOTOR_STATE), BRAINCO_WORDS),
     ]

@@ -37,7 +37,7 @@ def state_of(twin: LiveTwin, hand: str) -> HandState:
     return twin.run_on_loop(lambda world: world.state(hand))
 
 
-def motor_cmds(**fields: float) -> np.ndarray:
+def motor_cmds(**fields: float | np.ndarray) -> np.ndarray:
     motors = np.zeros(7, unitree_types.MOTOR_CMD)
     motors["mode"] = np.arange(7) | 0x10
     for name, value in fields.items():

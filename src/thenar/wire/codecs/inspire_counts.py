@@ -160,7 +160,9 @@ def command_in_hand_order(scale: Scale, **asked: FloatArray) -> HandCommand:
     fields = {name: np.full(len(MOTORS), np.nan) for name in ("target_rad", "speed_rad_s", "force_limit_n")}
     for name, values in asked.items():
         fields[name][scale.actuators] = values
-    return HandCommand(**fields)
+    return HandCommand(
+        target_rad=fields["target_rad"], speed_rad_s=fields["speed_rad_s"], force_limit_n=fields["force_limit_n"]
+    )
 
 
 def angle_counts(scale: Scale, target_rad: FloatArray) -> list[int]:
