@@ -18,7 +18,7 @@ from numba import njit
 
 from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_step
 from thenar.retarget.kernel.distance import place_hulls
-from thenar.retarget.kernel.kinematics import OPTIONS, forward_kinematics
+from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
 from thenar.retarget.kernel.targets import blend_pinches, filter_nodes, predict_targets
 from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
@@ -26,6 +26,8 @@ from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
 # A variable goes one way once the person has moved it so far that way, which is forgotten when the person rests.
 TURN_RAD, FORGET_S = 0.0175, 0.3
 SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
+# Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
+STILL_M_S = 0.001
 
 
 @njit(**OPTIONS)
@@ -90,6 +92,10 @@ def _add_friction(tuning, state, w, v, step_s):
     went, friction would feed on itself.
     """
     remembered = math.exp(-step_s / FORGET_S)
+    square = 0.0
+    for i in range(21):
+        square += dot(state.node_m_s[i], state.node_m_s[i]) / 21.0
+    friction_rad = tuning.friction_rad * square / (square + STILL_M_S * STILL_M_S)
     for i in range(v):
         wanted_rad = w.angle[i] + w.x[i]
         way = remembered * state.way[i] + (wanted_rad - state.wanted_rad[i]) / TURN_RAD
@@ -97,7 +103,7 @@ def _add_friction(tuning, state, w, v, step_s):
         state.wanted_rad[i] = wanted_rad
         size_rad = abs(w.x[i]) + SMALL_RAD
         against = 0.5 * (1.0 - state.way[i] * w.x[i] / size_rad)
-        w.friction[i] = w.H[i, i] * against * tuning.friction_rad / size_rad
+        w.friction[i] = w.H[i, i] * against * friction_rad / size_rad
         w.H[i, i] += w.friction[i]
 
 
