@@ -95,7 +95,8 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("status", "modelled"),
         ("current", "assumed: in proportion to the torque, 1 A at full effort"),
         ("touch", _TOUCH),
-        ("protocols", "real: the DDS topics of Unitree's service"),
+        ("proximity", "absent: reads 0"),
+        ("protocols", "real: the DDS topics of Unitree's service; Modbus RTU, as the maker's SDK speaks it"),
         ("checked on hardware by us", "no"),
     ),
 }

@@ -62,7 +62,7 @@ def line(*specs: hands.HandSpec, name: Path | None = None) -> Iterator[tuple[Ser
     """A line with hands on it that nobody simulates."""
     inbox = Inbox()
     opened = SerialLine([HandRegisters(spec, inbox, None, medium="RS-485") for spec in specs], name, inbox)
-    client = Client(opened.path)
+    client = Client(opened.port.path)
     try:
         yield opened, client, inbox
     finally:

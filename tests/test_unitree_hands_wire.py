@@ -19,9 +19,10 @@ from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
 from thenar.wire.rtps import Participant
-from thenar.wire.wire_config import BraincoOptions
+from thenar.wire.wire_config import BraincoOptions, Revo2Options
 
 PEER = Path(__file__).parent / "peers" / "unitree_hands_client.py"
+SDK_PEER = PEER.with_name("revo2_sdk_client.py")
 LEFT, RIGHT = hands.load("dex3_left"), hands.load("dex3_right")
 
 
@@ -161,3 +162,46 @@ def test_the_speed_of_a_brainco_command_is_obeyed_and_its_current_told():
     world.command(spec.name, HandCommand.closing(1.0))
     world.advance(2.0)  # the thumb is in the way of nothing; the fingers meet the palm
     assert brainco_codec.currents_a(spec, world.state(spec.name)).max() <= 1.0
+
+
+def test_the_makers_sdk_opens_the_serial_line_of_a_brainco_hand_moves_it_and_feels(tmp_path: Path):
+    """`bc-stark-sdk` from PyPI, unchanged; a rod lies in the hand."""
+    rod = thenar.Cylinder(
+        name="rod",
+        radius_m=0.018,
+        length_m=0.12,
+        pos_m=(0.0, 0.045, 0.03),
+        rpy_rad=(0.0, math.pi / 2, 0.0),
+        fixed=True,
+    )
+    port = tmp_path / "revo2"
+    with serve(
+        "brainco_right",
+        wires=("revo2",),
+        scene="empty",
+        props=[rod],
+        profile="ideal",
+        revo2=Revo2Options(port=str(port)),
+    ) as twin:
+        done = subprocess.run(
+            [sys.executable, str(SDK_PEER), str(port), "0x7F"],
+            capture_output=True, text=True, check=False, timeout=60, env=quiet_environment(),
+        )  # fmt: skip
+        refused = twin.health().links[0].refused
+    assert done.returncode == 0, done.stderr
+    heard = json.loads(done.stdout.splitlines()[-1])
+    assert heard["firmware"] == "1.0.14.U"
+    assert heard["serial"].startswith("BCXTR")
+    assert "Revo2Touch" in heard["hardware"]
+    assert "MediumRight" in heard["sku"]
+    np.testing.assert_allclose(heard["apart"]["positions"], [50, 100, 150, 200, 120, 80], atol=15)
+    np.testing.assert_allclose(heard["open"]["positions"], 0, atol=15)
+    assert heard["closed"]["states"][2:] == [2, 2, 2, 2]  # stalled on the rod
+    assert min(heard["closed"]["currents"][2:]) > 900
+    normal, shear, direction, status = np.array(heard["touch"]).T
+    assert normal[1:].min() > 500
+    assert (status == 0).all()
+    assert ((direction < 360) | (direction == 0xFFFF)).all()
+    assert (shear <= normal + 1).all()
+    assert heard["index"][2] == pytest.approx(100, abs=15)
+    assert refused == {}

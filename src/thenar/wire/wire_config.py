@@ -57,6 +57,14 @@ class BraincoOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Revo2Options:
+    """Serial line of BrainCo Revo 2 hands, as a pseudo-terminal."""
+
+    port: str = ""
+    """Name to give it; without one it has only that of the system. The left hand has id 0x7e, the right one 0x7f."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WireConfig:
     """What every link of a twin is made from."""
 
@@ -75,6 +83,7 @@ class WireConfig:
     tienkung: TienkungOptions = TienkungOptions()
     reflex: ReflexOptions = ReflexOptions()
     brainco: BraincoOptions = BraincoOptions()
+    revo2: Revo2Options = Revo2Options()
 
     def publish_hz(self, part: str) -> float:
         """Rate of a protocol that has its own, by the name of its part; no faster than states come."""

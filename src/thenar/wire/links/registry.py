@@ -155,6 +155,13 @@ PROTOCOLS = {
             commands=brainco_codec.COMMANDS,
         ),
         Protocol(
+            name="revo2",
+            label="Modbus RTU (BrainCo)",
+            link="thenar.wire.links.serial_bus.revo2_link:Revo2Serial",
+            serves=brainco_codec.is_brainco,
+            default=False,
+        ),
+        Protocol(
             name=SIM,
             label="DDS (simulator)",
             link="thenar.wire.links.sim_link:SimTopics",

@@ -1,4 +1,4 @@
-"""Modbus requests into answers: function codes 3, 6 and 16, and the standard's exceptions for everything else.
+"""Modbus requests into answers: function codes 3 (or 4), 6 and 16, and the standard's exceptions for the rest.
 
 Ref: MODBUS Application Protocol Specification V1.1b3, sections 6 and 7; MODBUS over Serial Line V1.02, 6.2.2 (CRC).
 Words are big endian on the wire and little endian in the hand's memory.
@@ -10,7 +10,7 @@ import enum
 import struct
 from typing import Protocol
 
-READ, WRITE_ONE, WRITE_MANY = 3, 6, 16
+READ, READ_INPUT, WRITE_ONE, WRITE_MANY = 3, 4, 6, 16
 MAX_READ, MAX_WRITE = 125, 123  # words in one request
 EXCEPTION = 0x80  # set in the function code of an answer that refuses
 
@@ -36,16 +36,22 @@ class Memory(Protocol):
         ...
 
 
-def answer(memory: Memory, pdu: bytes) -> bytes:
-    """The answer to a request, both without what a transport puts around them; a request has one byte at least."""
+def answer(memory: Memory, pdu: bytes, *, reads: tuple[int, ...] = (READ,)) -> bytes:
+    """The answer to a request, both without what a transport puts around them; a request has one byte at least.
+
+    Args:
+        memory: What it reads and writes.
+        pdu: The request.
+        reads: Codes that read; devices with input registers have two.
+    """
     code, body = pdu[0], pdu[1:]
-    if code not in (READ, WRITE_ONE, WRITE_MANY):
+    if code not in (*reads, WRITE_ONE, WRITE_MANY):
         return _refuse(code, Refusal.ILLEGAL_FUNCTION)
     # A length that does not fit counts as an illegal value, and comes before the address is looked at.
     if len(body) < 4:
         return _refuse(code, Refusal.ILLEGAL_VALUE)
     address, count = struct.unpack_from(">HH", body)
-    if code == READ:
+    if code in reads:
         if len(body) != 4 or not 1 <= count <= MAX_READ:
             return _refuse(code, Refusal.ILLEGAL_VALUE)
         data = memory.read(address, 2 * count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from thenar.wire.codecs.registers.modbus_pdu import READ, WRITE_MANY, WRITE_ONE, crc
+from thenar.wire.codecs.registers.modbus_pdu import READ, READ_INPUT, WRITE_MANY, WRITE_ONE, crc
 
 REQUEST, REPLY = b"\xeb\x90", b"\x90\xeb"
 READ_COMMAND, WRITE_COMMAND = 0x11, 0x12
@@ -36,8 +36,13 @@ def take_frame(line: bytes) -> bytes:
         size = line[3] + 5 if len(line) > 3 else 0
         frame = line[:size] if SHORTEST <= size <= len(line) else b""
         return frame if frame and sum(frame[2:-1]) & 0xFF == frame[-1] else b""
+    return take_request(line)
+
+
+def take_request(line: bytes) -> bytes:
+    """The whole request of Modbus RTU at the start of what has come in, if its code reads or writes words."""
     code = line[1] if len(line) > 1 else 0
-    size = {READ: 8, WRITE_ONE: 8, WRITE_MANY: 9 + line[6] if len(line) > 6 else 0}.get(code, 0)
+    size = {READ: 8, READ_INPUT: 8, WRITE_ONE: 8, WRITE_MANY: 9 + line[6] if len(line) > 6 else 0}.get(code, 0)
     return take_rtu(line[:size]) if len(line) >= size else b""
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import select
 import struct
 import threading
 import time
-import tty
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REPLY, REQUE
 from thenar.wire.links.inbox import Inbox, LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
+from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
 
 SILENCE_S = 0.02  # ends what is no whole frame; longer than on a real line, where nobody schedules
 SAVED_AFTER_S = 1.0  # from the acknowledgement of SAVE to its result
@@ -55,10 +53,10 @@ class SerialHands(RegisterLink):
         return LinkHealth(
             wire=self.wire,
             where=", ".join(map(str, self._lines)),
-            listeners=sum(line.recent for line in self._lines),
+            listeners=sum(line.port.recent for line in self._lines),
             written=0,
             not_written=0,
-            peers=self._peers({hand.scale.hand: line.path for line in self._lines for hand in line.hands}),
+            peers=self._peers({hand.scale.hand: line.port.path for line in self._lines for hand in line.hands}),
             refused=dict(self._inbox.refused),
             failed=ended(*(line.thread for line in self._lines)),
         )
@@ -82,45 +80,22 @@ class SerialLine:
             while hand.hand_id in [other.hand_id for other in self.hands[:number]]:
                 hand.hand_id += 1
         self._inbox = inbox
-        if name is not None and name.is_symlink() and not name.exists():
-            name.unlink()  # of a twin that was killed
-        self._ours, self._theirs = os.openpty()  # theirs stays open, so that a client may come and go
-        tty.setraw(self._theirs)
-        os.set_blocking(self._ours, False)
-        self.path = os.ttyname(self._theirs)
-        self._name = name
-        if name is not None:
-            try:
-                name.symlink_to(self.path)
-            except OSError:
-                os.close(self._ours)
-                os.close(self._theirs)
-                raise
+        self.port = PseudoTerminal(name)
         self._line = b""  # what has come and is no whole frame yet
         self._results: list[tuple[float, bytes]] = []  # that are sent later, and when
-        self._heard_s = -1.0
-        self._stop, self._stopped = os.pipe()
         self.thread = threading.Thread(target=self._listen, name="rs485", daemon=True)
         self.thread.start()
 
     def __str__(self) -> str:
         """Where it is and who answers there."""
         hands = ", ".join(f"{hand.scale.hand} {hand.hand_id}" for hand in self.hands)
-        return f"{self._name or self.path} ({hands})"
-
-    @property
-    def recent(self) -> bool:
-        """Whether somebody has asked something lately."""
-        return self._heard_s >= 0.0 and time.perf_counter() - self._heard_s < 2.0
+        return f"{self.port} ({hands})"
 
     def close(self) -> None:
         """Stop answering."""
-        os.write(self._stopped, b"\0")
+        self.port.stop()
         self.thread.join()
-        for file in (self._ours, self._theirs, self._stop, self._stopped):
-            os.close(file)
-        if self._name is not None:
-            self._name.unlink(missing_ok=True)
+        self.port.close()
 
     def take(self, data: bytes) -> None:
         """Answer the frames among what has come; what is too long to become one is noise."""
@@ -150,13 +125,12 @@ class SerialLine:
         while True:
             now_s = time.perf_counter()
             waits_s = [due_s - now_s for due_s, _ in self._results] + ([SILENCE_S] if self._line else [])
-            ready, _, _ = select.select([self._ours, self._stop], [], [], max(min(waits_s), 0.0) if waits_s else None)
-            if self._stop in ready:
+            data = self.port.wait(max(min(waits_s), 0.0) if waits_s else None)
+            if data is None:
                 return
-            if self._ours in ready:
-                self._heard_s = time.perf_counter()
-                self.take(os.read(self._ours, 4096))
-            elif self._line and time.perf_counter() - self._heard_s >= SILENCE_S:
+            if data:
+                self.take(data)
+            elif self._line and time.perf_counter() - self.port.heard_s >= SILENCE_S:
                 self.fall_silent()
             for due_s, frame in list(self._results):
                 if due_s <= time.perf_counter():
@@ -191,7 +165,5 @@ class SerialLine:
         return b""
 
     def _send(self, reply: bytes) -> None:
-        try:
-            os.write(self._ours, reply)
-        except BlockingIOError:
+        if not self.port.send(reply):
             self._inbox.refuse("answers that a client on the serial line does not read")

@@ -1,0 +1,1 @@
+"""Hands on a serial line, as pseudo-terminals that the makers' own programs open."""

@@ -1,0 +1,73 @@
+"""A serial port that programs open like a real one."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+import tty
+from pathlib import Path
+
+RECENT_S = 2.0
+
+
+class PseudoTerminal:
+    """Opened under the system's name, and by a link of a name of ours; one thread waits on it."""
+
+    def __init__(self, name: Path | None):
+        """Open it, with a link of this name to it; a link that a killed twin left is replaced."""
+        if name is not None and name.is_symlink() and not name.exists():
+            name.unlink()
+        self._ours, self._theirs = os.openpty()  # theirs stays open, so that a client may come and go
+        tty.setraw(self._theirs)
+        os.set_blocking(self._ours, False)
+        self.path = os.ttyname(self._theirs)
+        self._name = name
+        if name is not None:
+            try:
+                name.symlink_to(self.path)
+            except OSError:
+                os.close(self._ours)
+                os.close(self._theirs)
+                raise
+        self._stop, self._stopped = os.pipe()
+        self.heard_s = -1.0
+        """When something came last, by `time.perf_counter`."""
+
+    def __str__(self) -> str:
+        """The name to open it by."""
+        return str(self._name or self.path)
+
+    @property
+    def recent(self) -> bool:
+        """Whether something has come lately."""
+        return self.heard_s >= 0.0 and time.perf_counter() - self.heard_s < RECENT_S
+
+    def wait(self, timeout_s: float | None) -> bytes | None:
+        """What has come, nothing if the time is over first, None when nobody is to listen any more."""
+        ready, _, _ = select.select([self._ours, self._stop], [], [], timeout_s)
+        if self._stop in ready:
+            return None
+        if self._ours not in ready:
+            return b""
+        self.heard_s = time.perf_counter()
+        return os.read(self._ours, 4096)
+
+    def send(self, data: bytes) -> bool:
+        """Send it; False if the client does not read what was sent before."""
+        try:
+            os.write(self._ours, data)
+        except BlockingIOError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Let `wait` return."""
+        os.write(self._stopped, b"\0")
+
+    def close(self) -> None:
+        """Close it; nobody may be waiting."""
+        for file in (self._ours, self._theirs, self._stop, self._stopped):
+            os.close(file)
+        if self._name is not None:
+            self._name.unlink(missing_ok=True)

@@ -1,0 +1,138 @@
+"""BrainCo Revo 2 hands on a serial line: a pseudo-terminal that answers Modbus RTU as the hands do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from thenar.errors import BadFile, BadValue
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.wire.codecs.registers import modbus_pdu, rs485_frames
+from thenar.wire.codecs.registers.modbus_pdu import READ, READ_INPUT, Refusal
+from thenar.wire.codecs.serial_bus import revo2_registers
+from thenar.wire.codecs.serial_bus.revo2_registers import AREAS, WRITABLE
+from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
+from thenar.wire.links.registry import LinkContext
+from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
+
+IDS = {"left": 0x7E, "right": 0x7F}
+SILENCE_S = 0.02  # ends what is no whole frame
+
+
+class Revo2Serial:
+    """The twin's side: all hands on one line."""
+
+    wire = "revo2"
+
+    def __init__(self, context: LinkContext):
+        """Open the line."""
+        port = context.config.revo2.port
+        self._inbox = Inbox()
+        self._hands = {IDS[spec.side]: _Registers(spec, self._inbox) for spec in context.hands if spec.side in IDS}
+        if len(self._hands) < len(context.hands):
+            names = [spec.name for spec in context.hands]
+            raise BadValue("hands", names, "at most one left and one right hand on a line")
+        try:
+            self._port = PseudoTerminal(Path(port) if port else None)
+        except OSError as error:
+            raise BadFile(port, f"cannot name a serial line ({error.strerror}); try another --revo2.port") from error
+        for hand in self._hands.values():
+            hand.stats.who = f"a client of {self._port}"
+        self._thread = threading.Thread(target=self._listen, name="revo2", daemon=True)
+        self._thread.start()
+
+    def receive(self) -> list[Request]:
+        """Requests since the last call."""
+        return self._inbox.drain()
+
+    def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
+        """Refresh the registers of each hand."""
+        for hand in self._hands.values():
+            hand.store(hands[hand.spec.name][0])
+
+    def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
+        """Refresh the touch registers of each hand."""
+        for hand in self._hands.values():
+            if hand.spec.name in frames:
+                hand.store_touch(frames[hand.spec.name])
+
+    def health(self) -> LinkHealth:
+        """How it is doing."""
+        hands = ", ".join(f"{hand.spec.name} {number:#04x}" for number, hand in self._hands.items())
+        return LinkHealth(
+            wire=self.wire,
+            where=f"{self._port} ({hands})",
+            listeners=int(self._port.recent),
+            written=0,
+            not_written=0,
+            peers=tuple(hand.stats.health(self._port.path) for hand in self._hands.values() if hand.stats.messages),
+            refused=dict(self._inbox.refused),
+            failed=ended(self._thread),
+        )
+
+    def close(self) -> None:
+        """Close the line."""
+        self._port.stop()
+        self._thread.join()
+        self._port.close()
+
+    def _listen(self) -> None:
+        line = b""
+        while (data := self._port.wait(SILENCE_S if line else None)) is not None:
+            line += data
+            if not data or len(line) > rs485_frames.LONGEST:
+                self._inbox.refuse("bytes on the serial line that are no frame")
+                line = b""
+            while frame := rs485_frames.take_request(line):
+                line = line[len(frame) :]
+                hand = self._hands.get(frame[0])
+                if hand is not None and not self._port.send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2]))):
+                    self._inbox.refuse("answers that a client on the serial line does not read")
+
+
+class _Registers:
+    """The registers of one hand; the line's thread reads and writes them, the loop's refreshes them."""
+
+    def __init__(self, spec: HandSpec, inbox: Inbox):
+        self.spec, self.stats = spec, PeerStats("")
+        self._inbox = inbox
+        self._words = revo2_registers.power_on(spec)
+        self._angle_rad = spec.open_rad
+        self._lock = threading.Lock()
+
+    def store(self, state: HandState) -> None:
+        with self._lock:
+            self._angle_rad = state.angle_rad
+            revo2_registers.store_state(self._words, self.spec, state)
+
+    def store_touch(self, frame: TouchFrame) -> None:
+        with self._lock:
+            revo2_registers.store_touch(self._words, self.spec, frame)
+
+    def answer(self, pdu: bytes) -> bytes:
+        self.stats.record(time.perf_counter())
+        with self._lock:
+            return modbus_pdu.answer(self, pdu, reads=(READ, READ_INPUT))
+
+    def read(self, address: int, size: int) -> bytes | None:
+        if not revo2_registers.is_within(AREAS, address, size // 2):
+            self._inbox.refuse(f"register {address} cannot be read")
+            return None
+        return self._words[address : address + size // 2].astype("<u2").tobytes()
+
+    def write(self, address: int, data: bytes) -> Refusal | None:
+        words = np.frombuffer(data, "<u2").astype(np.uint16)
+        if not revo2_registers.is_within(WRITABLE, address, words.size):
+            self._inbox.refuse(f"register {address} cannot be written")
+            return Refusal.ILLEGAL_ADDRESS
+        self._words[address : address + words.size] = words
+        command = revo2_registers.command_of(self.spec, self._words, address, words, self._angle_rad)
+        if command is not None:
+            arrived_s = time.perf_counter()
+            self._inbox.put(Request(hand=self.spec.name, sender=self.stats.who, arrived_s=arrived_s, command=command))
+        return None
