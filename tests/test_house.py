@@ -30,7 +30,7 @@ FLOORS = (
     ("glove",),
     ("retarget", "sim", "touch", "humanoid", "wire", "recordings", "view"),
     ("twin",),
-    ("batch",),
+    ("batch", "envs"),
     ("cli",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -49,6 +49,7 @@ LIVES_IN = {
     "mcap_ros2": {"recordings"},
     "pyarrow": {"recordings"},
     "av": {"recordings"},
+    "gymnasium": {"envs"},
     "viser": {"view"},
     "PIL": {"view"},
     "websockets": {"view"},

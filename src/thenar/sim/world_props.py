@@ -117,6 +117,15 @@ class WorldProps:
         if to_m is not None:
             self._drag_to_m[body] = finite_vector("pos_m", to_m)
 
+    @noted
+    def pull(self, prop: str, force_n: ArrayLike) -> None:
+        """Pull at the middle of a free object with a steady force in the world [N], until told otherwise; 0 ends it."""
+        self._free_qpos(prop)
+        body = self._model.body(prop).id
+        self._drag_to_m.pop(body, None)
+        self._data.xfrc_applied[body, :3] = finite_vector("force_n", force_n)
+        self._data.xfrc_applied[body, 3:] = 0.0
+
     @property
     def dragging(self) -> bool:
         """Whether anything is dragged."""

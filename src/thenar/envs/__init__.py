@@ -1,0 +1,31 @@
+"""Gymnasium environments: tasks of a hand that need touch. ``gymnasium.make("thenar.envs:thenar/Pinch-v0")``."""
+
+from __future__ import annotations
+
+from thenar.errors import MissingExtra
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise MissingExtra("an environment", "gymnasium", "gym") from error
+
+from thenar.envs.feeling import PressProfile as PressProfile
+from thenar.envs.feeling import WhichObject as WhichObject
+from thenar.envs.hand_env import HandEnv as HandEnv
+from thenar.envs.holding import DelicateGrasp as DelicateGrasp
+from thenar.envs.holding import HoldUnderPull as HoldUnderPull
+from thenar.envs.holding import LeastForce as LeastForce
+from thenar.envs.holding import Pinch as Pinch
+from thenar.envs.randomise import Randomise as Randomise
+from thenar.envs.turning import RotateInHand as RotateInHand
+
+TASKS: dict[str, type[HandEnv]] = {
+    f"thenar/{task.__name__}-v0": task
+    for task in (HoldUnderPull, DelicateGrasp, Pinch, PressProfile, LeastForce, WhichObject, RotateInHand)
+}
+"""Every environment by its id."""
+STEPS = 100
+
+for _id, _task in TASKS.items():
+    if _id not in gymnasium.registry:
+        gymnasium.register(_id, entry_point=f"{_task.__module__}:{_task.__name__}", max_episode_steps=STEPS)

@@ -1,0 +1,245 @@
+"""Tasks of holding: under a pull, an egg that breaks, between two fingers, with the least force."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thenar.arrays import FloatArray
+from thenar.envs.hand_env import LOST_M, HandEnv, Outcome
+from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
+from thenar.sim.scenes import Mount
+
+OBJECT = "object"
+ACROSS = (0.0, math.pi / 2, 0.0)
+THINGS: tuple[Prop, ...] = (
+    Sphere(name=OBJECT, radius_m=0.030, pos_m=(0.0, 0.04, 0.033)),
+    Cylinder(name=OBJECT, radius_m=0.024, length_m=0.1, pos_m=(0.0, 0.042, 0.027), rpy_rad=ACROSS),
+    Box(name=OBJECT, size_m=(0.07, 0.045, 0.04), pos_m=(0.0, 0.042, 0.025)),
+    Capsule(name=OBJECT, radius_m=0.018, length_m=0.1, pos_m=(0.0, 0.042, 0.022), rpy_rad=ACROSS),
+    Ellipsoid(name=OBJECT, radii_m=(0.035, 0.025, 0.025), pos_m=(0.0, 0.042, 0.028)),
+)
+"""A ball, a can, a box, a rod and an egg, as they lie on an open palm."""
+FINGERS = ("little", "ring", "middle", "index")
+
+
+class HoldUnderPull(HandEnv):
+    """Grasp what lies in the palm, and hold it while something pulls at it in an unknown direction."""
+
+    task_description = "Hold the object while it is pulled."
+    goal_size = 3
+    PULL_AT_S: ClassVar[float] = 1.6
+    RISE_S: ClassVar[float] = 1.2
+    KEPT_M: ClassVar[float] = 0.02
+    PULL_N: ClassVar[tuple[float, float]] = (10.0, 60.0)
+
+    def draw_props(self, rng: np.random.Generator) -> list[Prop]:
+        """One of five things."""
+        thing = self.randomise.prop(THINGS[int(rng.integers(len(THINGS)))], rng)
+        lean, around = rng.uniform(0.0, math.radians(60.0)), rng.uniform(0.0, 2.0 * math.pi)
+        way = (math.sin(lean) * math.cos(around), math.sin(lean) * math.sin(around), math.cos(lean))
+        self._pull_n = rng.uniform(*self.PULL_N) * np.array(way)
+        self._from_m: FloatArray | None = None
+        return [thing]
+
+    def act(self) -> None:
+        """The pull rises to its full force."""
+        if self.time_s >= self.PULL_AT_S:
+            if self._from_m is None:
+                self._from_m = self.in_palm(OBJECT)
+            share = min(1.0, (self.time_s - self.PULL_AT_S) / self.RISE_S)
+            self.world.props.pull(OBJECT, share * self._pull_n)
+
+    def outcome(self) -> Outcome:
+        """How far it was pulled away."""
+        moved = np.zeros(3) if self._from_m is None else self.in_palm(OBJECT) - self._from_m
+        facts = {"grip_n": sum(self.grip_n(OBJECT).values()), "pulled": float(self._from_m is not None)}
+        kept = float(np.linalg.norm(moved)) < self.KEPT_M
+        over = float(np.linalg.norm(moved)) > LOST_M
+        return Outcome(achieved=moved, success=kept and bool(facts["pulled"]), over=over, facts=facts)
+
+    def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+        """Pulled at, and still in place."""
+        return (np.linalg.norm(achieved - desired, axis=1) < self.KEPT_M) & (facts["pulled"] > 0.0)
+
+    def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
+        """A grip before the pull, no motion during it, no more force than that takes."""
+        away = np.linalg.norm(achieved - desired, axis=1) / self.KEPT_M
+        gripped = 0.2 * np.minimum(facts["grip_n"] / 10.0, 1.0)
+        effort = 0.2 * np.minimum(facts["grip_n"] / 100.0, 1.0)
+        return np.where(facts["pulled"] > 0.0, np.maximum(1.0 - away, -1.0), gripped) - effort
+
+
+class DelicateGrasp(HandEnv):
+    """Grasp an egg and turn the hand over with it; a force beyond the ceiling breaks it."""
+
+    task_description = "Pick up the egg without breaking it."
+    goal_size = 2
+    posture: ClassVar[Mapping[str, float]] = dict.fromkeys(FINGERS, 0.45) | {"thumb_rotation": 0.7}
+    TURN_AT_S: ClassVar[float] = 1.8
+    TURN_S: ClassVar[float] = 1.2
+    CEILING_N: ClassVar[float] = 10.0
+    KEPT_M: ClassVar[float] = 0.03
+
+    def mount(self) -> Mount:
+        """Palm up, on a wrist that turns."""
+        return Mount(driven=True)
+
+    def draw_props(self, rng: np.random.Generator) -> list[Prop]:
+        """An egg that lies across the palm."""
+        self._peak_n, self._from_m = 0.0, None
+        egg = Ellipsoid(name=OBJECT, radii_m=(0.029, 0.022, 0.022), mass_kg=0.06, pos_m=(0.0, 0.042, 0.025))
+        self.desired = np.array([0.0, self.CEILING_N])
+        return [self.randomise.prop(egg, rng)]
+
+    def begin(self, rng: np.random.Generator) -> bool:
+        """Fingers stand over it."""
+        self.settle(0.6)
+        return True
+
+    def act(self) -> None:
+        """The wrist turns the palm down."""
+        if self.time_s >= self.TURN_AT_S:
+            if self._from_m is None:
+                self._from_m = self.in_palm(OBJECT)
+            turn = math.pi * min(1.0, (self.time_s - self.TURN_AT_S) / self.TURN_S)
+            self.world.wrists.move(self.hand.name, quat_wxyz=(math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0))
+
+    def outcome(self) -> Outcome:
+        """How far it has gone in the palm, and the strongest force on it so far."""
+        forces = self.grip_n(OBJECT)
+        self._peak_n = max(self._peak_n, *forces.values(), 0.0)
+        away = 0.0 if self._from_m is None else float(np.linalg.norm(self.in_palm(OBJECT) - self._from_m))
+        facts = {"grip_n": sum(forces.values()), "turned": float(self.time_s >= self.TURN_AT_S + self.TURN_S)}
+        broken = self._peak_n > self.CEILING_N
+        success = bool(facts["turned"]) and not broken and away < self.KEPT_M
+        return Outcome(
+            achieved=np.array([away, self._peak_n]), success=success, over=broken or away > LOST_M, facts=facts
+        )
+
+    def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+        """Turned over, in place and whole."""
+        whole = achieved[:, 1] <= desired[:, 1]
+        return whole & (np.abs(achieved[:, 0] - desired[:, 0]) < self.KEPT_M) & (facts["turned"] > 0.0)
+
+    def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
+        """Some grip, no motion, and force far below the ceiling."""
+        away = np.abs(achieved[:, 0] - desired[:, 0]) / self.KEPT_M
+        gripped = 0.3 * np.minimum(facts["grip_n"] / 4.0, 1.0)
+        broken = achieved[:, 1] > desired[:, 1]
+        return np.maximum(1.0 - away, -1.0) * np.where(facts["turned"] > 0.0, 1.0, 0.2) + gripped - 5.0 * broken
+
+
+class Pinch(HandEnv):
+    """Take a small thing that is held out between index finger and thumb, and pinch it with a wanted force."""
+
+    task_description = "Pinch the small object with the wanted force."
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"index": ("index",), "thumb": ("thumb_bend",)}
+    stroke_per_step = 0.02
+    posture: ClassVar[Mapping[str, float]] = {"index": 0.35, "thumb_bend": 0.25, "thumb_rotation": 1.0}
+    goal_varies = True
+    RELEASE_AT_S: ClassVar[float] = 1.6
+    WANTED_N: ClassVar[tuple[float, float]] = (1.5, 5.0)
+    AT_M: ClassVar[tuple[float, float, float]] = (0.0335, 0.043, 0.058)
+
+    def draw_props(self, rng: np.random.Generator) -> list[Prop]:
+        """A marble or a die."""
+        things: tuple[Prop, ...] = (
+            Sphere(name=OBJECT, radius_m=0.011, mass_kg=0.02, pos_m=self.AT_M),
+            Box(name=OBJECT, size_m=(0.02, 0.02, 0.02), mass_kg=0.02, pos_m=self.AT_M),
+        )
+        self.desired = rng.uniform(*self.WANTED_N, 1)
+        thing = self.randomise.prop(things[int(rng.integers(len(things)))], rng)
+        self._held_at_m = thing.pos_m
+        return [thing]
+
+    def begin(self, rng: np.random.Generator) -> bool:
+        """Index and thumb stand at both sides of it."""
+        self.world.props.drag(OBJECT, self._held_at_m)
+        self.settle(0.6)
+        return True
+
+    def act(self) -> None:
+        """What holds it lets go."""
+        if self.time_s >= self.RELEASE_AT_S and self.world.props.dragging:
+            self.world.props.release()
+
+    def outcome(self) -> Outcome:
+        """The force between the two, and whether it is still there."""
+        forces = self.grip_n(OBJECT)
+        sides = [sum(n for link, n in forces.items() if link.startswith(side)) for side in ("index", "thumb")]
+        away = float(np.linalg.norm(self.world.props.pose(OBJECT)[0] - self._held_at_m))
+        facts = {"away_m": away, "alone": float(self.time_s > self.RELEASE_AT_S)}
+        achieved = np.array([min(sides)])
+        success = bool(facts["alone"]) and abs(achieved[0] - self.desired[0]) < 0.25 * self.desired[0]
+        return Outcome(achieved=achieved, success=success, over=away > 0.06, facts=facts)
+
+    def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+        """Held by nothing else, within a quarter of the wanted force."""
+        return (np.abs(achieved - desired)[:, 0] < 0.25 * desired[:, 0]) & (facts["alone"] > 0.0)
+
+    def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
+        """Near the wanted force."""
+        error = np.abs(achieved - desired)[:, 0] / desired[:, 0]
+        return np.maximum(1.0 - error, -1.0) - np.where(facts["away_m"] > 0.06, 2.0, 0.0)
+
+
+class LeastForce(HandEnv):
+    """Fingers press an upright cylinder to the palm: loosen them as far as weight and friction allow, both unknown."""
+
+    task_description = "Hold the cylinder with the least force without letting it slip."
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"fingers": FINGERS}
+    stroke_per_step = 0.01
+    goal_size = 2
+    SLIP_M: ClassVar[float] = 0.008
+    NEAR: ClassVar[float] = 0.4
+    FIRM_N: ClassVar[float] = 25.0
+
+    def mount(self) -> Mount:
+        """Fingers level, the palm looks sideways at what stands before it."""
+        return Mount(pos_m=(self._thing.radius_m + 0.002, -0.042, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0))
+
+    def draw_props(self, rng: np.random.Generator) -> list[Prop]:
+        """A cylinder that stands in front of the palm."""
+        thing = Cylinder(name=OBJECT, radius_m=0.025, length_m=0.14, mass_kg=0.3, pos_m=(0.0, 0.0, 0.0))
+        self._thing = self.randomise.prop(thing, rng)
+        self.desired = np.zeros(2)
+        return [self._thing]
+
+    def begin(self, rng: np.random.Generator) -> bool:
+        """Grasp it firmly, then leave it to the hand."""
+        self.world.props.drag(OBJECT, self._thing.pos_m)
+        self.settle(0.6, dict.fromkeys(FINGERS, self.NEAR))
+        for step in range(1, 50):
+            forces = self.grip_n(OBJECT)
+            if min(forces.get("base", 0.0), sum(forces.values()) / 2) > self.FIRM_N:
+                break
+            self.settle(0.06, dict.fromkeys(FINGERS, self.NEAR + 0.01 * step))
+        self.world.props.release()
+        self.settle(0.2)
+        self._from_m = self.world.props.pose(OBJECT)[0]
+        return sum(self.grip_n(OBJECT).values()) > self.FIRM_N
+
+    def outcome(self) -> Outcome:
+        """Force of the grip over weight by friction, and how far it has slipped."""
+        grip_n = sum(self.grip_n(OBJECT).values())
+        needed_n = self._thing.mass_kg * 9.81 / self._thing.friction
+        slip_m = float(np.linalg.norm(self.world.props.pose(OBJECT)[0] - self._from_m))
+        achieved = np.array([grip_n / needed_n, slip_m])
+        facts = {"grip_n": grip_n, "needed_n": needed_n}
+        return Outcome(
+            achieved=achieved, success=bool(achieved[0] < 3.0 and slip_m < self.SLIP_M), over=slip_m > 0.03, facts=facts
+        )
+
+    def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+        """Less than three times what is needed, and not slipped."""
+        return (achieved[:, 0] - desired[:, 0] < 3.0) & (achieved[:, 1] - desired[:, 1] < self.SLIP_M)
+
+    def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
+        """Little force, no slip."""
+        force, slip = achieved[:, 0] - desired[:, 0], (achieved[:, 1] - desired[:, 1]) / self.SLIP_M
+        return 1.0 / np.maximum(force, 1.0) - np.minimum(slip, 2.0) - 20.0 * (slip > 6.0)

@@ -1,0 +1,171 @@
+"""Environments: what Gymnasium asks of them, what seeds and goals mean, and that touch tells what it should."""
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from thenar import envs
+from thenar.envs import baselines
+from thenar.envs.hand_env import HandEnv
+from thenar.errors import BadValue
+
+TASKS = list(envs.TASKS)
+STILL = envs.Randomise(mass=0.0, friction=0.0, size=0.0, place_m=0.0, skin=0.0, motors=0.0, noise=0.0)
+
+
+def made(task: str, **given: Any) -> gymnasium.Env:
+    feels = bool(envs.TASKS[task](touch="none").hand.pads)
+    given.setdefault("touch", "taxels" if feels else "none")
+    return gymnasium.make(task, **given)
+
+
+def walked(env: gymnasium.Env, *, seed: int, steps: int = 4) -> list[np.ndarray]:
+    """Everything that is seen of an episode of random actions."""
+    env.action_space.seed(seed)
+    seen, _ = env.reset(seed=seed)
+    rows = [np.concatenate(list(seen.values()))]
+    for _ in range(steps):
+        seen, reward, *_ = env.step(env.action_space.sample())
+        rows.append(np.concatenate([*seen.values(), [float(reward)]]))
+    return rows
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_gymnasiums_own_check_finds_nothing(task: str):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(made(task).unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_same_seed_gives_the_same_episode_and_another_one_another(task: str):
+    one, again, other = (walked(made(task), seed=seed) for seed in (3, 3, 4))
+    assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
+    assert not np.array_equal(one[-1], other[-1])
+
+
+@pytest.mark.parametrize("task", [TASKS[0], TASKS[1], TASKS[3], TASKS[6]])
+def test_the_reward_of_the_goal_form_can_be_computed_again_one_by_one_and_all_at_once(task: str):
+    for kind in ("dense", "sparse") if task == TASKS[0] else ("dense",):
+        env = made(task, goal=True, reward=kind)
+        env.reset(seed=1)
+        steps = [env.step(env.action_space.sample()) for _ in range(4)]
+        achieved, desired = (np.stack([step[0][key] for step in steps]) for key in ("achieved_goal", "desired_goal"))
+        rewards, infos = np.array([float(step[1]) for step in steps]), [step[4] for step in steps]
+        whole = env.unwrapped
+        assert isinstance(whole, HandEnv)
+        assert whole.compute_reward(achieved, desired, infos) == pytest.approx(rewards, abs=1e-5)
+        assert float(whole.compute_reward(achieved[0], desired[0], infos[0])) == pytest.approx(rewards[0], abs=1e-5)
+        if kind == "sparse":
+            assert set(rewards) <= {0.0, 1.0}
+
+
+def test_a_step_is_counted_and_an_episode_ends_after_a_hundred():
+    env = made("thenar/PressProfile-v0", touch="none")
+    env.reset(seed=0)
+    ends = [env.step(np.zeros(1, dtype=np.float32))[2:4] for _ in range(100)]
+    assert ends[-1] == (False, True)
+    assert not any(truncated for _, truncated in ends[:-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"touch": "skin"}, "touch is 'skin'; wanted one of 'taxels', 'pads'"),
+        ({"reward": "high"}, "wanted one of 'dense', 'sparse'"),
+        ({"profile": "real"}, "wanted one of 'measured', 'ideal'"),
+        ({"hand": "shadow_right"}, "wanted a hand with the motors of inspire_right"),
+        ({"hand": "inspire_dfx_right"}, "has no skin that feels"),
+        ({"randomise": 0.3}, "wanted True, False or a Randomise"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_the_right_ones(given: dict, told: str):
+    with pytest.raises(BadValue, match=told):
+        envs.Pinch(**given)
+
+
+def test_wrong_actions_spreads_and_options_are_refused():
+    env = envs.Pinch(touch="none")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(2, dtype=np.float32))
+    env.reset(seed=0)
+    for action in (np.zeros(3, dtype=np.float32), np.array([0.0, np.nan], dtype=np.float32)):
+        with pytest.raises(BadValue, match="2 finite numbers from -1 to 1"):
+            env.step(action)
+    with pytest.raises(BadValue, match=r"Randomise\.mass"):
+        envs.Randomise(mass=-1.0)
+    with pytest.raises(BadValue, match="options"):
+        env.reset(options={"mass": 1.0})
+
+
+def test_what_is_not_to_differ_does_not():
+    env = envs.HoldUnderPull(touch="none", randomise=STILL)
+    masses = set()
+    for seed in range(3):
+        env.reset(seed=seed)
+        masses.add(float(env.world.model.body("object").mass[0]))
+    assert masses == {0.1}
+
+
+def test_mass_friction_motors_and_skin_differ_from_episode_to_episode():
+    env = envs.LeastForce(touch="none")
+    found = []
+    for seed in range(2):
+        env.reset(seed=seed)
+        body = env.world.model.body("object")
+        motor = env.world.hand("inspire_right").actuators[0].motor
+        skin = env.world.calibration("inspire_right").bare
+        friction = env.world.model.geom_friction[body.geomadr[0], 0]
+        found.append((float(body.mass[0]), float(friction), motor, skin.gain_counts_per_n))
+    assert all(a != b for a, b in zip(*found, strict=True))
+
+
+def test_taxels_add_up_to_pads_and_pads_to_the_force_that_presses():
+    felt = {}
+    for touch in ("taxels", "pads", "shear"):
+        env = envs.PressProfile(touch=touch, randomise=False, profile="ideal")
+        seen, _ = env.reset(seed=0)
+        for _ in range(15):
+            seen, _, _, _, _ = env.step(np.ones(1, dtype=np.float32))
+        felt[touch] = seen["touch"]
+        pressed_n = float(env.outcome().achieved[0])
+    pads = [pad.taxels for pad in env.hand.pads]
+    sums = np.add.reduceat(felt["taxels"], np.cumsum([0, *pads[:-1]]))
+    assert sums == pytest.approx(felt["pads"], abs=1e-3)
+    assert felt["shear"][: len(pads)] == pytest.approx(felt["pads"], abs=1e-3)
+    assert felt["shear"].size == 3 * len(pads)
+    assert pressed_n > 3.0
+    assert felt["pads"].sum() == pytest.approx(pressed_n, rel=0.15)
+
+
+def test_many_at_once_are_made_by_gymnasium_itself():
+    env = gymnasium.make_vec("thenar/PressProfile-v0", num_envs=2, vectorization_mode="sync", touch="pads")
+    seen, _ = env.reset(seed=1)
+    assert seen["touch"].shape == (2, 17)
+    assert env.step(np.zeros((2, 1), dtype=np.float32))[1].shape == (2,)
+    env.close()
+
+
+def test_a_picture_is_drawn_when_asked_for():
+    env = envs.Pinch(touch="pads", render_mode="rgb_array", size_px=(64, 48))
+    env.reset(seed=0)
+    picture = env.render()
+    assert picture is not None
+    assert (picture.shape, picture.dtype) == ((48, 64, 3), np.uint8)
+    assert np.ptp(picture) > 50
+    env.close()
+
+
+@pytest.mark.parametrize("task", [envs.HoldUnderPull, envs.PressProfile, envs.LeastForce])
+def test_the_scripted_policy_does_better_than_standing_still(task: type[HandEnv]):
+    env = task(touch="pads", randomise=False)
+
+    def nothing(env: HandEnv) -> baselines.Policy:
+        return lambda observation: np.zeros(env.action_size, dtype=np.float32)
+
+    scripted, idle = (baselines.evaluate(env, policy, range(1))[0, 0] for policy in (baselines.SCRIPTED[task], nothing))
+    assert scripted > idle + 5.0
