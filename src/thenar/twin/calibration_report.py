@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +13,8 @@ from thenar.errors import BadValue, writing
 from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
 from thenar.touch.calibrate.score import Score, one_scale
+from thenar.twin.svg_panel import OURS, READ, SCALE, STYLE, Panel, html_table
 
-STYLE = (
-    "body{font:15px system-ui;max-width:62em;margin:2em auto;padding:0 1em;color:#222}"
-    "td,th{padding:.15em .9em;text-align:right;border-bottom:1px solid #ddd}"
-    "td:first-child,th:first-child{text-align:left}"
-)
-READ, OURS, SCALE = "#555", "#0b62a4", "#d1495b"
 WIDTH, HEIGHT = 960, 560
 POINTS = 900
 BAR = 3.0  # percent: what a calibration should reach
@@ -93,9 +87,9 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
     if path.suffix == ".svg":
         text = plot(results[0])
     else:
-        parts = [f"<h1>{html.escape(title)}</h1>", _table(score_rows(results))]
+        parts = [f"<h1>{html.escape(title)}</h1>", html_table(score_rows(results))]
         for result in results:
-            parts += [f"<h2>{result.pad.name}</h2>", plot(result), _table(known_rows(result))]
+            parts += [f"<h2>{result.pad.name}</h2>", plot(result), html_table(known_rows(result))]
             parts += [f"<p>{html.escape(refusal)}</p>" for refusal in result.refusals]
         within = f"{100 * USUAL_TOLERANCE:g} % of full scale, of drift and offset {100 * TOLERANCE['drift']:g} %"
         parts.append(f"<p>Known: 95 % of the error it leaves in a reading is within {within}.</p>")
@@ -140,82 +134,20 @@ def plot(result: PadResult) -> str:
         x = 64 + 150 * number
         parts.append(f'<line x1="{x}" x2="{x + 22}" y1="40" y2="40" stroke="{color}" stroke-width="3"/>')
         parts.append(f'<text x="{x + 28}" y="44">{name}</text>')
-    over_time = _Panel(64, 58, WIDTH - 24, 258, (0.0, 1.0), high)
+    over_time = Panel(64, 58, WIDTH - 24, 258, (0.0, 1.0), high)
     row, col = divmod(taxel, pad.cols)
     parts += over_time.frame(f"taxel {row},{col}, {counts}", "unseen presses, one after the other")
     along = np.linspace(0.0, 1.0, len(rows))
     parts += [over_time.line(along, values, color, 1.6) for _, color, values in lines]
     x = unit * load[rows, taxel]
-    over_load = _Panel(64, 310, 430, HEIGHT - 46, (0.0, float(x.max()) * 1.03), high)
+    over_load = Panel(64, 310, 430, HEIGHT - 46, (0.0, float(x.max()) * 1.03), high)
     parts += over_load.frame(counts, loads, numbered=True)
     each_press = np.split(np.arange(len(rows)), np.flatnonzero(np.diff(presses.press[rows])) + 1)
     parts += [over_load.line(x[part], values[part], color, 1.0) for _, color, values in lines for part in each_press]
     errors = result.score.taxel_rms
     most = max(1.2 * BAR, 1.1 * float(np.nanmax(errors, initial=0.0)))
-    bars = _Panel(540, 310, WIDTH - 24, HEIGHT - 46, (0.0, float(len(errors))), (0.0, most))
+    bars = Panel(540, 310, WIDTH - 24, HEIGHT - 46, (0.0, float(len(errors))), (0.0, most))
     parts += bars.frame("error, % of full scale", "taxels, row by row")
     parts += [bars.bar(k, float(error)) for k, error in enumerate(errors) if np.isfinite(error)]
     parts.append(bars.level(BAR, f'stroke="{SCALE}" stroke-dasharray="5 4"'))
     return "\n".join([*parts, "</svg>", ""])
-
-
-class _Panel(NamedTuple):
-    """A rectangle of the plot with the ranges that its sides stand for."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    wide: tuple[float, float]
-    high: tuple[float, float]
-
-    def x(self, value: Any) -> Any:
-        return self.left + (self.right - self.left) * (value - self.wide[0]) / (self.wide[1] - self.wide[0])
-
-    def y(self, value: Any) -> Any:
-        return self.bottom - (self.bottom - self.top) * (value - self.high[0]) / (self.high[1] - self.high[0])
-
-    def frame(self, up: str, along: str, *, numbered: bool = False) -> list[str]:
-        """Border, ticks and captions."""
-        width, height = self.right - self.left, self.bottom - self.top
-        parts = [f'<rect x="{self.left}" y="{self.top}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>']
-        for value in _round_ticks(*self.high):
-            parts.append(self.level(value, 'stroke="#eee"'))
-            y = f"{self.y(value) + 4:.1f}"
-            parts.append(f'<text x="{self.left - 6}" y="{y}" text-anchor="end">{value + 0.0:g}</text>')
-        for value in _round_ticks(*self.wide) if numbered else ():
-            x = f"{self.x(value):.1f}"
-            parts.append(f'<text x="{x}" y="{self.bottom + 15}" text-anchor="middle">{value:g}</text>')
-        parts.append(f'<text x="{self.left + 6}" y="{self.top + 15}" fill="#555">{up}</text>')
-        middle = f'x="{(self.left + self.right) / 2}" y="{self.bottom + 32}" text-anchor="middle"'
-        return [*parts, f'<text {middle} fill="#555">{along}</text>']
-
-    def level(self, value: float, style: str) -> str:
-        """A line across."""
-        y = f"{self.y(value):.1f}"
-        return f'<line x1="{self.left}" x2="{self.right}" y1="{y}" y2="{y}" {style}/>'
-
-    def bar(self, number: int, value: float) -> str:
-        y, width = self.y(value), 0.76 * (self.x(1.0) - self.left)
-        place = f'x="{self.x(number + 0.12):.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.bottom - y:.1f}"'
-        return f'<rect {place} fill="{OURS}"/>'
-
-    def line(self, x: FloatArray, y: FloatArray, color: str, width: float) -> str:
-        points = zip(self.x(x), self.y(np.clip(y, *self.high)), strict=True)
-        text = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        style = f'fill="none" stroke="{color}" stroke-width="{width}" stroke-opacity="0.85"'
-        return f'<polyline points="{text}" {style}/>'
-
-
-def _round_ticks(low: float, high: float) -> FloatArray:
-    """About five round numbers within a range."""
-    rough = (high - low) / 5.0
-    size = 10.0 ** np.floor(np.log10(rough))
-    step = size * min((1.0, 2.0, 5.0, 10.0), key=lambda k: abs(k * size - rough))
-    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
-
-
-def _table(rows: Sequence[dict[str, object]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-    cells = ("".join(f"<td>{html.escape(str(value))}</td>" for value in row.values()) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -79,10 +79,14 @@ class Replay:
     thenar replay session.mcap --no-touch
 
     thenar replay session.mcap --out again.mcap
+
+    thenar replay real.mcap --report gap.html
     """
 
     file: Annotated[Path, tyro.conf.Positional]
-    """A recording of a twin."""
+    """A recording of a twin, or of a real hand by thenar record."""
+    report: Path | None = None
+    """Write a page (.html) that says how far what was recorded and the replay differ, and in what."""
     touch: bool = True
     """Read the skins again; without them it is several times faster."""
     out: Path | None = None
@@ -94,6 +98,7 @@ class Replay:
         """Replay."""
         from thenar.recordings.container import write_contents
         from thenar.recordings.recording import Recording as Opened
+        from thenar.twin.compare.gap import compare
         from thenar.twin.recording.replay import replay
 
         recording = Opened(self.file)
@@ -104,6 +109,10 @@ class Replay:
         took_s = time.perf_counter() - began_s
         if self.out is not None:
             write_contents(again.contents, self.out)
+        gap = None
+        if self.report is not None:
+            gap = compare(recording, again)
+            gap.save(self.report)
         hand = recording.hands[0]
         twin_s = float(recording.motors(hand).stamp_s[-1] - recording.motors(hand).stamp_s[0])
         found = {
@@ -113,12 +122,17 @@ class Replay:
             "seconds": round(twin_s, 3),
             "times_real_time": round(twin_s / took_s, 2),
         }
+        if gap is not None:
+            found["findings"] = [asdict(finding) for finding in gap.findings]
         if self.json:
             print_json(found)
+        elif gap is not None:
+            console.print(Text(str(gap)))
+            console.print(Text(f"{self.report} shows it", style="dim"))
         elif not again.differs_at:
             messages = sum(topic.messages for topic in again.topics)
             console.print(f"identical: {messages} messages, {twin_s:.1f} s at {twin_s / took_s:.1f} x real time")
-        if again.differs_at:
+        if again.differs_at and gap is None:
             made, here = recording.about.get("mujoco_core", "?"), version("mujoco-core")
             why = "" if made == here else f"; it was recorded with MuJoCo {made}, this is {here}"
             raise ThenarError(f"not the same: {again.differs_at}{why}")

@@ -1,0 +1,160 @@
+"""Differences between what a hand's skin reads and what its twin's does, and what is wrong with a skin by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from thenar.arrays import BoolArray, FloatArray
+from thenar.hands.spec import HandSpec
+from thenar.recordings.recording import TouchColumns
+from thenar.signals import PadLayout
+from thenar.twin.compare.finding import Finding
+
+MIN_FRAMES = 10
+PRESSED = 150.0  # counts above rest that a taxel surely feels
+FAINT = 45.0  # below this it may be noise
+PAD_N, GAIN = 0.3, 0.06
+STUCK_FRAMES = 50
+OFFSET, FLOOR = 60.0, 40.0  # what an untouched taxel of an unknown skin reads, and how far it may be off
+
+
+def find_skin_gaps(spec: HandSpec, hand: TouchColumns, twin: TouchColumns | None) -> list[Finding]:
+    """Stuck and dead taxels, pads that read more or less than the twin's, and what only one of both feels.
+
+    Args:
+        spec: The hand.
+        hand: What its skin read.
+        twin: What its twin's skin read under the same commands; None where there is none.
+    """
+    counts = hand.taxel_counts.astype(np.float64)
+    if len(counts) < MIN_FRAMES:
+        return []
+    stuck = _stuck(counts)
+    above = _above(counts)
+    theirs = None
+    if twin is not None and len(twin.stamp_s) >= MIN_FRAMES:
+        at = np.searchsorted(twin.stamp_s, hand.stamp_s).clip(0, len(twin.stamp_s) - 1)
+        theirs = _above(twin.taxel_counts.astype(np.float64))[at]
+    dead = _dead(hand.layout, above, theirs) & ~stuck
+    found = [*_taxels(spec, hand, counts, stuck, dead)]
+    sound = ~(stuck | dead)
+    for pad in hand.layout:
+        part = slice(pad.first, pad.first + pad.rows * pad.cols)
+        good = sound[part]
+        ours_n, theirs_n = (
+            (array[:, part][:, good].sum(axis=1) * 1e-3 if array is not None else None) for array in (above, theirs)
+        )
+        assert ours_n is not None
+        found += _pad(spec, pad, ours_n, theirs_n, above[:, part][:, good])
+    return found
+
+
+def _above(counts: FloatArray) -> FloatArray:
+    """What taxels read above rest; noise is 0. A taxel that is pressed all the time is taken to rest as others do."""
+    low = np.percentile(counts, 25, axis=0)
+    usual = float(np.median(low))
+    rest = np.where(np.abs(low - usual) > FLOOR, usual, low)
+    over = counts - rest
+    return np.where(over > FAINT, over, 0.0)
+
+
+def _stuck(counts: FloatArray) -> BoolArray:
+    """Taxels that have read one number for long, whatever happened, where others have noise."""
+    newest = counts[-STUCK_FRAMES:]
+    noisy = float(np.median(newest.std(axis=0))) > 0.3 and len(newest) == STUCK_FRAMES
+    return (newest.std(axis=0) == 0.0) & (np.abs(newest[-1] - np.median(newest)) > FLOOR) & noisy
+
+
+def _dead(layout: tuple[PadLayout, ...], above: FloatArray, theirs: FloatArray | None) -> BoolArray:
+    """Taxels that are pressed, as the twin or their neighbours on both sides say, and have read nothing since."""
+    frames = np.arange(len(above))[:, None]
+    since = frames > np.where(above > 0.0, frames, -1).max(axis=0)
+    dead = np.zeros(above.shape[1], dtype=bool)
+    for pad in layout:
+        part = slice(pad.first, pad.first + pad.rows * pad.cols)
+        grid = above[:, part].reshape(len(above), pad.rows, pad.cols)
+        must = _between(grid)
+        if theirs is not None:
+            mine = theirs[:, part].reshape(grid.shape)
+            must |= (mine > PRESSED) & (grid.sum(axis=(1, 2)) > 0.3 * mine.sum(axis=(1, 2)))[:, None, None]
+        dead[part] = (must.reshape(len(above), -1) & since[:, part]).sum(axis=0) >= MIN_FRAMES
+    return dead
+
+
+def _between(grid: FloatArray) -> BoolArray:
+    """Taxels with pressed neighbours on opposite sides, in every direction that has both. Shape (t, rows, cols)."""
+    pressed = np.pad(grid > PRESSED, ((0, 0), (1, 1), (1, 1)))
+    inside = np.pad(np.ones(grid.shape[1:], dtype=bool), 1)
+    rows, cols = slice(1, -1), slice(1, -1)
+    must, asked = np.ones(grid.shape, dtype=bool), np.zeros(grid.shape[1:], dtype=bool)
+    for before, after in (
+        ((slice(None, -2), cols), (slice(2, None), cols)),
+        ((rows, slice(None, -2)), (rows, slice(2, None))),
+    ):
+        both = inside[before] & inside[after]
+        asked |= both
+        must &= ~both | (pressed[:, *before] & pressed[:, *after])
+    return must & asked
+
+
+def _taxels(
+    spec: HandSpec, hand: TouchColumns, counts: FloatArray, stuck: BoolArray, dead: BoolArray
+) -> Iterator[Finding]:
+    for pad in hand.layout:
+        for taxel in range(pad.rows * pad.cols):
+            number, (row, col) = pad.first + taxel, divmod(taxel, pad.cols)
+            if stuck[number]:
+                size, words = float(counts[-1, number]), f"reads {counts[-1, number]:.0f} counts whatever happens"
+            elif dead[number]:
+                size, words = 0.0, "does not respond"
+            else:
+                continue
+            yield Finding(
+                kind="stuck taxel" if stuck[number] else "dead taxel",
+                hand=spec.name,
+                part=f"{pad.name} {row},{col}",
+                size=size,
+                unit="counts",
+                words=f"taxel {pad.name} {row},{col} {words}",
+                evidence=f"{len(counts)} readings from {hand.stamp_s[0]:.1f} to {hand.stamp_s[-1]:.1f} s",
+            )
+
+
+def _pad(
+    spec: HandSpec, pad: PadLayout, ours_n: FloatArray, theirs_n: FloatArray | None, above: FloatArray
+) -> Iterator[Finding]:
+    """What one pad reads beside its twin's."""
+    if theirs_n is None:
+        theirs_n = np.zeros(len(ours_n))
+    both = (ours_n > PAD_N) & (theirs_n > PAD_N)
+    only_ours, only_theirs = (ours_n > PAD_N) & (theirs_n == 0.0), (theirs_n > PAD_N) & (ours_n == 0.0)
+    if both.sum() >= MIN_FRAMES:
+        ratio = ours_n[both] / theirs_n[both]
+        size = float(np.median(ratio)) - 1.0
+        # Taxels have gains of their own: few of them do not tell much of a pad.
+        mean = above[both].mean(axis=0)
+        spread = 0.11 * float(np.sqrt(np.sum(mean**2)) / max(mean.sum(), 1e-9))
+        error = float(np.hypot(spread, ratio.std() / np.sqrt(max(both.sum() / 10.0, 1.0))))
+        if abs(size) > max(GAIN, 3.0 * error):
+            more = "more" if size > 0 else "less"
+            words = f"{pad.name} reads {100 * abs(size):.0f} % {more} than the twin's"
+            yield _of_pad(spec, pad, "touch gain", size, "1", error, words, int(both.sum()))
+    elif only_ours.sum() >= MIN_FRAMES:
+        size = float(np.median(ours_n[only_ours]))
+        words = f"{pad.name} feels {size:.1f} N that the twin does not"
+        yield _of_pad(spec, pad, "feels", size, "N", 0.0, words, int(only_ours.sum()))
+    elif only_theirs.sum() >= MIN_FRAMES:
+        size = float(np.median(theirs_n[only_theirs]))
+        words = f"{pad.name} does not feel the {size:.1f} N that the twin does"
+        yield _of_pad(spec, pad, "feels nothing", size, "N", 0.0, words, int(only_theirs.sum()))
+
+
+def _of_pad(
+    spec: HandSpec, pad: PadLayout, kind: str, size: float, unit: str, error: float, words: str, frames: int
+) -> Finding:
+    return Finding(
+        kind=kind, hand=spec.name, part=pad.name, size=size, unit=unit, error=error, words=words,
+        evidence=f"{frames} readings",
+    )  # fmt: skip

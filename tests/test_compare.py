@@ -1,0 +1,140 @@
+"""What differs between a hand and its twin under the same commands: named, with its size, and nothing invented."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import hands
+from thenar.touch.sensor.calibration import profile_of
+from thenar.twin.compare.rates import find_rate_gaps
+
+SPEC = hands.load("inspire_right")
+
+
+def with_motors(only: str = "", **changes: Callable[[float], float]) -> thenar.HandSpec:
+    """The hand with other motors: all of them, or only one."""
+
+    def changed(actuator):
+        if only not in ("", actuator.name):
+            return actuator
+        motor = {name: change(getattr(actuator.motor, name)) for name, change in changes.items()}
+        return replace(actuator, motor=replace(actuator.motor, **motor))
+
+    return replace(SPEC, actuators=tuple(map(changed, SPEC.actuators)))
+
+
+def with_friction(motor: str, more_nm: float) -> thenar.HandSpec:
+    driven = next(actuator.drives for actuator in SPEC.actuators if actuator.name == motor)
+    return replace(
+        SPEC,
+        joints=tuple(replace(j, friction_nm=j.friction_nm + more_nm) if j.name == driven else j for j in SPEC.joints),
+    )
+
+
+def recorded(
+    path: Path,
+    spec: thenar.HandSpec = SPEC,
+    *,
+    seed: int = 1,
+    disturb: Callable[[thenar.World], object] = lambda world: None,
+    skin=None,
+    scene: str = "empty",
+    seconds: float = 8.0,
+) -> thenar.Recording:
+    """A hand that is sent here and there, the same way every time."""
+    world = thenar.World(spec, seed=seed, scene=scene, skin={} if skin is None else {"inspire_right": skin})
+    rng = np.random.default_rng(42)
+    with thenar.record(world, path, touch=scene != "empty"):
+        end_s, disturbed = world.time_s + seconds, False
+        while world.time_s < end_s:
+            if world.time_s > end_s - 0.6 * seconds and not disturbed:
+                disturbed = bool(disturb(world)) or True
+            share = rng.uniform(0.0, 0.8, 6) * [1, 1, 1, 1, 0.3, 0.3]
+            target_rad = SPEC.open_rad + share * (SPEC.closed_rad - SPEC.open_rad)
+            world.command("inspire_right", thenar.HandCommand.to(target_rad, speed_rad_s=SPEC.top_speed_rad_s))
+            world.advance(rng.uniform(0.4, 1.1))
+    return thenar.Recording(path)
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> thenar.Recording:
+    return recorded(tmp_path_factory.mktemp("compare") / "twin.mcap")
+
+
+def found(gap) -> dict[tuple[str, str], float]:
+    return {(finding.kind, finding.part): finding.size for finding in gap.findings}
+
+
+def test_nothing_is_found_where_nothing_differs(twin: thenar.Recording, tmp_path: Path):
+    gap = thenar.compare(recorded(tmp_path / "same.mcap", seed=2), twin)
+    assert gap.findings == ()
+    assert np.median(gap.differences_deg()["inspire_right"]) < 0.3
+
+
+PLANTED = {
+    "latency": (with_motors(latency_s=lambda s: s + 0.02), ("latency", "every motor"), 0.02),
+    "speed": (with_motors(full_stroke_s=lambda s: s / 0.9), ("speed", "every motor"), -0.1),
+    "friction": (with_friction("index", 0.03), ("friction", "index"), 0.03),
+    "current": (with_motors("thumb_bend", drive_a=lambda a: a + 0.4), ("current", "thumb_bend"), 0.4),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_difference_is_named_with_its_size(name: str, twin: thenar.Recording, tmp_path: Path):
+    spec, key, size = PLANTED[name]
+    sizes = found(thenar.compare(recorded(tmp_path / "other.mcap", spec, seed=5), twin))
+    assert sizes.keys() == {key}
+    assert sizes[key] == pytest.approx(size, rel=0.1)
+
+
+def test_a_stuck_motor_is_named_with_its_place(twin: thenar.Recording, tmp_path: Path):
+    places = []
+
+    def jam(world: thenar.World) -> None:
+        world.faults.inject("inspire_right", "middle", "jam")
+        places.append(np.degrees(world.state("inspire_right").angle_rad[SPEC.actuator_names.index("middle")]))
+
+    sizes = found(thenar.compare(recorded(tmp_path / "jammed.mcap", disturb=jam), twin))
+    assert sizes.keys() == {("stuck", "middle"), ("error", "middle")}
+    assert sizes["stuck", "middle"] == pytest.approx(places[0], abs=1.5)
+
+
+def test_skins_are_compared_taxel_by_taxel(tmp_path: Path):
+    usual = profile_of(SPEC, "measured")
+    loud = replace(usual, bare=replace(usual.bare, gain_counts_per_n=1250.0))
+    held = {"scene": "in_hand", "seconds": 2.5}
+    twin = recorded(tmp_path / "twin.mcap", **held)
+    assert thenar.compare(recorded(tmp_path / "a.mcap", seed=9, **held), twin).findings == ()
+    pressed = twin.touch("inspire_right")["palm"].mean(axis=0)
+    row, col = np.unravel_index(np.argmax(pressed), pressed.shape)
+    kill = lambda world: world.faults.kill_taxel("inspire_right", "palm", int(row), int(col))  # noqa: E731
+    dead = found(thenar.compare(recorded(tmp_path / "b.mcap", disturb=kill, **held), twin))
+    assert ("dead taxel", f"palm {row},{col}") in dead
+    gains = found(thenar.compare(recorded(tmp_path / "c.mcap", skin=loud, **held), twin))
+    assert {kind for kind, _ in gains} == {"touch gain"}
+    assert gains["touch gain", "palm"] == pytest.approx(0.25, rel=0.1)
+
+
+def test_messages_that_come_seldom_and_messages_that_are_missing_are_told_apart():
+    rng = np.random.default_rng(0)
+    beat_s = np.arange(1000) * 0.01 + rng.normal(0.0, 5e-4, 1000)
+    assert not list(find_rate_gaps("hand", "state", beat_s, 100.0))
+    (rate,) = find_rate_gaps("hand", "state", np.arange(600) / 61.0, 100.0)
+    assert rate.words == "state arrives at 61 Hz, 100 expected"
+    (lost,) = find_rate_gaps("hand", "state", beat_s[rng.random(1000) > 0.1], 100.0)
+    assert (lost.kind, lost.size) == ("lost messages", pytest.approx(0.1, abs=0.02))
+
+
+def test_a_report_is_one_page(twin: thenar.Recording, tmp_path: Path):
+    slow = recorded(tmp_path / "slow.mcap", PLANTED["latency"][0])
+    thenar.compare(slow, twin).save(tmp_path / "gap.html")
+    page = (tmp_path / "gap.html").read_text("utf-8")
+    assert "every motor follows" in page
+    assert page.count("<svg") == 6
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    with pytest.raises(thenar.ThenarError, match=r"ends in \.html"):
+        thenar.compare(slow, twin).save(tmp_path / "gap.pdf")
