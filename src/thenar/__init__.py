@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from thenar.twin.body.body_loop import BodyTwin as BodyTwin
     from thenar.twin.body.body_world import BodyWorld as BodyWorld
     from thenar.twin.body.live_body import serve_body as serve_body
-    from thenar.twin.compare.gap import compare as compare
+    from thenar.twin.compare.gap_report import compare as compare
     from thenar.twin.drops import drop_cubes as drop_cubes
     from thenar.twin.live_twin import LiveTwin as LiveTwin
     from thenar.twin.pictures import Film as Film
@@ -94,7 +94,7 @@ _NAMES = {
     "thenar.twin.body.body_loop": "BodyTwin",
     "thenar.twin.body.body_world": "BodyWorld",
     "thenar.twin.body.live_body": "serve_body",
-    "thenar.twin.compare.gap": "compare",
+    "thenar.twin.compare.gap_report": "compare",
     "thenar.twin.drops": "drop_cubes",
     "thenar.twin.live_twin": "LiveTwin",
     "thenar.twin.pictures": "Film Picture",

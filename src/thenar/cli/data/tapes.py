@@ -98,7 +98,7 @@ class Replay:
         """Replay."""
         from thenar.recordings.container import write_contents
         from thenar.recordings.recording import Recording as Opened
-        from thenar.twin.compare.gap import compare
+        from thenar.twin.compare.gap_report import compare
         from thenar.twin.recording.replay import replay
 
         recording = Opened(self.file)
