@@ -16,6 +16,7 @@ from thenar.arrays import BoolArray, FloatArray
 ROUNDS = 6
 LAG_S = 0.012  # of the finger behind its motor
 BEHIND_S, LAGGING_S = 0.05, 0.3  # how far, in time, and how long a motor must be behind its target to show its speed
+UNSEEN_S = 0.03
 STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
 MAX_LATENCY_S = 0.5
 INFLATION = 3.0  # neighbouring samples err alike: their number counts for less
@@ -151,6 +152,8 @@ def fit_follow(
             if round_number == ROUNDS - 1:
                 variance = np.diag(np.linalg.inv(normal)) * (spread[motor] ** 2 + 1e-6**2)
                 error[which, motor] = INFLATION * np.sqrt(np.maximum(variance, 0.0))
+                if not known[1, motor] and behind_s[motor] > UNSEEN_S:
+                    error[0, motor] = np.inf  # it was slow now and then: latency cannot be told from speed
         value[0] = np.clip(value[0], -0.05, MAX_LATENCY_S)
         value[1] = np.clip(value[1], 0.1, 3.0)
     return Followed(value, error)

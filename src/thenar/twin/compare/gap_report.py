@@ -15,7 +15,7 @@ from thenar.recordings.recording import JointColumns, Recording
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.motor_gaps import MotorPair, find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
-from thenar.twin.compare.skin_gaps import find_skin_gaps
+from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
 from thenar.twin.svg_panel import OURS, SCALE, STYLE, Panel, html_table
 
 POINTS = 1200
@@ -117,10 +117,15 @@ def compare(recording: Recording | Path | str, again: Recording | Path | str) ->
         state_hz, touch_hz = _expected(recording, again, hand)
         findings += find_rate_gaps(hand, "state", motors.stamp_s, state_hz)
         if recording.has_touch(hand):
-            touch = recording.touch(hand)
-            findings += find_skin_gaps(spec, touch, again.touch(hand) if again.has_touch(hand) else None)
+            touch = _skin(recording, hand)
+            findings += find_skin_gaps(spec, touch, _skin(again, hand) if again.has_touch(hand) else None)
             findings += find_rate_gaps(hand, "touch", touch.stamp_s, touch_hz)
     return Gap(findings=tuple(findings), pairs=tuple(pairs), names=(recording.name, again.name))
+
+
+def _skin(recording: Recording, hand: str) -> SkinSeries:
+    touch = recording.touch(hand)
+    return SkinSeries(touch.stamp_s, touch.layout, touch.taxel_counts)
 
 
 def _commands(recording: Recording, hand: str, motors: int) -> JointColumns:

@@ -26,6 +26,7 @@ STUCK_S = 1.2
 LEAST = {"latency": 5e-3, "speed": 0.04, "offset": np.radians(0.8), "travel": 0.025}
 FORCE_N, CURRENT_A, WARM_C, NOISE_RAD = 0.25, 0.04, 5.0, np.radians(0.6)
 MIN_SAMPLES = 40
+FOLLOW_S = 3.5  # of motion that tell how motors follow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -226,6 +227,8 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
 
 def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
     """Latency, speed, offset and travel."""
+    if pair.stamp_s[-1] - pair.stamp_s[0] < FOLLOW_S:
+        return
     fits = [
         fit_follow(
             pair.stamp_s,

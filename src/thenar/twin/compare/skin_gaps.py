@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import HandSpec
-from thenar.recordings.recording import TouchColumns
 from thenar.signals import PadLayout
 from thenar.twin.compare.finding import Finding
 
@@ -20,7 +21,15 @@ STUCK_FRAMES = 50
 OFFSET, FLOOR = 60.0, 40.0  # what an untouched taxel of an unknown skin reads, and how far it may be off
 
 
-def find_skin_gaps(spec: HandSpec, hand: TouchColumns, twin: TouchColumns | None) -> list[Finding]:
+class SkinSeries(NamedTuple):
+    """What a skin read over time. Shapes (t,), (pads,), (t, taxels)."""
+
+    stamp_s: FloatArray
+    layout: tuple[PadLayout, ...]
+    taxel_counts: NDArray[Any]
+
+
+def find_skin_gaps(spec: HandSpec, hand: SkinSeries, twin: SkinSeries | None) -> list[Finding]:
     """Stuck and dead taxels, pads that read more or less than the twin's, and what only one of both feels.
 
     Args:
@@ -100,7 +109,7 @@ def _between(grid: FloatArray) -> BoolArray:
 
 
 def _taxels(
-    spec: HandSpec, hand: TouchColumns, counts: FloatArray, stuck: BoolArray, dead: BoolArray
+    spec: HandSpec, hand: SkinSeries, counts: FloatArray, stuck: BoolArray, dead: BoolArray
 ) -> Iterator[Finding]:
     for pad in hand.layout:
         for taxel in range(pad.rows * pad.cols):
