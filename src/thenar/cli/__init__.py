@@ -31,6 +31,7 @@ from thenar.cli.data.record import Record
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.tapes import Convert, Recording, Replay
 from thenar.cli.run.body import Body
+from thenar.cli.run.mirror_hand import Mirror
 from thenar.cli.run.running import leave_on_signals
 from thenar.cli.run.serve import Demo, Serve
 from thenar.cli.run.teleop import Teleop
@@ -51,7 +52,7 @@ VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
-    "Record": (Record, Recording, Replay, Convert),
+    "Record": (Record, Mirror, Recording, Replay, Convert),
     "Look up": (Hands, Scenes, Export, Info),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
@@ -177,6 +178,13 @@ class Physics:
         self.wrists.records[:] = snapshot.wrists
         self._steps, self._residual_s = snapshot.steps, snapshot.residual_s
         self._settle(snapshot)
+
+    def pose_bodies(self, joint_rad: Mapping[str, FloatArray]) -> None:
+        """Put bodies where they are when joints of hands stand so [rad], to be looked at; nothing else follows."""
+        for hand, angles in joint_rad.items():
+            for name, angle in zip(self.hand(hand).joint_names, angles, strict=True):
+                self.data.qpos[self.model.joint(f"{hand}/{name}").qposadr[0]] = angle
+        mujoco.mj_kinematics(self.model, self.data)
 
     def copy_state_from(self, other: Physics) -> None:
         """Go on from where another world with the same hands is; what only this one has stays where it begins."""

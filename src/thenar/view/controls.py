@@ -157,8 +157,9 @@ class Controls:
         set_html(self._caption, status_html.caption(status["caption"]))
         set_html(self._wires, status_html.wires(health, self._labels))
         set_html(self._faults, status_html.faults(status["faults"]))
-        if self._end_tour.visible != bool(status["caption"]):
-            self._end_tour.visible = bool(status["caption"])
+        touring = bool(status["caption"]) and status["touring"]
+        if self._end_tour.visible != touring:
+            self._end_tour.visible = touring
         active = self._labels.get(health["active_link"], status_html.ANY_LINK)
         if self._active.value != active:
             self._active.value = active

@@ -131,3 +131,5 @@ class PageScene:
     states: dict[int, str]
     """Whole-body states of a humanoid, by number."""
     title: str
+    ghosts: frozenset[int] = frozenset()
+    """Bodies that are seen through."""

@@ -25,6 +25,7 @@ BONES = np.array([(0 if node % 4 == 1 else node - 1, node) for node in range(1, 
 SKELETON_OFFSET_M = np.array([0.097, -0.01, 0.04])  # from a left palm, towards the other hand
 SKELETON_COLOR, ARROW_COLOR = (64, 156, 255), (255, 106, 0)
 TRANSPARENT = 0.36
+GHOST = 0.3
 DEFAULT_ASPECT = 1.0
 MAX_OFF = 0.01  # in metres and of a direction: a camera further from where it was put was moved by somebody
 BACKGROUND = (120, 128, 144)
@@ -125,6 +126,8 @@ class Scene3d:
             mesh = api.add_mesh_simple(
                 f"/body/{part.body}/part_{number}", part.vertices_m, part.faces, color=part.rgb, side="front"
             )
+            if part.body in scene.ghosts:
+                mesh.opacity, mesh.cast_shadow = GHOST, False
             if part.body in prop_of:
                 mesh.on_click(lambda _, name=prop_of[part.body]: self.on_pick(name))
                 self._prop_meshes.append(mesh)

@@ -13,7 +13,6 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import ThenarError
-from thenar.hands import load
 from thenar.hands.spec import HandSpec
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.recordings.ros_messages import REPORTED, TOLD
@@ -25,9 +24,7 @@ from thenar.twin.compare.gap_report import EXPECTED_HZ
 from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
-from thenar.twin.live_twin import LiveTwin, warm_up
-from thenar.twin.recording.listen import merged, untold, world_at
-from thenar.twin.world import World
+from thenar.twin.recording.listen import merged, untold
 from thenar.wire.clients.listener import Flow, Listener, Place
 from thenar.wire.links.inbox import Inbox, LinkHealth
 
@@ -246,35 +243,6 @@ class MirrorLink:
         for finding in new:
             if self._on_finding is not None:
                 self._on_finding(finding)
-
-
-def mirror(
-    hands: Sequence[str],
-    place: Place,
-    *,
-    on_finding: Callable[[Finding], None] | None = None,
-    touch_hz: float = 50.0,
-) -> tuple[LiveTwin, MirrorLink]:
-    """A twin that does what real hands are told, from where they stand now; nothing is sent to them.
-
-    Args:
-        hands: Names of the hands.
-        place: The wire, and where it is.
-        on_finding: Is called with everything new that differs.
-        touch_hz: How often the twin's skin is read; 0 for never.
-
-    Returns:
-        The twin, to be used in a ``with``, and what it hears and finds.
-    """
-    specs = [load(name) for name in hands]
-    warm_up(World(specs))  # before it listens: what is compiled once is not waited for with the hand
-    link = MirrorLink(specs, place, on_finding=on_finding)
-    try:
-        twin = LiveTwin(world_at(specs, link.first_rad), [link], touch_hz=touch_hz)
-    except BaseException:
-        link.close()
-        raise
-    return twin, link
 
 
 def _columns(readings: Sequence[_Reading]) -> MotorColumns:

@@ -20,7 +20,7 @@ from thenar.twin.page.scene_builder import build_page_scene, check_bodies
 from thenar.twin.serve_config import LOCAL_HOSTS, PageOptions
 from thenar.twin.world import World
 from thenar.view.page_process import PageProcess
-from thenar.view.page_scene import Fault, Message
+from thenar.view.page_scene import Fault, Message, PageScene
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
@@ -41,6 +41,8 @@ class PageLink:
     """A `Link` whose clients are browsers."""
 
     wire = PAGE
+    touring = True
+    """Whether its caption is the guided tour's."""
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class PageLink:
             "title": title,
         }
         self._world = world
-        self.page_scene = build_page_scene(world, number=0, scene=scene, **self._fixed)
+        self.page_scene = self.build_scene(world, number=0, scene=scene)
         self._inbox, self._stats = Inbox(), PeerStats("browsers")
         self._clients = self._refused_requests = self._written = 0
         self._next_s = 0.0
@@ -113,6 +115,10 @@ class PageLink:
         """Name of the surroundings that are shown."""
         return self.page_scene.scene
 
+    def build_scene(self, world: World, *, number: int, scene: str) -> PageScene:
+        """What does not move of a world."""
+        return build_page_scene(world, number=number, scene=scene, **self._fixed)
+
     def attach(self, twin: LiveTwin) -> None:
         """Set the twin that users act on, and begin to report its status."""
         self.twin = twin
@@ -129,7 +135,7 @@ class PageLink:
         """Show another world in place of this one."""
         with self._lock:
             number = self.page_scene.number + 1
-            self._world, self.page_scene = world, build_page_scene(world, number=number, scene=scene, **self._fixed)
+            self._world, self.page_scene = world, self.build_scene(world, number=number, scene=scene)
         self.process.send({"do": "scene", "scene": self.page_scene})
 
     def notify(self, text: str, *, good: bool = True) -> None:
@@ -192,8 +198,12 @@ class PageLink:
             own["glove_on"] = nodes is not None
             if nodes is not None:
                 own["glove_m"] = nodes
+        self.add_to(record)
         self.process.motion.publish()
         self._written += 1
+
+    def add_to(self, record: np.ndarray) -> None:
+        """Put more into a record of what moves, before it is shown: nothing."""
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Write the readings of the skins into the shared record."""
@@ -245,5 +255,6 @@ class PageLink:
                 "faults": [str(fault) for fault in self.faults],
                 "dead": {name: np.flatnonzero(taxels) for name, taxels in dead.items()},
                 "caption": self.caption,
+                "touring": self.touring,
             }
         )
