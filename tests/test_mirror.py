@@ -14,7 +14,7 @@ from serving import end_with_parent
 
 from thenar.errors import ThenarError
 from thenar.twin.compare.finding import Finding
-from thenar.twin.mirroring import mirror
+from thenar.twin.compare.mirroring import mirror
 from thenar.wire.clients.listener import Place
 
 PEER = Path(__file__).parent / "peers" / "hidden_hand.py"

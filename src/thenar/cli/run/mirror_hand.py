@@ -50,7 +50,7 @@ class Mirror:
 
     def run(self) -> None:
         """Mirror until told to stop."""
-        from thenar.twin.mirroring import mirror
+        from thenar.twin.compare.mirroring import mirror
 
         check_duration(self.duration)
         stop = stop_on_signals()
