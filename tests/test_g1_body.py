@@ -40,7 +40,9 @@ def test_motors_are_those_of_the_table_in_its_order():
 
 
 def test_masses_are_those_of_the_table():
-    assert {link.name: link.mass_kg for link in G1_RUBBER.links} == TABLE["links"]
+    assert {link.name: link.mass_kg for link in G1_RUBBER.links} == {
+        link["name"]: link["mass_kg"] for link in TABLE["links"]
+    }
     assert G1_RUBBER.mass_kg == pytest.approx(33.34114, abs=5e-6)
 
 

@@ -10,6 +10,9 @@ from thenar.signals.body_signals import BodyRequest as BodyRequest
 from thenar.signals.body_signals import GroupCommand as GroupCommand
 from thenar.signals.body_signals import GroupGains as GroupGains
 from thenar.signals.body_signals import GroupReport as GroupReport
+from thenar.signals.body_signals import ImuReading as ImuReading
+from thenar.signals.body_signals import MotorReadings as MotorReadings
+from thenar.signals.body_signals import MotorTargets as MotorTargets
 from thenar.signals.body_signals import MoveRequest as MoveRequest
 from thenar.signals.contact_signals import SOLID as SOLID
 from thenar.signals.contact_signals import ContactSet as ContactSet

@@ -102,3 +102,43 @@ class BodyReport(Value):
     contact_prob: FloatArray
     true_contact_n: FloatArray
     """Vertical force on each foot as the simulator knows it [N]. Shape (2,)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MotorTargets(Value):
+    """What a client asks of every motor of a body: ``torque = effort + kp (position - q) + kd (velocity - qd)``."""
+
+    sender: str
+    arrived_s: float
+    """When it came, on the clock of `time.perf_counter`."""
+    position_rad: FloatArray
+    velocity_rad_s: FloatArray
+    effort_nm: FloatArray
+    kp_nm_rad: FloatArray
+    kd_nms_rad: FloatArray
+    weight: float = 1.0
+    """Share that it has beside what the robot does by itself, 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImuReading(Value):
+    """What an IMU measures."""
+
+    quat_wxyz: FloatArray
+    gyro_rad_s: FloatArray
+    accel_m_s2: FloatArray
+    """Specific force: at rest and upright 9.81 along z."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MotorReadings(Value):
+    """What the motors of a body and its IMUs measure."""
+
+    stamp_s: float
+    position_rad: FloatArray
+    velocity_rad_s: FloatArray
+    acceleration_rad_s2: FloatArray
+    torque_nm: FloatArray
+    temperature_c: FloatArray
+    imus: tuple[ImuReading, ...]
+    """Of the base, then of the torso."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray, cross
+from thenar.signals import ImuReading
 from thenar.sim.physics import Physics
 
 JOINT_LIMIT = int(mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)  # as an enumerator it is compared one by one
@@ -45,6 +46,8 @@ class RobotInterface:
         self._qpos = np.array([joint.qposadr[0] for joint in found])
         self._dof = np.array([joint.dofadr[0] for joint in found])
         self._motor = np.array([model.actuator(name).id for name in joints])
+        self.inertia_kgm2: FloatArray = model.dof_M0[self._dof]
+        """About each joint, in the pose at the start [kg m^2]."""
         body = model.body(base)
         self._fixed_pose = None if body.jntnum[0] else np.concatenate([body.pos, body.quat])
         if self._fixed_pose is None:
@@ -87,6 +90,15 @@ class RobotInterface:
         force = model.actuator_gainprm[motor, 0] * data.ctrl[motor] + bias[:, 0]
         force += bias[:, 1] * data.qpos[self._qpos] + bias[:, 2] * data.qvel[self._dof]
         return np.where(np.abs(began) < model.actuator_forcerange[motor, 1], force, began)
+
+    def carrying_torques(self) -> FloatArray:
+        """Torques that carry its weight as it moves now, with what is mounted on it [N m]."""
+        return self._physics.data.qfrc_bias[self._dof]
+
+    def imu(self, name: str) -> ImuReading:
+        """What an IMU of its measures."""
+        quat, gyro, accel = (self._physics.data.sensor(f"{name}_{kind}").data for kind in ("quat", "gyro", "accel"))
+        return ImuReading(quat_wxyz=quat.copy(), gyro_rad_s=gyro.copy(), accel_m_s2=accel.copy())
 
     def stop_torques(self) -> FloatArray:
         """What the end stops of the joints gave during the last step [N m]."""

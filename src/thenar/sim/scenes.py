@@ -44,6 +44,8 @@ class Scene:
     """Height of a table top [m]; None: no table."""
     mounts: Mapping[Side, Mount] = field(default_factory=dict)
     """How a hand of each side is held; hands of other sides are held palm up, side by side."""
+    name: str = ""
+    """What clients are told it is called, where it is not one of `SCENES`."""
 
 
 ORANGE: Vec3 = (0.90, 0.49, 0.16)
@@ -159,8 +161,8 @@ def names() -> tuple[str, ...]:
 
 
 def name_of(scene: Scene) -> str:
-    """The name of a scene; ``own`` for one that is not among the named ones."""
-    return next((name for name, known in SCENES.items() if known is scene), "own")
+    """The name of a scene; ``own`` for one that has none."""
+    return next((name for name, known in SCENES.items() if known is scene), scene.name or "own")
 
 
 def load(scene: str | Scene) -> Scene:

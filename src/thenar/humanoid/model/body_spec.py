@@ -132,6 +132,8 @@ class BodySpec:
     """Direction of the fingers in the last link of an arm."""
     flange_m: float = 0.0
     """How far along it a hand's root is [m]."""
+    imus: tuple[str, ...] = ()
+    """Frames of its IMUs: in the base, then elsewhere."""
 
     @cached_property
     def hinges(self) -> tuple[Hinge, ...]:

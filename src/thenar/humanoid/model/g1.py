@@ -206,6 +206,7 @@ G1 = BodySpec(
     mounts={f"{hand}_{side}": pair[n] for hand, pair in MOUNTS.items() for n, side in enumerate(SIDES)},
     fingers_along=X,
     flange_m=0.0415,
+    imus=("imu_in_pelvis", "imu_in_torso"),
 )
 """Without hands."""
 

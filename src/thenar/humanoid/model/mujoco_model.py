@@ -11,6 +11,11 @@ from thenar.humanoid.model.body_spec import BodySpec, Hinge
 
 FLOATING_BASE = "floating_base"
 GANTRY = "gantry"
+IMU_SENSORS = {
+    "quat": mujoco.mjtSensor.mjSENS_FRAMEQUAT,
+    "gyro": mujoco.mjtSensor.mjSENS_GYRO,
+    "accel": mujoco.mjtSensor.mjSENS_ACCELEROMETER,
+}
 BODY_CONTACT, ANYTHING_ELSE = 2, 1  # bits of the collision: a body meets everything but itself
 
 
@@ -54,6 +59,10 @@ def build_spec(
         for geom in bodies[link.name].geoms:
             if geom.contype:
                 geom.contype, geom.conaffinity = BODY_CONTACT, ANYTHING_ELSE
+    for imu in body.imus:
+        bodies[imu].add_site(name=imu)
+        for kind, sensor in IMU_SENSORS.items():
+            spec.add_sensor(name=f"{imu}_{kind}", type=sensor, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=imu)
     if fixed:
         return spec
     spec.add_equality(

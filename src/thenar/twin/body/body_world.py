@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thenar import hands as catalogue
 from thenar.arrays import FloatArray
-from thenar.errors import BadValue, UnknownName
+from thenar.errors import BadValue, look_up
 from thenar.hands.rotations import (
     matrix_about,
     matrix_from_quat_wxyz,
@@ -45,6 +46,14 @@ SCENES = {
     "flat": Scene(summary="Flat ground.", ground_m=0.0),
     "staff": Scene(summary="Flat ground, and a staff upright in front of the robot.", ground_m=0.0, props=(STAFF,)),
 }
+
+
+class Stand(NamedTuple):
+    """Where a fixed base is."""
+
+    xy_m: tuple[float, float]
+    height_m: float
+    yaw_rad: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,8 +108,9 @@ class BodyWorld:
         body: BodySpec = GR2,
         *,
         hands: Sequence[str | HandSpec] = (),
-        scene: str = "flat",
+        scene: str | Scene = "flat",
         props: Iterable[Prop] = (),
+        fixed_at: Stand | None = None,
         armature: bool = True,
         timestep_s: float = TIMESTEP_S,
         seed: int = 0,
@@ -110,8 +120,9 @@ class BodyWorld:
         Args:
             body: The robot.
             hands: Hands on its wrists, at most one a side.
-            scene: What stands around it, see `SCENES`.
+            scene: What stands around it, one of `SCENES` or of your own.
             props: Things beside what the scene has.
+            fixed_at: Where its base stands still; None: it is free, and stands on its feet or hangs from a gantry.
             armature: Whether the inertia of the motors' rotors counts.
             timestep_s: Step of the physics [s].
             seed: Of every random number.
@@ -119,8 +130,7 @@ class BodyWorld:
         specs = [catalogue.load(hand) if isinstance(hand, str) else hand for hand in hands]
         if len({spec.side for spec in specs} & {"left", "right"}) != len(specs):
             raise BadValue("hands", [spec.name for spec in specs], "at most one left and one right hand")
-        if scene not in SCENES:
-            raise UnknownName("scene", scene, SCENES)
+        surroundings = look_up(SCENES, scene, "scene") if isinstance(scene, str) else scene
         self.body = body
         self.scales = {f"{spec.side}_hand": PvcScale.of(spec) for spec in specs}
         self.robot = RobotData(
@@ -136,11 +146,17 @@ class BodyWorld:
         self.world = World(
             specs,
             props=props,
-            scene=SCENES[scene],
+            scene=surroundings,
             timestep_s=timestep_s,
             seed=seed,
             robot=Robot(
-                spec=build_spec(body, base_height_m=float(self.robot.base_data.pos_W[2]), armature=armature),
+                spec=build_spec(
+                    body,
+                    base_height_m=fixed_at.height_m if fixed_at else float(self.robot.base_data.pos_W[2]),
+                    armature=armature,
+                    fixed=fixed_at is not None,
+                    base_xy_yaw=(*fixed_at.xy_m, fixed_at.yaw_rad) if fixed_at else (0.0, 0.0, 0.0),
+                ),
                 flanges=flanges,
                 rest_rad=dict(zip(body.joint_names, body.default_q_rad, strict=True)),
             ),

@@ -22,6 +22,7 @@ from thenar.signals import Pose, SceneState, TouchFrame
 RESET_TOPIC = "rt/reset_pose/cmd"
 POSE_TOPIC = "rt/set_pose/cmd"
 STATE_TOPIC = "rt/sim_state"
+REWARD_TOPIC = "rt/rewards_state"
 STRING = "std_msgs::msg::dds_::String_"
 FLOATS = "std_msgs::msg::dds_::Float32MultiArray_"
 STATES = {STATE_TOPIC: STRING}

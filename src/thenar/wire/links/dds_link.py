@@ -50,7 +50,9 @@ class DdsLink:
         ids = TYPE_IDS[type_name] if check_readers else ()
         return self._keep(self._participant.advertise(topic, type_name, qos=Qos(depth=1), type_ids=ids))
 
-    def subscribe(self, topic: str, type_name: str, on_message: Callable[[bytes, str, float], None]) -> Reader:
+    def subscribe(
+        self, topic: str, type_name: str, on_message: Callable[[bytes, str, float], None], *, qos: Qos = SENSOR_DATA
+    ) -> Reader:
         """Listen to a topic, from writers of any quality. Those with another type of that name are refused.
 
         Args:
@@ -58,6 +60,7 @@ class DdsLink:
             type_name: DDS name of its type.
             on_message: Called with the message, its sender in words and when it came (`time.perf_counter`), on the
                 participant's thread.
+            qos: What is asked of writers; by default nothing.
         """
 
         def on_sample(sample: Sample) -> None:
@@ -69,7 +72,7 @@ class DdsLink:
                 self._inbox.refuse(f"{topic}: {error}")
 
         ids = TYPE_IDS.get(type_name, ())
-        return self._keep(self._participant.subscribe(topic, type_name, on_sample, qos=SENSOR_DATA, type_ids=ids))
+        return self._keep(self._participant.subscribe(topic, type_name, on_sample, qos=qos, type_ids=ids))
 
     def receive(self) -> list[Request]:
         """Requests since the last call."""
