@@ -77,7 +77,7 @@ def test_a_client_like_xr_teleoperates_moves_the_arms_as_its_gains_say(twin: Liv
     log = twin.run_on_loop(lambda _: logged(twin))
     q_before = twin.run_on_loop(lambda _: twin.robot.readings().position_rad)
     np.testing.assert_allclose(q_before, 0.0, atol=1e-4)
-    peer = start("arm_controller.py", domain, 1.5, topic)
+    peer = start("arm_controller.py", domain, 1.0, topic)
     out, _ = peer.communicate(timeout=60)
     assert peer.returncode == 0
     heard = json.loads(out)
@@ -93,7 +93,7 @@ def test_a_client_like_xr_teleoperates_moves_the_arms_as_its_gains_say(twin: Liv
     assert np.ptp(states[:, 1 + 15]) > 0.3
     places = oracle(log)
     seen = [(row[1:], places[int(row[0])]) for row in states if int(row[0]) in places]
-    assert len(seen) > 200
+    assert len(seen) > 50
     gap_rad = np.abs(np.array([ours - theirs for ours, theirs in seen]))
     assert gap_rad[:, ARMS].max() < 1e-3, gap_rad.max(axis=0)
     # It has left without a word: the joints stay where they are.
@@ -120,6 +120,19 @@ def test_a_client_like_xr_teleoperates_moves_the_arms_as_its_gains_say(twin: Liv
 def test_commands_that_cannot_be_are_refused_with_their_reason(message: bytes, why: str):
     with pytest.raises(cdr.BadMessage, match=why):
         decode(message)
+
+
+def test_commands_of_the_arms_may_leave_out_what_unitrees_own_programs_do():
+    record = unitree_types.decode_low_cmd(command(mode_machine=0, q=0.2, kp=40.0)).copy()
+    record["motor_cmd"]["mode"] = 0
+    bare = cdr.HEADER + unitree_types.encode_low_cmd(record)[4:-4] + bytes(4)  # no CRC either
+    with pytest.raises(cdr.BadMessage, match="CRC"):
+        decode(bare)
+    asked = g1_codec.decode_targets(bare, sender="a test", arrived_s=0.0, mode_machine=MODE_MACHINE, arms=True)
+    assert asked.kp_nm_rad.tolist() == [40.0] * 29
+    wrong = bare[:-4] + b"\x01\x00\x00\x00"
+    with pytest.raises(cdr.BadMessage, match="CRC"):
+        g1_codec.decode_targets(wrong, sender="a test", arrived_s=0.0, mode_machine=MODE_MACHINE, arms=True)
 
 
 def test_motors_that_are_off_get_nothing():

@@ -52,6 +52,7 @@ LIVES_IN = {
     "gymnasium": {"envs"},
     "viser": {"view"},
     "PIL": {"view"},
+    "zmq": {"view"},
     "websockets": {"view"},
     "warp": {"batch"},
     "mujoco_warp": {"batch"},

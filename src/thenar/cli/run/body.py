@@ -13,10 +13,11 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from thenar.cli.run.g1_body import CAMERAS, run_g1
 from thenar.cli.run.running import check_duration, end_of, show_until_stopped, stop_on_signals
 from thenar.cli.run.serve import announce_page, shown_page
 from thenar.cli.show import console, listed, make_table, print_json
-from thenar.errors import BadCommand
+from thenar.errors import BadCommand, BadValue
 from thenar.twin.serve_config import PageOptions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class _Options:
     config: Path | None = None
     """YAML file in the vendor's shape; without one a GR-2 with its hands and four examples."""
     domain: int | None = None
-    """DDS domain, in place of the configuration's (123)."""
+    """DDS domain, in place of the configuration's (GR-2: 123, G1: 1)."""
     interface: str = "lo"
     """Network interface."""
     peers: str = ""
@@ -47,8 +48,17 @@ class _Options:
 
 @dataclass(frozen=True)
 class BodyRun(_Options):
-    """Run a humanoid that fourier-aurora-client connects to as to the robot."""
+    """Run a humanoid: a GR-2 for fourier-aurora-client, or a G1 for xr_teleoperate and Unitree's SDKs."""
 
+    robot: tyro.conf.Positional[Literal["gr2", "g1"]] = "gr2"
+    """Which one. A G1 is on domain 1 unless another is named."""
+    hands: tuple[str, ...] = ()
+    """G1: a pair by its short name (inspire, inspire_dfx, dex3, dex1, brainco), or hands of the catalogue; rubber hands
+    without."""
+    scene: str = "flat"
+    """G1: flat, pick_place_cylinder, pick_place_redblock or stack_rgyblock."""
+    cameras: tuple[str, ...] = CAMERAS
+    """G1: pictures that are served, separated by commas; none for none."""
     joystick: Literal["none", "keyboard", "gamepad"] = "none"
     """Input of the operator: keys 0 to 9 are states, w s a d q e change the velocity."""
     state: int | None = None
@@ -67,6 +77,11 @@ class BodyRun(_Options):
 
         check_duration(self.duration)
         stop = stop_on_signals()
+        if self.robot == "g1":
+            run_g1(self, stop)
+            return
+        if self.hands or self.scene != "flat":
+            raise BadValue("--hands and --scene", "GR-2", "a G1; a GR-2 takes them from its --config")
         twin = serve_body(
             self.config,
             interface=self.interface,
@@ -142,11 +157,13 @@ class BodyReset(_Options):
 
 @dataclass(frozen=True)
 class Body:
-    """Run a humanoid that fourier-aurora-client connects to as to the robot; print everything about one, or reset it.
+    """Run a humanoid that its maker's programs connect to as to the robot; print everything about one, or reset it.
 
     For example:
 
     thenar body run
+
+    thenar body run g1 --hands inspire --scene pick_place_cylinder --view
 
     thenar body run --view
 

@@ -93,6 +93,16 @@ class HandFlange(NamedTuple):
     rpy_rad: Vec3 = (0.0, 0.0, 0.0)
 
 
+class Eye(NamedTuple):
+    """A camera on a link, as engines have it: it looks along -z, y is up in its picture."""
+
+    link: str
+    pos_m: Vec3
+    quat_wxyz: tuple[float, float, float, float]
+    fovy_deg: float
+    """Height of what it sees [degrees]."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Roles:
     """Which links the parts of `KindynData` are; pairs are left and right."""
@@ -134,6 +144,8 @@ class BodySpec:
     """How far along it a hand's root is [m]."""
     imus: tuple[str, ...] = ()
     """Frames of its IMUs: in the base, then elsewhere."""
+    eyes: Mapping[str, Eye] = field(default_factory=dict)
+    """Its cameras, by name."""
 
     @cached_property
     def hinges(self) -> tuple[Hinge, ...]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from math import pi
+from math import atan, degrees, pi
 
 from thenar.hands.spec import Link
 from thenar.humanoid.model import body_rows
 from thenar.humanoid.model.body_rows import Drive, Inertial, Row, X, Y, Z, both_sides
-from thenar.humanoid.model.body_spec import BodySpec, Fixed, HandFlange, Hinge, Roles
+from thenar.humanoid.model.body_spec import BodySpec, Eye, Fixed, HandFlange, Hinge, Roles
 from thenar.humanoid.model.g1_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
 URDF = "maker's URDF g1_29dof_rev_1_0"
@@ -125,6 +125,16 @@ MOUNTS: dict[str, tuple[HandFlange, HandFlange]] = {
 }
 # fmt: on
 
+# Ref: Unitree's simulator: focal lengths over apertures of 20, at 4:3. Its wrist cameras hang in a frame of their own,
+# which is not published; taken here: the last link of the arm, looking 29 degrees down as they do there.
+HEAD_FOVY_DEG, WRIST_FOVY_DEG = (degrees(2 * atan(0.75 * 10.0 / focal)) for focal in (7.6, 12.0))
+ALONG_X, ALONG_X_DOWN = (0.5, 0.5, -0.5, -0.5), (0.60902, 0.35929, -0.35929, -0.60902)
+EYES = {
+    "head": Eye("d435_link", (0.0, 0.0, 0.0), ALONG_X, HEAD_FOVY_DEG),
+    "left_wrist": Eye("left_wrist_yaw_link", (-0.04012, -0.07441, 0.15711), ALONG_X_DOWN, WRIST_FOVY_DEG),
+    "right_wrist": Eye("right_wrist_yaw_link", (-0.04012, 0.07441, 0.15711), ALONG_X_DOWN, WRIST_FOVY_DEG),
+}
+
 _hinges = partial(
     body_rows.hinges,
     trunk={"pelvis": "pelvis", "torso": "torso_link"},
@@ -207,6 +217,7 @@ G1 = BodySpec(
     fingers_along=X,
     flange_m=0.0415,
     imus=("imu_in_pelvis", "imu_in_torso"),
+    eyes=EYES,
 )
 """Without hands."""
 

@@ -63,6 +63,10 @@ def build_spec(
         bodies[imu].add_site(name=imu)
         for kind, sensor in IMU_SENSORS.items():
             spec.add_sensor(name=f"{imu}_{kind}", type=sensor, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=imu)
+    for name, eye in body.eyes.items():
+        bodies[eye.link].add_camera(
+            name=name, pos=list(eye.pos_m), quat=list(eye.quat_wxyz), fovy=eye.fovy_deg, resolution=[640, 480]
+        )
     if fixed:
         return spec
     spec.add_equality(

@@ -85,7 +85,7 @@ class Artist:
         width, height = size_px
         if not (0 < width <= MAX_PIXELS[0] and 0 < height <= MAX_PIXELS[1]):
             raise BadValue("size_px", size_px, f"width and height up to {MAX_PIXELS[0]} x {MAX_PIXELS[1]}")
-        _choose_backend()
+        choose_backend()
         self._world = world
         try:
             self._renderer = mujoco.Renderer(world.model, height=height, width=width)
@@ -294,7 +294,7 @@ def write_png(path: Path, image: Image) -> None:
         path.write_bytes(encode_png(image))
 
 
-def _choose_backend() -> None:
+def choose_backend() -> None:
     """Draw in software where there is no screen and nobody asked for another way."""
     if sys.platform != "linux" or os.environ.get("MUJOCO_GL") or os.environ.get("DISPLAY"):
         return

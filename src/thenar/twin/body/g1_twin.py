@@ -18,6 +18,7 @@ from thenar.humanoid.model.g1 import G1, G1_RUBBER, MODE_MACHINE
 from thenar.pace import Pace
 from thenar.signals import MotorReadings, SceneRequest
 from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.cameras import CameraOptions, Cameras
 from thenar.twin.body.g1_scenes import G1Scene, load_scene, shifted
 from thenar.twin.live_twin import LiveTwin, warm_up
 from thenar.twin.serve_config import PageOptions, complete
@@ -46,6 +47,7 @@ class G1Robot:
         self.body, self.scene = body, scene
         self.link: G1Topics | None = None
         self.low_level = LowLevel(body.body, gains="teleop")
+        self.cameras: Cameras | None = None
         self.reward = 0.0
         self._effort_nm = body.body.per_joint("effort_nm")
         self._temperature_c = np.full(len(body.body.hinges), AMBIENT_C)
@@ -88,6 +90,8 @@ class G1Robot:
         world, task = self.body.world, self.scene.task
         if self.link is not None:
             self.link.publish(self.readings())
+        if self.cameras is not None:
+            self.cameras.tell()
         if task is not None and self._reward_pace.is_due(world.time_s):
             places = {name: world.props.pose(name)[0] for name in task.objects}
             self.reward = task.reward(places)
@@ -145,6 +149,8 @@ class G1Config(WireConfig):
     """Surroundings: flat, pick_place_cylinder, pick_place_redblock or stack_rgyblock."""
     wires: tuple[str, ...] = ()
     """Protocols of the hands; empty: those on DDS that they usually speak."""
+    cameras: CameraOptions | None = None
+    """Pictures that are served; None for none."""
     seed: int = 0
 
 
@@ -178,6 +184,10 @@ def serve_g1(config: G1Config | None = None, *, network: bool = True, page: Page
             robot.link = link = G1Topics(context.participant, mode_machine=MODE_MACHINE)
             wires = config.wires or tuple(name for name in default_wires(specs) if PROTOCOLS[name].states)
             links = [link, *(protocol.open(context) for protocol in find_protocols((*wires, SIM)))]
+        if config.cameras is not None and config.cameras.names:
+            robot.cameras = Cameras(body.world, config.cameras, interface=config.interface)
+            opened.callback(robot.cameras.close)
+            links.append(robot.cameras)
         shown = None
         if options is not None:
             shown = _open_page(body, config.scene, options)

@@ -25,19 +25,31 @@ MAX_KP_NM_RAD, MAX_KD_NMS_RAD = 2000.0, 200.0
 IMU_TEMPERATURE_C = 40
 
 
-def decode_targets(message: bytes, *, sender: str, arrived_s: float, mode_machine: int) -> MotorTargets:
-    """What a command asks of the motors; one that is not whole and sane is refused as a whole."""
+def decode_targets(
+    message: bytes, *, sender: str, arrived_s: float, mode_machine: int, arms: bool = False
+) -> MotorTargets:
+    """What a command asks of the motors; one that is not whole and sane is refused as a whole.
+
+    Args:
+        message: Its bytes.
+        sender: Who sent it, in words.
+        arrived_s: When it came.
+        mode_machine: The robot's.
+        arms: Whether it is one of the arms alone, in which Unitree's own programs leave out the CRC, the modes of the
+            motors and ``mode_machine``: zeros.
+    """
     command = types.decode_low_cmd(message)
-    if not types.crc_is_right(command):
+    left_out = arms and not command["crc"]
+    if not left_out and not types.crc_is_right(command):
         raise BadMessage("wrong CRC; wanted that of the padded struct")
-    if command["mode_machine"] != mode_machine:
+    if command["mode_machine"] != mode_machine and not (arms and not command["mode_machine"]):
         raise BadMessage(f"mode_machine {command['mode_machine']}; wanted {mode_machine}, as in {STATE_TOPIC}")
     if command["mode_pr"]:
         raise BadMessage(
             f"mode_pr {command['mode_pr']}; wanted 0: the parallel motors of ankles and waist are not here"
         )
     motors = command["motor_cmd"][:MOTORS]
-    on = motors["mode"] == 1
+    on = (motors["mode"] == 1) | arms
     values = {name: np.where(on, motors[name], 0.0).astype(np.float64) for name in ("q", "dq", "tau", "kp", "kd")}
     for name, array in values.items():
         if not np.isfinite(array).all():

@@ -82,7 +82,13 @@ class G1Topics(DdsLink):
         """Nothing: hands have topics of their own."""
 
     def _on_command(self, topic: str, message: bytes, sender: str, arrived_s: float) -> None:
-        targets = g1_codec.decode_targets(message, sender=sender, arrived_s=arrived_s, mode_machine=self._mode_machine)
+        targets = g1_codec.decode_targets(
+            message,
+            sender=sender,
+            arrived_s=arrived_s,
+            mode_machine=self._mode_machine,
+            arms=topic == ARM_TOPIC,
+        )
         before = self._newest.get(topic)
         if before is not None and before.sender != sender and arrived_s - before.arrived_s < HOLD_S:
             self._inbox.refuse(f"{topic}: {sender} is ignored while {before.sender} commands")
