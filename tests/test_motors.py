@@ -59,7 +59,7 @@ class Bench:
     def send(self, target_rad: float, *, limit_n: float = np.nan, speed_rad_s: float = np.nan) -> None:
         shape = self.state.shape
         target, speed, limit = (np.full(shape, value) for value in (target_rad, speed_rad_s, limit_n))
-        motor_model.push_command(self.state, self.pending, target, speed, limit, self.now_s)
+        motor_model.push_command(self.state, self.pending, target, speed, limit, np.full(shape, self.now_s))
 
     def run(self, seconds: float, *, angle_rad: np.ndarray | None = None) -> np.ndarray:
         """Total current after every step [A]; joints follow the screw unless ``angle_rad`` holds them."""

@@ -153,6 +153,10 @@ class LeadScrew:
     """Real fingertip newtons for one reported newton."""
     loaded_offset_n: float = 0.0
     """What the sensor of a loaded finger reports beyond that [N]; below it, a load reads twice."""
+    force_zero_n: float = 0.0
+    """Force that the sensor takes for none when it is switched on [N]."""
+    backlash: float = 0.0
+    """Lost motion where the screw turns back, as a fraction of the stroke."""
     force_max_n: float
     """Largest force limit it accepts [N]."""
     default_force_n: float
@@ -192,6 +196,8 @@ class LeadScrew:
             reaction_s=0.0,
             newton_per_reported=1.0,
             loaded_offset_n=0.0,
+            force_zero_n=0.0,
+            backlash=0.0,
             angle_noise=0.0,
             force_noise_n=0.0,
             zeroing_s=0.0,

@@ -19,6 +19,7 @@ from thenar.sim import motor_model
 Fault = Literal["jam", "hot", "motor", "communication"]
 
 HOT_C = 8.0  # a motor that is made hot is this far above where it switches off
+LATENCY_CLIP = 2.0  # standard deviations: no command is later than that
 LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
 _ERROR_FAULTS = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNICATION}
 
@@ -34,8 +35,8 @@ class HandIndex:
     joint_dof: IntArray
     angle_noise_rad: FloatArray
     force_noise_n: FloatArray
-    latency_s: float
-    latency_spread_s: float
+    latency_s: FloatArray
+    latency_spread_s: FloatArray
 
 
 class MotorBank:
@@ -83,12 +84,12 @@ class MotorBank:
             own[:] = motor_model.take_law(self._params[index.motors], own, target, command.law)
             self.command_counts[hand] += 1
             return
-        latency_s = index.latency_s
-        if index.latency_spread_s > 0.0:
+        due_s = now_s + index.latency_s
+        if np.any(index.latency_spread_s > 0.0):  # one draw a command: what delays it is on its way to all motors
             draw = self._random(LATENCY_STREAM, index, self.command_counts[hand]).standard_normal()
-            latency_s += index.latency_spread_s * float(np.clip(draw, -2.0, 2.0))
+            due_s = due_s + index.latency_spread_s * float(np.clip(draw, -LATENCY_CLIP, LATENCY_CLIP))
         own = self.records[:, index.motors], self.pending[:, index.motors]
-        motor_model.push_command(*own, target[None], speed[None], limit[None], now_s + latency_s)
+        motor_model.push_command(*own, target[None], speed[None], limit[None], due_s[None])
         self.command_counts[hand] += 1
 
     def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
@@ -244,8 +245,8 @@ def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[s
             joint_dof=np.array([joint.dofadr[0] for joint in joints]),
             angle_noise_rad=np.array([screw.angle_noise if screw else 0.0 for screw in screws]) * strokes,
             force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
-            latency_s=max(screw.latency_s if screw else 0.0 for screw in screws),
-            latency_spread_s=max(screw.latency_spread_s if screw else 0.0 for screw in screws),
+            latency_s=np.array([screw.latency_s if screw else 0.0 for screw in screws]),
+            latency_spread_s=np.array([screw.latency_spread_s if screw else 0.0 for screw in screws]),
         )
         first += len(spec.actuators)
     return index

@@ -85,6 +85,9 @@ MOTOR_STATE = np.dtype(
         ("current_limit_a", np.float64),
         ("screw_rad", np.float64),  # screw position, or set-point of a servo
         ("screw_rad_s", np.float64),
+        ("nut_rad", np.float64),  # what the screw carries along: behind it by the play, where there is any
+        ("backlash_rad", np.float64),
+        ("strength", np.float64),  # of its drive: 1 for a healthy motor
         ("force_n", np.float64),  # positive while closing pushes on something
         ("zero_n", np.float64),  # what its sensor takes for no force
         ("reported_n", np.float64),  # what its sensor makes of it all
@@ -175,7 +178,9 @@ def motor_state(actuators: Sequence[Actuator], *, batch: int = 1) -> tuple[Recor
     state = np.zeros((batch, len(actuators)), dtype=MOTOR_STATE)
     for n, actuator in enumerate(actuators):
         motor, record = actuator.motor, state[:, n]
-        record["target_rad"] = record["screw_rad"] = record["angle_rad"] = actuator.open_rad
+        for name in ("target_rad", "screw_rad", "nut_rad", "angle_rad"):
+            record[name] = actuator.open_rad
+        record["strength"] = 1.0
         record["status"] = MotorStatus.POSITION_REACHED
         record["temperature_c"] = ROOM_TEMPERATURE_C if isinstance(motor, LeadScrew) else math.nan
         if isinstance(motor, LeadScrew):
@@ -183,6 +188,8 @@ def motor_state(actuators: Sequence[Actuator], *, batch: int = 1) -> tuple[Recor
             record["limit_n"] = motor.default_force_n
             record["current_limit_a"] = motor.current_limit_a
             record["current_a"] = motor.idle_a
+            record["zero_n"] = motor.force_zero_n
+            record["backlash_rad"] = motor.backlash * actuator.stroke_rad
         else:
             record["speed_rad_s"] = motor.default_speed_rad_s or motor.top_speed_rad_s
             record["limit_n"] = motor.effort_nm / motor.lever_m
@@ -198,9 +205,9 @@ def push_command(
     target_rad: FloatArray,
     speed_rad_s: FloatArray,
     limit_n: FloatArray,
-    due_s: float,
+    due_s: FloatArray,
 ) -> None:
-    """Send a command on its way, in place: it takes effect at ``due_s``. Command arrays have shape (b, n).
+    """Send a command on its way, in place: each motor has it at its ``due_s``. Command arrays have shape (b, n).
 
     A later command never overtakes an earlier one. When a motor's line is full the newest command replaces the
     last one in it.
@@ -211,7 +218,7 @@ def push_command(
             full = m.pending_count == PENDING_COMMANDS
             count = PENDING_COMMANDS - 1 if full else m.pending_count
             last = (m.pending_first + count - 1) % PENDING_COMMANDS
-            due = due_s if count == 0 else max(due_s, pending[b, n, last].due_s)
+            due = due_s[b, n] if count == 0 else max(due_s[b, n], pending[b, n, last].due_s)
             slot = (m.pending_first + count) % PENDING_COMMANDS
             entry = pending[b, n, slot]
             entry.due_s = due
@@ -279,7 +286,9 @@ def step_in_place(
             if p.takes_law:
                 torque_nm[b, n], damping_nms_rad[b, n] = _follow_law(p, m, angle_rad[b, n], driving, dt_s)
                 continue
-            ahead_rad = m.screw_rad - angle_rad[b, n]
+            play_rad = 0.5 * m.backlash_rad
+            m.nut_rad = min(max(m.nut_rad, m.screw_rad - play_rad), m.screw_rad + play_rad)
+            ahead_rad = m.nut_rad - angle_rad[b, n]
             m.force_n = _force(p, ahead_rad)
             damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
             if p.is_screw:
@@ -363,7 +372,7 @@ def _opposing_n(p: Record, m: Record) -> float:
 @nb.njit(cache=True)
 def _stall_n(p: Record, m: Record) -> float:
     """Force at which the motor stops by itself [N]: the drive is always given more than the force limit."""
-    return max(p.stall_n, p.stall_over_limit * m.limit_n)
+    return m.strength * max(p.stall_n, p.stall_over_limit * m.limit_n)
 
 
 @nb.njit(cache=True)
@@ -434,7 +443,8 @@ def _protect(p: Record, m: Record, driving: bool, dt_s: float) -> None:
 def _limit_servo(p: Record, m: Record, driving: bool) -> bool:
     """Clip a servo's force at its limit and say what it is doing; True when it was clipped."""
     slack = p.pulls_only and m.force_n <= 0.0
-    clipped = 0.0 if slack else min(max(m.force_n, -m.limit_n), m.limit_n)
+    most_n = m.strength * m.limit_n
+    clipped = 0.0 if slack else min(max(m.force_n, -most_n), most_n)
     at_limit = not slack and clipped != m.force_n
     m.force_n = clipped
     if m.error != 0:

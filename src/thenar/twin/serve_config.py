@@ -64,6 +64,8 @@ class ServeConfig(WireConfig):
     """measured has latency, overshoot and noise of a real hand, ideal has none."""
     skin: Mapping[str, Path] = field(default_factory=dict)
     """Calibration file of the skin, or HAND=FILE for each hand, separated by commas; see thenar calibrate."""
+    motors: Mapping[str, Path] = field(default_factory=dict)
+    """What the motors are like, in the same way; see thenar identify. One file may hold both."""
     seed: int = 0
     """Of every random number."""
     record: str = ""

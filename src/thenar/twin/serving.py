@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thenar.errors import BadValue, UnknownName
@@ -48,8 +49,9 @@ def serve(
         raise BadValue("state_hz", config.state_hz, "hertz above 0: links show nothing newer than the last state")
     options_of_page = complete(config.page) if config.view else None
     world = World(
-        config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config)
-    )
+        config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config),
+        motors=_by_hand("--motors", config.motors, config.hands),
+    )  # fmt: skip
     warm_up(world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails
         context = LinkContext(hands=[world.hand(name) for name in world.hand_names], config=config, opened=opened)
@@ -92,16 +94,24 @@ def _protocols(config: ServeConfig) -> list[Protocol]:
 def _calibrations(config: ServeConfig) -> dict[str, Calibration]:
     """Calibrations by hand. Sensors with a rate of their own are read at the rate that is published."""
     made = {name: profile_of(load(name), config.profile) for name in config.hands}
-    for hand, path in config.skin.items():
-        name = hand or (config.hands[0] if len(config.hands) == 1 else "")
-        if not name:
-            raise BadValue("--skin", str(path), f"HAND=FILE, as there are several hands: {', '.join(config.hands)}")
-        if name not in made:
-            raise UnknownName("hand that is served", name, config.hands)
+    for name, path in _by_hand("--skin", config.skin, config.hands).items():
         made[name] = load_calibration(path, load(name), base=made[name])
     if config.touch_hz and config.profile == "measured":
         made = {name: replace(skin, rate_hz=config.touch_hz) for name, skin in made.items()}
     return made
+
+
+def _by_hand(option: str, files: Mapping[str, Path], hands: Sequence[str]) -> dict[str, Path]:
+    """Files by hand; one without a name is that of the only hand."""
+    named: dict[str, Path] = {}
+    for hand, path in files.items():
+        name = hand or (hands[0] if len(hands) == 1 else "")
+        if not name:
+            raise BadValue(option, str(path), f"HAND=FILE, as there are several hands: {', '.join(hands)}")
+        if name not in hands:
+            raise UnknownName("hand that is served", name, hands)
+        named[name] = path
+    return named
 
 
 def _open_page(world: World, options: PageOptions, *, wires: Sequence[str]) -> PageLink:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thenar.errors import BadValue, SimulationDiverged
+from thenar.errors import BadValue, SimulationDiverged, UnknownName
+from thenar.hands.motors_file import MotorValues, read_motors, with_motors
 from thenar.hands.spec import HandSpec
 from thenar.signals import (
     Closing,
@@ -64,6 +65,7 @@ class World:
         seed: int = 0,
         profile: Profile = "measured",
         skin: Mapping[str, Calibration | Path | str] | None = None,
+        motors: Path | str | Mapping[str, MotorValues | Path | str] | None = None,
         robot: Robot | None = None,
     ):
         """Build and settle nothing: time is 0 and every hand is open.
@@ -78,12 +80,14 @@ class World:
             profile: ``measured`` has the latency, overshoot and noise of a real hand, ``ideal`` has none.
             skin: Calibration of a hand's skin by hand name, as a value or a TOML file; the others have that of the
                 profile.
+            motors: What motors are like where they differ from the catalogue, by hand name, as values or a TOML file
+                that ``thenar identify`` has written; of one hand just the file.
             robot: A machine that holds the hands; without one they are on mounts of their own.
         """
         if isinstance(props, Prop):
             raise BadValue("props", props, "a list of objects")
         config = WorldConfig(
-            hands=resolve_hands(hands),
+            hands=identified(resolve_hands(hands), motors),
             props=tuple(props),
             scene=scenes.load(scene),
             mounts=mounts or {},
@@ -382,6 +386,24 @@ class World:
         return HandTouch(
             spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.physics.config.seed
         ), calibration
+
+
+def identified(
+    hands: tuple[HandSpec, ...], motors: Path | str | Mapping[str, MotorValues | Path | str] | None
+) -> tuple[HandSpec, ...]:
+    """Hands with their own motors; a file without a hand's name is that of the only hand."""
+    if isinstance(motors, (str, Path)):
+        if len(hands) != 1:
+            names = ", ".join(hand.name for hand in hands)
+            raise BadValue("motors", str(motors), f"a file for each hand by its name, as there are several: {names}")
+        motors = {hands[0].name: motors}
+    by_name = {hand.name: hand for hand in hands}
+    for name, given in (motors or {}).items():
+        if name not in by_name:
+            raise UnknownName("hand in this world", name, by_name)
+        values = read_motors(given, by_name[name]) if isinstance(given, (str, Path)) else given
+        by_name[name] = with_motors(by_name[name], values)
+    return tuple(by_name.values()) if len(by_name) == len(hands) else hands
 
 
 def warm_up_touch() -> None:

@@ -217,6 +217,8 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # of text, of TOML, or of what is nested without end
         raise BadFile(path, f"not a TOML file: {error}") from error
+    for elsewhere in ("hand", "motors"):  # a file may hold the motors too, see `thenar.hands.motors_file`
+        entries.pop(elsewhere, None)
     tables = entries.pop("pads", {})
     if not isinstance(tables, dict):
         raise BadFile(path, f"line {_line(text, 'pads')}: 'pads' must hold one table a pad")

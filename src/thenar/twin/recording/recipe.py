@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from thenar import hands
 from thenar.errors import BadFile, BadValue
+from thenar.hands.motors_file import motor_values
+from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, HandCommand, TorqueLaw
 from thenar.sim import scenes
 from thenar.sim.physics import Snapshot
@@ -95,7 +97,7 @@ def world_recipe(world: World) -> dict[str, Any]:
     if config.robot is not None:
         why_not = "a robot holds the hands, and its computer is not part of the recording"
     names = [spec.name for spec in config.hands]
-    own = [spec.name for spec in config.hands if spec.name not in hands.names() or hands.load(spec.name) != spec]
+    own = [spec.name for spec in config.hands if not _is_known(spec)]
     if own:
         why_not = f"{', '.join(own)} is not a hand of the catalogue"
     meshes = [prop.file for prop in (*config.scene.props, *config.props) if isinstance(prop, Mesh)]
@@ -108,6 +110,7 @@ def world_recipe(world: World) -> dict[str, Any]:
             "props": config.props,
             "mounts": dict(config.mounts),
             "skin": {hand: world.calibration(hand) for hand in names if world.hand(hand).pads},
+            "motors": {spec.name: motor_values(spec, hands.load(spec.name)) for spec in config.hands},
             "meshes": {str(file): _digest(Path(file)) for file in meshes},
         }
     return recipe
@@ -124,8 +127,18 @@ def build_world(recipe: dict[str, Any]) -> World:
             raise BadFile(file, "not the mesh that was recorded with: it has changed since")
     return World(
         recipe["hands"],
+        motors=recipe.get("motors"),
         **{name: recipe[name] for name in ("seed", "profile", "timestep_s", "scene", "props", "mounts", "skin")},
     )
+
+
+def _is_known(spec: HandSpec) -> bool:
+    """Whether a hand is of the catalogue, but for what its motors are like."""
+    if spec.name not in hands.names():
+        return False
+    usual = hands.load(spec.name)
+    plain = tuple(replace(own, motor=base.motor) for own, base in zip(spec.actuators, usual.actuators, strict=False))
+    return replace(spec, actuators=plain) == usual
 
 
 def _digest(path: Path) -> str:

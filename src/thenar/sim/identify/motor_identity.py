@@ -1,0 +1,260 @@
+"""What the motors of a hand are like, from recordings: values with 95 % intervals, and what the recordings cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+
+from thenar.arrays import FloatArray
+from thenar.hands.spec import Actuator, HandSpec, LeadScrew
+from thenar.sim.building import compile_model
+from thenar.sim.identify.moves import Move, Track, smooth, split_moves
+from thenar.sim.identify.readings_fit import (
+    Estimate,
+    Rest,
+    estimate,
+    find_rests,
+    fit_backlash,
+    fit_current,
+    fit_heat,
+    fit_zeros,
+    noise_of,
+)
+from thenar.sim.identify.screw_fit import (
+    ACCELERATION,
+    CUBIC,
+    LINEAR,
+    REACTION,
+    STALL,
+    TOP,
+    Prior,
+    ScrewFit,
+    find_starts,
+    fit_screw,
+    nominal,
+)
+from thenar.sim.motor_bank import LATENCY_CLIP
+from thenar.sim.world_config import WorldConfig
+
+POSTURES = np.linspace(0.0, 1.0, 21)
+ROUNDS = 3
+TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
+CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
+MAX_DELAY_ERROR_S = 0.003  # of a delay that counts for the latency
+MAX_SHARE = 0.3  # an interval wider than this share of its value to either side is no knowledge
+MIN_DELAYS = 6
+
+assert LATENCY_CLIP == 2.0
+
+ADVICE = {
+    "latency_s": "send it from one end to the other at top speed and let it stand for half a second, ten times",
+    "latency_spread_s": "send it from one end to the other at top speed and let it stand for half a second, 30 times",
+    "full_stroke_s": "send it from one end to the other and let it stand, at several speeds",
+    "stop_s": "turn it back at top speed half-way, 20 times",
+    "stiffness_n": "let it press on something rigid at a tenth of its top speed up to 4 N, five times",
+    "stiffening_n": "let it press on something rigid at a tenth of its top speed up to 4 N, five times",
+    "stall_n": "let it press on something rigid up to 4 N at two speeds, five times each",
+    "reaction_s": "let it press on something rigid until the force limit stops it, at two speeds, five times each",
+    "force_zero_n": "let it stand for two seconds in each of six postures from open to closed, with nothing in its way",
+    "backlash": "send it to the same postures by closing and by opening, and let it stand there",
+    "angle_noise": "let it stand for ten seconds",
+    "force_noise_n": "let it stand for ten seconds",
+    "idle_a": "let it stand for two seconds, on a wire that tells the current",
+    "drive_a": "send it from one end to the other at several speeds, on a wire that tells the current",
+    "amps_per_n": "let it press on something rigid up to 4 N, on a wire that tells the current",
+    "heating_c_per_a2": "let it move without a rest for three minutes and stand for two, on a wire that tells temperatures",
+    "cooling_s": "let it move without a rest for three minutes and stand for two, on a wire that tells temperatures",
+}
+"""The motion that would tell each value."""
+AROUND_ZERO = {"force_zero_n": 0.1, "backlash": 0.002, "latency_spread_s": 0.002}
+"""Values that may be nothing: known when both ends are within so much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """One press that the force limit ended."""
+
+    speed: float
+    limit_n: float
+    peak_n: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MotorIdentity:
+    """What recordings tell of one motor."""
+
+    name: str
+    values: dict[str, Estimate]
+    """By field of `LeadScrew`."""
+    refused: dict[str, str]
+    """What they cannot tell, with the motion that would."""
+    stops: list[Stop] = field(default_factory=list)
+    fit: ScrewFit | None = None
+
+
+def identify_hand(tracks: Sequence[Sequence[Track]], hand: HandSpec) -> list[MotorIdentity]:
+    """Fit all motors of a hand.
+
+    Args:
+        tracks: Recordings of each motor, in the hand's order.
+        hand: What the catalogue has of it.
+    """
+    screws = [actuator.motor for actuator in hand.actuators]
+    offsets = [motor.loaded_offset_n if isinstance(motor, LeadScrew) else 0.0 for motor in screws]
+    moves = [
+        [move for track in own for move in split_moves(track, top_speed=1.0 / actuator.motor.full_stroke_s)]
+        for own, actuator in zip(tracks, hand.actuators, strict=True)
+        if isinstance(actuator.motor, LeadScrew)
+    ]
+    rests = [find_rests(own) for own in moves]
+    zeros = fit_zeros([_unloaded(own) for own in rests], finger_weights(hand), POSTURES, offsets)
+    return [
+        _identify_motor(actuator, *own)
+        for actuator, *own in zip(hand.actuators, tracks, moves, rests, zeros, strict=True)
+    ]
+
+
+def _identify_motor(
+    actuator: Actuator, tracks: Sequence[Track], moves: list[Move], rests: list[Rest], zero: Estimate | None
+) -> MotorIdentity:
+    motor = actuator.motor
+    assert isinstance(motor, LeadScrew)
+    value = nominal(motor)
+    found: dict[str, Estimate | None] = dict.fromkeys(ADVICE)
+    fit, offset_n, backlash = None, motor.loaded_offset_n, None
+    if len(rests) >= 3:
+        found["angle_noise"], found["force_noise_n"] = noise, force_noise = noise_of(rests)
+        zero_n = zero.value if zero else float(np.median([-rest.force_n.mean() for rest in rests]))
+        for _ in range(ROUNDS):
+            backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
+            prior = Prior(
+                motor=motor,
+                zero_n=zero_n,
+                backlash=backlash.value if backlash else motor.backlash,
+                closed_noise=float(np.hypot(noise.value, 0.0003)),
+                force_noise_n=max(force_noise.value, 0.005),
+            )
+            fit = fit_screw(find_starts(moves, prior, value), prior, value)
+            if fit is None:
+                break
+            value = fit.value
+        found |= {"force_zero_n": zero, "backlash": backlash}
+        if fit is not None:
+            found |= _screw_estimates(fit) | _latency(fit) | fit_current(rests, fit, zero_n, offset_n)
+    found |= fit_heat(tracks)
+    values = {name: one for name, one in found.items() if one is not None and known(name, one)}
+    refused = {name: _refusal(name, found[name]) for name in ADVICE if name not in values}
+    return MotorIdentity(name=actuator.name, values=values, refused=refused, stops=_stops(moves), fit=fit)
+
+
+def known(name: str, one: Estimate) -> bool:
+    """Whether an interval is narrow enough to be knowledge."""
+    if not np.all(np.isfinite([one.value, one.low, one.high])):
+        return False
+    return one.half_width <= max(MAX_SHARE * abs(one.value), AROUND_ZERO.get(name, 0.0))
+
+
+def finger_weights(hand: HandSpec) -> FloatArray:
+    """What each motor must hold for each finger's weight, by posture and axis of gravity. Shape (motors, g, 3)."""
+    model = compile_model(WorldConfig(hands=(hand,)))
+    data = mujoco.MjData(model)
+    joints = [model.joint(f"{hand.name}/{name}") for name in hand.joint_names]
+    qpos, dof = ([int(getattr(joint, at)[0]) for joint in joints] for at in ("qposadr", "dofadr"))
+    weights = np.zeros((len(hand.actuators), len(POSTURES), 3))
+    for n, actuator in enumerate(hand.actuators):
+        motor = actuator.motor
+        if not isinstance(motor, LeadScrew):
+            continue
+        per_n = motor.lever_m * motor.newton_per_reported * np.sign(actuator.closed_rad - actuator.open_rad)
+        for g, closed in enumerate(POSTURES):
+            angles = hand.open_rad.copy()
+            angles[n] += closed * (actuator.closed_rad - actuator.open_rad)
+            at = np.array(list(hand.joint_angles(angles).values()))
+            angles[n] += 1e-4
+            moved = (np.array(list(hand.joint_angles(angles).values())) - at) / 1e-4
+            data.qpos[qpos] = at
+            for axis in range(3):
+                model.opt.gravity[:] = np.eye(3)[axis]
+                mujoco.mj_forward(model, data)
+                weights[n, g, axis] = float(moved @ data.qfrc_bias[dof]) / per_n
+    return weights
+
+
+def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
+    """Rests with nothing in the way: the finger is where it was sent and the force is as usual."""
+    usual = float(np.median([rest.force_n.mean() for rest in rests]))
+    return [
+        rest
+        for rest in rests
+        if abs(rest.closed.mean() - rest.target) < 0.05 and abs(rest.force_n.mean() - usual) < 0.5
+    ]
+
+
+def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
+    value, covariance = fit.value, fit.covariance
+    top, acceleration = value[TOP], value[ACCELERATION]
+    degrees = len(fit.starts) - int(fit.free.sum())
+    slopes = {
+        "full_stroke_s": (
+            1.0 / top + top / acceleration,
+            {TOP: 1.0 / acceleration - top**-2, ACCELERATION: -top / acceleration**2},
+        ),
+        "stop_s": (top / acceleration, {TOP: 1.0 / acceleration, ACCELERATION: -top / acceleration**2}),
+        "stiffness_n": (value[LINEAR], {LINEAR: 1.0}),
+        "stiffening_n": (value[CUBIC], {CUBIC: 1.0}),
+        "stall_n": (value[STALL], {STALL: 1.0}),
+        "reaction_s": (value[REACTION], {REACTION: 1.0}),
+    }
+    found: dict[str, Estimate | None] = {}
+    for name, (one, parts) in slopes.items():
+        if all(fit.free[k] for k in parts):
+            gradient = np.zeros(len(value))
+            gradient[list(parts)] = list(parts.values())
+            found[name] = estimate(float(one), float(np.sqrt(gradient @ covariance @ gradient)), degrees)
+    return found
+
+
+def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
+    """Mean of the delays and their spread."""
+    delay = np.concatenate(fit.delay_s)
+    variance = np.concatenate(fit.delay_variance)
+    slope = np.concatenate(fit.delay_slope)
+    good = variance < MAX_DELAY_ERROR_S**2
+    delay, variance, slope = delay[good], variance[good], slope[good]
+    if len(delay) < MIN_DELAYS:
+        return {}
+    spread2 = 0.0
+    for _ in range(20):
+        weight = 1.0 / (spread2 + variance)
+        mean = float(np.sum(weight * delay) / np.sum(weight))
+        shares = weight / np.sum(weight)
+        spread2 = max(float(np.sum(shares * ((delay - mean) ** 2 - variance)) / (1.0 - np.sum(shares**2))), 1e-8)
+    common = (weight / np.sum(weight)) @ slope
+    error = float(np.sqrt(1.0 / np.sum(weight) + common @ fit.covariance @ common))
+    total = spread2 + float(np.sum(shares * variance))
+    spread_error = total * float(np.sqrt(2.0 / (len(delay) - 1)))  # of the square
+    own = max(spread2 - TICK_S**2 / 12.0, 0.0) / CLIPPED_VARIANCE
+    low, high = (max(own + sign * 1.96 * spread_error / CLIPPED_VARIANCE, 0.0) ** 0.5 for sign in (-1.0, 1.0))
+    return {
+        "latency_s": estimate(mean, error, len(delay) - 1),
+        "latency_spread_s": Estimate(value=own**0.5, low=low, high=high),
+    }
+
+
+def _stops(moves: Sequence[Move]) -> list[Stop]:
+    found = []
+    for move in moves:
+        force, limit_n = smooth(move.track.force_n[move.rows], 3), float(move.track.limit_n[move.commands.start])
+        if force.max() > limit_n:
+            found.append(
+                Stop(speed=float(move.track.speed[move.commands.start]), limit_n=limit_n, peak_n=float(force.max()))
+            )
+    return found
+
+
+def _refusal(name: str, one: Estimate | None) -> str:
+    why = "leaves no trace" if one is None else f"could be anything from {one.low:.4g} to {one.high:.4g}"
+    return f"{why}; {ADVICE[name]}"

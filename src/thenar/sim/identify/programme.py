@@ -1,0 +1,122 @@
+"""Ten minutes of motions from which the motors of a hand can be known, as commands over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from thenar.arrays import FloatArray
+from thenar.hands.spec import HandSpec
+
+FREE_LIMIT_N = 2.0  # while nothing is to be met
+PRESS_LIMIT_N = 4.0
+WAIT_S = 0.45  # standing, after a motion
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """One command and how long to wait before the next."""
+
+    phase: str
+    closed: FloatArray
+    """Closing fraction of each motor; NaN keeps."""
+    speed: float
+    """Fraction of the top speed."""
+    limit_n: float
+    wait_s: float
+    contact: bool
+    """Whether something is to be met on the way."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Phase:
+    """Motions that belong together."""
+
+    name: str
+    tells: str
+    before: str
+    """What a person does before it; empty for nothing."""
+    steps: tuple[Step, ...]
+
+    @property
+    def duration_s(self) -> float:
+        """How long it takes [s]."""
+        return sum(step.wait_s for step in self.steps)
+
+
+def programme(hand: HandSpec) -> tuple[Phase, ...]:
+    """The phases for a hand, in order: from slow to fast, and presses last."""
+    thumb = np.array([name.startswith("thumb") for name in hand.actuator_names])
+    stroke_s = max(1.0 / (a.top_speed_rad_s / a.stroke_rad) for a in hand.actuators)
+    groups = [("fingers", ~thumb), ("thumb", thumb)]
+    alone = [
+        ("fingers", ~thumb),
+        *((n, np.array(hand.actuator_names) == n) for n in hand.actuator_names if "thumb" in n),
+    ]
+    phases = []
+    for name, moving in alone:
+        make = _Maker(name, moving, stroke_s)
+        phases += [
+            Phase(name=f"{name}: postures", tells="zero, noise, backlash", before="", steps=tuple(make.postures())),
+            Phase(name=f"{name}: steps", tells="latency, speed, current", before="", steps=tuple(make.steps())),
+            Phase(name=f"{name}: turning back", tells="acceleration", before="", steps=tuple(make.turns())),
+        ]
+    press = "stiffness, stall force, reaction, current under load"
+    bar = "lay a rigid bar of 20 to 40 mm across the palm, under all four fingers, and hold it fast"
+    for (name, moving), before in zip(groups, (bar, "take the bar away"), strict=True):
+        make = _Maker(name, moving, stroke_s)
+        phases.append(
+            Phase(name=f"{name}: presses", tells=press, before=before, steps=tuple(make.presses(hand, thumb)))
+        )
+    return tuple(phases)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    name: str
+    moving: np.ndarray
+    stroke_s: float
+
+    def _step(self, closed: float, speed: float, wait_s: float | None = None, distance: float = 1.0) -> Step:
+        travel_s = 0.2 + distance * self.stroke_s / speed
+        return Step(
+            phase=self.name,
+            closed=np.where(self.moving, closed, 0.0),
+            speed=speed,
+            limit_n=FREE_LIMIT_N,
+            wait_s=travel_s + WAIT_S if wait_s is None else wait_s,
+            contact=False,
+        )
+
+    def postures(self) -> Iterator[Step]:
+        yield self._step(0.0, 0.3, wait_s=2.5)
+        before = 0.0
+        for closed in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
+            yield self._step(closed, 0.3, wait_s=0.2 + 0.2 * self.stroke_s / 0.3 + 1.6)
+            before = closed
+
+    def steps(self) -> Iterator[Step]:
+        for speed, times in ((0.25, 2), (0.5, 3), (1.0, 6)):
+            for _ in range(times):
+                yield self._step(0.8, speed, distance=0.8)
+                yield self._step(0.0, speed, distance=0.8)
+
+    def turns(self) -> Iterator[Step]:
+        for _ in range(45):
+            yield self._step(0.95, 1.0, wait_s=0.35 * self.stroke_s)
+            yield self._step(0.0, 1.0, distance=0.45)
+
+    def presses(self, hand: HandSpec, thumb: np.ndarray) -> Iterator[Step]:
+        if self.name == "thumb":  # it meets the closed fingers
+            others = np.where(thumb, np.nan, 1.0)
+            yield Step(phase=self.name, closed=others, speed=0.3, limit_n=FREE_LIMIT_N, wait_s=3.0, contact=False)
+        for speed, limit_n, times in ((0.1, PRESS_LIMIT_N, 5), (0.2, PRESS_LIMIT_N, 5), (0.2, 2.0, 3), (0.4, 1.0, 3)):
+            for _ in range(times):
+                closing = np.where(self.moving, 1.0, np.nan)
+                opening = np.where(self.moving, 0.0, np.nan)
+                wait_s = 0.2 + self.stroke_s / speed + WAIT_S
+                yield Step(phase=self.name, closed=closing, speed=speed, limit_n=limit_n, wait_s=wait_s, contact=True)
+                back_s = 0.2 + self.stroke_s / 0.5 + WAIT_S
+                yield Step(phase=self.name, closed=opening, speed=0.5, limit_n=limit_n, wait_s=back_s, contact=True)

@@ -1,0 +1,274 @@
+"""The screw and its spring from moves: one least-squares problem a motor, with a delay of its own for every command.
+
+What is compared is where the screw is: by the commands (`screw_path`), and by the readings, as the finger's angle and
+the stretch of the spring that the force tells. That sum does not depend on what the finger weighs or meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thenar.arrays import BoolArray, FloatArray
+from thenar.hands.spec import LeadScrew
+from thenar.sim.identify.moves import Move, smooth
+from thenar.sim.identify.screw_path import screw_path
+from thenar.sim.identify.spring import load_of, slope, stretch
+
+NAMES = ("top_speed", "acceleration", "stiffness_n", "stiffening_n", "stall_n", "reaction_s")
+TOP, ACCELERATION, LINEAR, CUBIC, STALL, REACTION = range(6)
+STEPS = np.array([0.002, 0.02, 0.01, 0.01, 0.02, 0.02])  # of the slopes, as shares of the values
+DELAY_STEP_S = 2e-4
+LOADED = 8.0  # standard deviations of the force reading: what counts as a load
+MIN_LOAD_N = 0.4
+ITERATIONS = 25
+FORCE_WIDTH = 3  # readings over which the force is smoothed
+OUTLIER = 3.0  # moves that fit so much worse than the others met something that is not in the model
+MIN_TRAVEL = 0.1
+READ_APART_S = 0.002  # a step of the twin: it knows the force at the start of a step and the angle at its end
+NEAR = 0.025  # a screw that stands so close to its target has arrived
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prior:
+    """What is known of a motor before its screw is fitted."""
+
+    motor: LeadScrew
+    zero_n: float
+    backlash: float
+    closed_noise: float
+    force_noise_n: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Start:
+    """A move that begins where the screw is known to stand."""
+
+    move: Move
+    screw: float
+    nut: float
+    loaded: BoolArray
+    """Readings with a load. Shape (t,)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScrewFit:
+    """What moves tell of a screw."""
+
+    value: FloatArray
+    """By `NAMES`. Shape (6,)."""
+    covariance: FloatArray
+    free: BoolArray
+    """Which of them were fitted. Shape (6,)."""
+    starts: list[Start]
+    delay_s: list[FloatArray]
+    """Of the commands of each move."""
+    delay_variance: list[FloatArray]
+    delay_slope: list[FloatArray]
+    """Change of the delays with the values. Shapes (d, 6)."""
+    residual: list[FloatArray]
+    """Screw by commands less screw by readings, of each move [strokes]."""
+    path: list[tuple[FloatArray, FloatArray]]
+    """Positions of the nut and speeds of the screw."""
+
+
+def nominal(motor: LeadScrew) -> FloatArray:
+    """Values of a motor by `NAMES`, in strokes."""
+    top = 1.0 / (motor.full_stroke_s - motor.stop_s)
+    return np.array([top, top / motor.stop_s, motor.stiffness_n, motor.stiffening_n, motor.stall_n, motor.reaction_s])
+
+
+def find_starts(moves: Sequence[Move], prior: Prior, value: FloatArray) -> list[Start]:
+    """Moves that begin where the move before them was to end."""
+    starts = []
+    aim, towards, before = None, 0.0, None
+    for move in moves:
+        track = move.track
+        load = load_of(track.force_n[move.rest], prior.zero_n, prior.motor.loaded_offset_n)
+        rest = track.closed[move.rest] + stretch(load, value[LINEAR], value[CUBIC])
+        if track is not before or not rest.size:
+            aim, before = None, track
+        stood = float(rest.mean()) if rest.size else float(track.closed[move.rows.start])
+        travel = float(np.abs(track.target[move.commands] - (stood if aim is None else aim)).max())
+        if aim is not None and abs(stood - aim) < NEAR + 0.6 * prior.backlash and travel >= MIN_TRAVEL:
+            nut = aim - 0.5 * prior.backlash * np.sign(towards)
+            load = load_of(smooth(track.force_n[move.rows], FORCE_WIDTH), prior.zero_n, prior.motor.loaded_offset_n)
+            loaded = np.abs(load) > max(MIN_LOAD_N, LOADED * prior.force_noise_n)
+            starts.append(Start(move=move, screw=aim, nut=float(nut), loaded=loaded))
+        new = float(track.target[move.commands.stop - 1])
+        towards = new - (stood if aim is None else aim) or towards
+        aim = new
+    return starts
+
+
+def fit_screw(starts: list[Start], prior: Prior, value: FloatArray) -> ScrewFit | None:
+    """Fit all that these moves tell; None where they tell nothing."""
+    if len(starts) < 3:
+        return None
+    delays = [np.full(start.move.delays, prior.motor.latency_s) for start in starts]
+    kept = list(range(len(starts)))
+    free = np.ones(len(NAMES), dtype=np.bool_)
+    free[[LINEAR, CUBIC, STALL, REACTION]] = sum(int(start.loaded.sum()) for start in starts) >= 30
+    free[REACTION] &= any(_stops(start, prior) for start in starts)
+    value, damping, best = value.copy(), 1e-3, np.inf
+    trial, trial_delays = value, delays
+    parts = None
+    for _ in range(ITERATIONS):
+        found = [_linearize(starts[k], prior, trial, trial_delays[k], free) for k in kept]
+        cost = sum(float(np.sum(part.wrong**2)) for part in found)
+        if cost < best:
+            gain, best = best - cost, cost
+            value, delays, parts, damping = trial, trial_delays, found, damping * 0.3
+            if gain < 1e-6 * best and np.isfinite(gain):
+                break
+        else:
+            damping *= 10.0
+        assert parts is not None
+        normal, right = _reduced(parts, free)
+        step = np.zeros(len(NAMES))
+        scaled = normal + damping * np.diag(np.diag(normal))
+        step[free] = -np.linalg.solve(scaled, right)
+        step = np.clip(step, -0.3 * value, 0.3 * value)
+        trial = value + step
+        trial_delays = list(delays)
+        for k, part in zip(kept, parts, strict=True):
+            change = -part.own_inverse @ (part.own.T @ (part.wrong + part.shared @ step[free]))
+            trial_delays[k] = np.maximum(delays[k] + np.clip(change, -0.02, 0.02), 0.0)
+    assert parts is not None
+    each = np.array([np.mean(part.wrong**2) for part in parts])
+    usable = each < OUTLIER**2 * max(np.median(each), 1.0)
+    if not usable.all() and usable.sum() >= 3:
+        return fit_screw([start for start, good in zip(starts, usable, strict=True) if good], prior, value)
+    return _result(starts, prior, value, delays, parts, free)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Linear:
+    """One move about the present values: residuals in standard deviations and their slopes."""
+
+    wrong: FloatArray
+    shared: FloatArray
+    own: FloatArray
+    own_inverse: FloatArray
+    residual: FloatArray
+    path: tuple[FloatArray, FloatArray]
+
+
+def _stops(start: Start, prior: Prior) -> bool:
+    move = start.move
+    force = smooth(move.track.force_n[move.rows], FORCE_WIDTH)
+    return bool(np.any(force > move.track.limit_n[move.commands].min()))
+
+
+def _finger(move: Move) -> FloatArray:
+    """Where the finger was when the force was measured: a motor reads its force a step before its angle."""
+    track, rows = move.track, move.rows
+    around = slice(max(rows.start - 2, 0), rows.stop + 2)
+    rate = np.gradient(smooth(track.closed[around], 3), track.stamp_s[around])
+    first = rows.start - around.start
+    return track.closed[rows] - READ_APART_S * rate[first : first + rows.stop - rows.start]
+
+
+def _simulate(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    move = start.move
+    track, commands = move.track, move.commands
+    reported = smooth(track.force_n[move.rows], FORCE_WIDTH)
+    due_s = track.command_s[commands] + (delay_s if len(delay_s) > 1 else delay_s[0])
+    return screw_path(
+        np.maximum.accumulate(due_s), track.target[commands], track.speed[commands], track.limit_n[commands],
+        move.stamp_s, load_of(reported, prior.zero_n, prior.motor.loaded_offset_n), reported, start.screw, start.nut,
+        np.array([value[TOP], value[ACCELERATION], value[STALL], prior.motor.stall_over_limit, value[REACTION],
+                  prior.backlash]),
+    )  # fmt: skip
+
+
+def _linearize(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray, free: BoolArray) -> _Linear:
+    path = _simulate(start, prior, value, delay_s)
+    load = load_of(start.move.track.force_n[start.move.rows], prior.zero_n, prior.motor.loaded_offset_n)
+    x = stretch(load, value[LINEAR], value[CUBIC])
+    residual = path[0] - _finger(start.move) - x
+    spread = np.hypot(prior.closed_noise, prior.force_noise_n / slope(x, value[LINEAR], value[CUBIC]))
+    shared = np.zeros((len(residual), len(NAMES)))
+    for k in np.flatnonzero(free):
+        near = value.copy()
+        near[k] *= 1.0 + STEPS[k]
+        if k in (LINEAR, CUBIC):
+            # Noise of the force must not teach the spring: only loads do.
+            shared[:, k] = np.where(start.loaded, x - stretch(load, near[LINEAR], near[CUBIC]), 0.0)
+        else:
+            shared[:, k] = _simulate(start, prior, near, delay_s)[0] - path[0]
+        shared[:, k] /= STEPS[k] * value[k]
+    own = np.zeros((len(residual), len(delay_s)))
+    for k in range(len(delay_s)):
+        later = delay_s.copy()
+        later[k] += DELAY_STEP_S
+        own[:, k] = (_simulate(start, prior, value, later)[0] - path[0]) / DELAY_STEP_S
+    own /= spread[:, None]
+    normal = own.T @ own
+    return _Linear(
+        wrong=residual / spread,
+        shared=shared[:, free] / spread[:, None],
+        own=own,
+        own_inverse=np.linalg.inv(normal + np.eye(len(delay_s)) * 1e-2),  # 0.1 s is known of a delay in any case
+        residual=residual,
+        path=path,
+    )
+
+
+def _reduced(parts: Sequence[_Linear], free: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Normal equations of the shared values, the delays of every move eliminated."""
+    count = int(free.sum())
+    normal, right = np.eye(count) * 1e-12, np.zeros(count)
+    for part in parts:
+        cross = part.shared.T @ part.own @ part.own_inverse
+        normal += part.shared.T @ part.shared - cross @ (part.own.T @ part.shared)
+        right += part.shared.T @ part.wrong - cross @ (part.own.T @ part.wrong)
+    return normal, right
+
+
+def _result(
+    starts: list[Start],
+    prior: Prior,
+    value: FloatArray,
+    delays: list[FloatArray],
+    parts: list[_Linear],
+    free: BoolArray,
+) -> ScrewFit:
+    normal, _ = _reduced(parts, free)
+    count = sum(len(part.wrong) for part in parts)
+    scale = sum(float(np.sum(part.wrong**2)) for part in parts) / max(count - free.sum() - len(parts), 1)
+    # The moves themselves say how far they scatter: what is common to a move counts once.
+    meat = np.zeros_like(normal)
+    for part in parts:
+        clear = part.shared - part.own @ (part.own_inverse @ (part.own.T @ part.shared))
+        score = clear.T @ part.wrong
+        meat += np.outer(score, score)
+    inverse = np.linalg.pinv(normal)
+    plain, robust = inverse * scale, inverse @ meat @ inverse * len(parts) / max(len(parts) - free.sum(), 1)
+    widen = np.sqrt(np.maximum(np.diag(robust) / np.maximum(np.diag(plain), 1e-300), 1.0))
+    covariance = np.zeros((len(NAMES), len(NAMES)))
+    covariance[np.ix_(free, free)] = plain * np.outer(widen, widen)
+    slopes = []
+    for part in parts:
+        change = np.zeros((part.own.shape[1], len(NAMES)))
+        change[:, free] = -part.own_inverse @ (part.own.T @ part.shared)
+        slopes.append(change)
+    return ScrewFit(
+        value=value,
+        covariance=covariance,
+        free=free,
+        starts=starts,
+        delay_s=delays,
+        delay_variance=[np.diag(part.own_inverse) * scale for part in parts],
+        delay_slope=slopes,
+        residual=[part.residual for part in parts],
+        path=[part.path for part in parts],
+    )
+
+
+def with_spring(prior: Prior, value: FloatArray) -> Prior:
+    """The same with the spring that was fitted."""
+    motor = replace(prior.motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC]))
+    return replace(prior, motor=motor)

@@ -1,0 +1,27 @@
+"""The spring between screw and finger, and the sensor that reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thenar.arrays import FloatArray
+
+
+def stretch(force_n: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
+    """How far the screw is ahead of the finger at a force, in strokes: ``linear x + cubic x^3 = force`` solved for x."""
+    if cubic_n < 1e-6 * linear_n:
+        return force_n / linear_n
+    p = linear_n / cubic_n
+    root = np.sqrt(p / 3.0)
+    return 2.0 * root * np.sinh(np.arcsinh(1.5 * force_n / cubic_n / (p * root)) / 3.0)
+
+
+def slope(x: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
+    """Stiffness [N per stroke]."""
+    return linear_n + 3.0 * cubic_n * x**2
+
+
+def load_of(reported_n: FloatArray, zero_n: float, offset_n: float) -> FloatArray:
+    """Force on the screw [N] from what its sensor says; see `LeadScrew.loaded_offset_n`."""
+    inside = np.abs(reported_n) <= 2.0 * offset_n
+    return zero_n + np.where(inside, 0.5 * reported_n, reported_n - np.sign(reported_n) * offset_n)
