@@ -42,7 +42,7 @@ class Bench:
 
     def command(self, target, speed, limit) -> None:
         due_s = (self.now + LATENCY_STEPS) * DT_S - 1e-9
-        motor_model.push_command(self.state, self.pending, target, speed, limit, due_s)
+        motor_model.push_command(self.state, self.pending, target, speed, limit, np.full(target.shape, due_s))
         arrays = [wp.array(np.asarray(a, dtype=np.float32), device="cpu") for a in (target, speed, limit)]
         wp.launch(
             motors.send_commands,

@@ -137,9 +137,12 @@ class Worlds:
 
     def _set_up_motors(self, physics: Physics, actuators: list[Any]) -> None:
         dt_s, bank = self.timestep_s, physics.motors
+        loose = [actuator.name for actuator in actuators if getattr(actuator.motor, "backlash", 0.0)]
+        if loose:
+            raise BadValue("backlash of", ", ".join(loose), "0: motors on the device have none")
         self._actuators = actuators
         indices = [bank.index(name) for name in self.hand_names]
-        latency_s = [index.latency_s + 2.0 * index.latency_spread_s for index in indices]
+        latency_s = [float(np.max(index.latency_s + 2.0 * index.latency_spread_s)) for index in indices]
         slots = motors.pending_slots(max(latency_s, default=0.0), dt_s)
         drives = motors.new_records(motors.Drive, len(actuators))
         for name in ("qpos", "dof", "weight", "ctrl", "tendon", "own_damping_nms_rad"):

@@ -27,6 +27,7 @@ from thenar.cli.about.info import Info
 from thenar.cli.data.calibrate import Calibrate
 from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
+from thenar.cli.data.identify import Identify
 from thenar.cli.data.record import Record
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.tapes import Convert, Recording, Replay
@@ -52,7 +53,7 @@ VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
-    "Record": (Record, Mirror, Recording, Replay, Convert),
+    "Record": (Record, Mirror, Recording, Replay, Convert, Identify),
     "Look up": (Hands, Scenes, Export, Info),
 }
 
@@ -114,6 +115,8 @@ def _run(args: Sequence[str]) -> None:
     if list(args) in (["-V"], ["--version"]):
         Console(highlight=False).print(f"thenar {__version__}")
         return
+    if args[0] == "identify" and len(args) > 1 and args[1].endswith(".mcap"):
+        args = ["identify", "fit", *args[1:]]  # a file is fitted, whether that is said or not
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
     verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)
     limit_logs()

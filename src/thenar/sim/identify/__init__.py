@@ -1,0 +1,1 @@
+"""What motors are like, from what they were told and what they read."""

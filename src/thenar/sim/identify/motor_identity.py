@@ -1,4 +1,4 @@
-"""What the motors of a hand are like, from recordings: values with 95 % intervals, and what the recordings cannot tell."""
+"""What the motors of a hand are like, from recordings: values with 95 % intervals, and what cannot be known."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from thenar.sim.identify.readings_fit import (
     noise_of,
 )
 from thenar.sim.identify.screw_fit import (
-    ACCELERATION,
     CUBIC,
     LINEAR,
     REACTION,
     STALL,
+    STOP,
     TOP,
     Prior,
     ScrewFit,
@@ -40,7 +40,7 @@ from thenar.sim.motor_bank import LATENCY_CLIP
 from thenar.sim.world_config import WorldConfig
 
 POSTURES = np.linspace(0.0, 1.0, 21)
-ROUNDS = 3
+ROUNDS = 2
 TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
 CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
 MAX_DELAY_ERROR_S = 0.003  # of a delay that counts for the latency
@@ -65,8 +65,8 @@ ADVICE = {
     "idle_a": "let it stand for two seconds, on a wire that tells the current",
     "drive_a": "send it from one end to the other at several speeds, on a wire that tells the current",
     "amps_per_n": "let it press on something rigid up to 4 N, on a wire that tells the current",
-    "heating_c_per_a2": "let it move without a rest for three minutes and stand for two, on a wire that tells temperatures",
-    "cooling_s": "let it move without a rest for three minutes and stand for two, on a wire that tells temperatures",
+    "heating_c_per_a2": "let it move without rest for three minutes and stand for two, on a wire that tells its heat",
+    "cooling_s": "let it move without rest for three minutes and stand for two, on a wire that tells its heat",
 }
 """The motion that would tell each value."""
 AROUND_ZERO = {"force_zero_n": 0.1, "backlash": 0.002, "latency_spread_s": 0.002}
@@ -112,8 +112,7 @@ def identify_hand(tracks: Sequence[Sequence[Track]], hand: HandSpec) -> list[Mot
     rests = [find_rests(own) for own in moves]
     zeros = fit_zeros([_unloaded(own) for own in rests], finger_weights(hand), POSTURES, offsets)
     return [
-        _identify_motor(actuator, *own)
-        for actuator, *own in zip(hand.actuators, tracks, moves, rests, zeros, strict=True)
+        _identify_motor(actuator, tracks[n], moves[n], rests[n], zeros[n]) for n, actuator in enumerate(hand.actuators)
     ]
 
 
@@ -137,7 +136,8 @@ def _identify_motor(
                 closed_noise=float(np.hypot(noise.value, 0.0003)),
                 force_noise_n=max(force_noise.value, 0.005),
             )
-            fit = fit_screw(find_starts(moves, prior, value), prior, value)
+            latency_s = float(np.median(np.concatenate(fit.delay_s))) if fit else None
+            fit = fit_screw(find_starts(moves, prior, value), prior, value, latency_s)
             if fit is None:
                 break
             value = fit.value
@@ -185,7 +185,7 @@ def finger_weights(hand: HandSpec) -> FloatArray:
 
 def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
     """Rests with nothing in the way: the finger is where it was sent and the force is as usual."""
-    usual = float(np.median([rest.force_n.mean() for rest in rests]))
+    usual = float(np.median([rest.force_n.mean() for rest in rests])) if rests else 0.0
     return [
         rest
         for rest in rests
@@ -195,14 +195,11 @@ def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
 
 def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
     value, covariance = fit.value, fit.covariance
-    top, acceleration = value[TOP], value[ACCELERATION]
+    top = value[TOP]
     degrees = len(fit.starts) - int(fit.free.sum())
     slopes = {
-        "full_stroke_s": (
-            1.0 / top + top / acceleration,
-            {TOP: 1.0 / acceleration - top**-2, ACCELERATION: -top / acceleration**2},
-        ),
-        "stop_s": (top / acceleration, {TOP: 1.0 / acceleration, ACCELERATION: -top / acceleration**2}),
+        "full_stroke_s": (1.0 / top + value[STOP], {TOP: -(top**-2), STOP: 1.0}),
+        "stop_s": (value[STOP], {STOP: 1.0}),
         "stiffness_n": (value[LINEAR], {LINEAR: 1.0}),
         "stiffening_n": (value[CUBIC], {CUBIC: 1.0}),
         "stall_n": (value[STALL], {STALL: 1.0}),
@@ -226,7 +223,7 @@ def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
     delay, variance, slope = delay[good], variance[good], slope[good]
     if len(delay) < MIN_DELAYS:
         return {}
-    spread2 = 0.0
+    spread2, weight, shares, mean = 0.0, variance, variance, 0.0
     for _ in range(20):
         weight = 1.0 / (spread2 + variance)
         mean = float(np.sum(weight * delay) / np.sum(weight))

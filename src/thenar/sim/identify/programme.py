@@ -92,10 +92,8 @@ class _Maker:
 
     def postures(self) -> Iterator[Step]:
         yield self._step(0.0, 0.3, wait_s=2.5)
-        before = 0.0
         for closed in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
             yield self._step(closed, 0.3, wait_s=0.2 + 0.2 * self.stroke_s / 0.3 + 1.6)
-            before = closed
 
     def steps(self) -> Iterator[Step]:
         for speed, times in ((0.25, 2), (0.5, 3), (1.0, 6)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.sim.identify.moves import STAND_S, Move, Track, smooth, stands
+from thenar.sim.identify.moves import Move, Track, smooth, stands
 from thenar.sim.identify.screw_fit import ScrewFit
 from thenar.sim.identify.spring import load_of, stretch
 
@@ -19,6 +19,7 @@ MIN_CHANGES = 8  # of the temperature's last digit
 MIN_POSTURES = 5
 END = 0.04  # of the stroke
 WEIGHT_SPREAD = 0.3  # how far fingers may be from the catalogue's weight, as a share
+METHOD_ERROR = 0.003  # of the current per newton: forces are not read at the very instant of the current
 DRIVEN = 0.9  # of the commanded speed: the motor is up to speed
 
 
@@ -66,7 +67,7 @@ def find_rests(moves: Sequence[Move]) -> list[Rest]:
     for k, move in enumerate(moves):
         track, last = move.track, move.commands.stop - 1
         following = moves[k + 1] if k + 1 < len(moves) and moves[k + 1].track is track else None
-        until_s = track.command_s[following.commands.start] if following else track.stamp_s[-1]
+        until_s = float(track.command_s[following.commands.start] if following else track.stamp_s[-1])
         target = float(track.target[last])
         direction = float(np.sign(target - before)) if before is not None else 0.0
         if stands(track, until_s):
@@ -185,8 +186,8 @@ def fit_current(rests: Sequence[Rest], fit: ScrewFit, zero_n: float, offset_n: f
     loads, amps, groups = [], [], []
     for k, (start, (_, velocity)) in enumerate(zip(fit.starts, fit.path, strict=True)):
         move = start.move
-        raw, even = move.track.force_n[move.rows], smooth(move.track.force_n[move.rows], 5)
-        load = load_of(np.where(even > 1.0, raw, even), zero_n, offset_n)
+        raw, even = move.track.force_n[move.rows], smooth(move.track.force_n[move.rows], 9)
+        load = load_of(np.where(start.loaded, raw, even), zero_n, offset_n)
         driven = np.abs(velocity) > DRIVEN * fit.value[0] * move.track.speed[move.commands].max() * 0.5
         driven &= np.abs(np.gradient(velocity)) < 0.02 * fit.value[0]
         driven[:2] = driven[-2:] = False
@@ -214,7 +215,8 @@ def fit_current(rests: Sequence[Rest], fit: ScrewFit, zero_n: float, offset_n: f
     drive_error = float(np.hypot(spread[0], idle.half_width / 1.96))
     found["drive_a"] = estimate(float(values[0]) - idle.value, drive_error)
     if len(values) > 1:
-        found["amps_per_n"] = estimate(float(values[1]), float(spread[1]), len(scores) - 2)
+        error = float(np.hypot(spread[1], METHOD_ERROR * values[1]))
+        found["amps_per_n"] = estimate(float(values[1]), error, len(scores) - 2)
     return found
 
 
@@ -281,6 +283,3 @@ def _still_from(closed: FloatArray, force_n: FloatArray) -> int:
     off = (np.abs(smooth(closed, width | 1) - final) > 0.004) | (np.abs(smooth(force_n, width | 1) - load) > 0.15)
     bad = np.flatnonzero(off)
     return 0 if not bad.size else min(int(bad[-1]) + width, len(closed) - width)
-
-
-__all__ = ["STAND_S", "Estimate", "Rest"]

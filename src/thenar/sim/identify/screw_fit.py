@@ -7,7 +7,7 @@ the stretch of the spring that the force tells. That sum does not depend on what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,13 +17,17 @@ from thenar.sim.identify.moves import Move, smooth
 from thenar.sim.identify.screw_path import screw_path
 from thenar.sim.identify.spring import load_of, slope, stretch
 
-NAMES = ("top_speed", "acceleration", "stiffness_n", "stiffening_n", "stall_n", "reaction_s")
-TOP, ACCELERATION, LINEAR, CUBIC, STALL, REACTION = range(6)
+NAMES = ("top_speed", "stop_s", "stiffness_n", "stiffening_n", "stall_n", "reaction_s")
+TOP, STOP, LINEAR, CUBIC, STALL, REACTION = range(6)
 STEPS = np.array([0.002, 0.02, 0.01, 0.01, 0.02, 0.02])  # of the slopes, as shares of the values
 DELAY_STEP_S = 2e-4
 LOADED = 8.0  # standard deviations of the force reading: what counts as a load
 MIN_LOAD_N = 0.4
-ITERATIONS = 25
+MIN_PRESS_N = 1.5  # a move without so much meets nothing; what it reads is the inertia of the finger
+ITERATIONS = 14
+DELAY_ITERATIONS = 4
+MIN_GAIN = 0.3  # in squared standard deviations, of all moves together
+MAX_DAMPING = 1e3
 FORCE_WIDTH = 3  # readings over which the force is smoothed
 OUTLIER = 3.0  # moves that fit so much worse than the others met something that is not in the model
 MIN_TRAVEL = 0.1
@@ -77,7 +81,7 @@ class ScrewFit:
 def nominal(motor: LeadScrew) -> FloatArray:
     """Values of a motor by `NAMES`, in strokes."""
     top = 1.0 / (motor.full_stroke_s - motor.stop_s)
-    return np.array([top, top / motor.stop_s, motor.stiffness_n, motor.stiffening_n, motor.stall_n, motor.reaction_s])
+    return np.array([top, motor.stop_s, motor.stiffness_n, motor.stiffening_n, motor.stall_n, motor.reaction_s])
 
 
 def find_starts(moves: Sequence[Move], prior: Prior, value: FloatArray) -> list[Start]:
@@ -95,7 +99,7 @@ def find_starts(moves: Sequence[Move], prior: Prior, value: FloatArray) -> list[
         if aim is not None and abs(stood - aim) < NEAR + 0.6 * prior.backlash and travel >= MIN_TRAVEL:
             nut = aim - 0.5 * prior.backlash * np.sign(towards)
             load = load_of(smooth(track.force_n[move.rows], FORCE_WIDTH), prior.zero_n, prior.motor.loaded_offset_n)
-            loaded = np.abs(load) > max(MIN_LOAD_N, LOADED * prior.force_noise_n)
+            loaded = (load > max(MIN_LOAD_N, LOADED * prior.force_noise_n)) & (load.max() > MIN_PRESS_N)
             starts.append(Start(move=move, screw=aim, nut=float(nut), loaded=loaded))
         new = float(track.target[move.commands.stop - 1])
         towards = new - (stood if aim is None else aim) or towards
@@ -103,45 +107,56 @@ def find_starts(moves: Sequence[Move], prior: Prior, value: FloatArray) -> list[
     return starts
 
 
-def fit_screw(starts: list[Start], prior: Prior, value: FloatArray) -> ScrewFit | None:
-    """Fit all that these moves tell; None where they tell nothing."""
+def fit_screw(starts: list[Start], prior: Prior, value: FloatArray, latency_s: float | None = None) -> ScrewFit | None:
+    """Fit all that these moves tell, from these values on; None where they tell nothing."""
     if len(starts) < 3:
         return None
-    delays = [np.full(start.move.delays, prior.motor.latency_s) for start in starts]
-    kept = list(range(len(starts)))
+    delays = [np.full(start.move.delays, latency_s or prior.motor.latency_s) for start in starts]
     free = np.ones(len(NAMES), dtype=np.bool_)
     free[[LINEAR, CUBIC, STALL, REACTION]] = sum(int(start.loaded.sum()) for start in starts) >= 30
     free[REACTION] &= any(_stops(start, prior) for start in starts)
-    value, damping, best = value.copy(), 1e-3, np.inf
-    trial, trial_delays = value, delays
-    parts = None
+    value, damping, best = value.copy(), 1e-4, np.inf
+    trial, trial_delays, parts = value, delays, None
     for _ in range(ITERATIONS):
-        found = [_linearize(starts[k], prior, trial, trial_delays[k], free) for k in kept]
+        trial_delays = [_settle(*one, prior, trial) for one in zip(starts, trial_delays, strict=True)]
+        found = [_linearize(*one, prior, trial, free) for one in zip(starts, trial_delays, strict=True)]
         cost = sum(float(np.sum(part.wrong**2)) for part in found)
         if cost < best:
             gain, best = best - cost, cost
             value, delays, parts, damping = trial, trial_delays, found, damping * 0.3
-            if gain < 1e-6 * best and np.isfinite(gain):
+            if gain < MIN_GAIN:
                 break
         else:
-            damping *= 10.0
+            damping *= 30.0
+            if damping > MAX_DAMPING:
+                break
         assert parts is not None
         normal, right = _reduced(parts, free)
         step = np.zeros(len(NAMES))
-        scaled = normal + damping * np.diag(np.diag(normal))
-        step[free] = -np.linalg.solve(scaled, right)
-        step = np.clip(step, -0.3 * value, 0.3 * value)
-        trial = value + step
-        trial_delays = list(delays)
-        for k, part in zip(kept, parts, strict=True):
-            change = -part.own_inverse @ (part.own.T @ (part.wrong + part.shared @ step[free]))
-            trial_delays[k] = np.maximum(delays[k] + np.clip(change, -0.02, 0.02), 0.0)
+        step[free] = -np.linalg.solve(normal + damping * np.diag(np.diag(normal)), right)
+        trial = value + np.clip(step, -0.3 * value, 0.3 * value)
+        trial_delays = delays
     assert parts is not None
     each = np.array([np.mean(part.wrong**2) for part in parts])
     usable = each < OUTLIER**2 * max(np.median(each), 1.0)
     if not usable.all() and usable.sum() >= 3:
-        return fit_screw([start for start, good in zip(starts, usable, strict=True) if good], prior, value)
+        kept = [start for start, good in zip(starts, usable, strict=True) if good]
+        return fit_screw(kept, prior, value, float(np.median(np.concatenate(delays))))
     return _result(starts, prior, value, delays, parts, free)
+
+
+def _settle(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArray) -> FloatArray:
+    """The delays of one move that fit best."""
+    best, cost = delay_s, np.inf
+    for _ in range(DELAY_ITERATIONS):
+        part = _linearize(start, delay_s, prior, value, np.zeros(len(NAMES), dtype=np.bool_))
+        now = float(np.sum(part.wrong**2))
+        if now > cost - MIN_GAIN / 10.0:
+            return best if cost < now else delay_s
+        best, cost = delay_s, now
+        change = -part.own_inverse @ (part.own.T @ part.wrong)
+        delay_s = np.maximum(delay_s + np.clip(change, -0.02, 0.02), 0.0)
+    return best
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,8 +180,8 @@ def _stops(start: Start, prior: Prior) -> bool:
 def _finger(move: Move) -> FloatArray:
     """Where the finger was when the force was measured: a motor reads its force a step before its angle."""
     track, rows = move.track, move.rows
-    around = slice(max(rows.start - 2, 0), rows.stop + 2)
-    rate = np.gradient(smooth(track.closed[around], 3), track.stamp_s[around])
+    around = slice(max(rows.start - 1, 0), rows.stop + 1)
+    rate = np.gradient(track.closed[around], track.stamp_s[around])
     first = rows.start - around.start
     return track.closed[rows] - READ_APART_S * rate[first : first + rows.stop - rows.start]
 
@@ -179,24 +194,27 @@ def _simulate(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray
     return screw_path(
         np.maximum.accumulate(due_s), track.target[commands], track.speed[commands], track.limit_n[commands],
         move.stamp_s, load_of(reported, prior.zero_n, prior.motor.loaded_offset_n), reported, start.screw, start.nut,
-        np.array([value[TOP], value[ACCELERATION], value[STALL], prior.motor.stall_over_limit, value[REACTION],
+        np.array([value[TOP], value[TOP] / value[STOP], value[STALL], prior.motor.stall_over_limit, value[REACTION],
                   prior.backlash]),
     )  # fmt: skip
 
 
-def _linearize(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray, free: BoolArray) -> _Linear:
+def _linearize(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArray, free: BoolArray) -> _Linear:
     path = _simulate(start, prior, value, delay_s)
     load = load_of(start.move.track.force_n[start.move.rows], prior.zero_n, prior.motor.loaded_offset_n)
     x = stretch(load, value[LINEAR], value[CUBIC])
     residual = path[0] - _finger(start.move) - x
     spread = np.hypot(prior.closed_noise, prior.force_noise_n / slope(x, value[LINEAR], value[CUBIC]))
+    beside = load.copy()  # the same load by the readings beside it, whose noise is their own
+    beside[1:-1] = 0.5 * (load[:-2] + load[2:])
     shared = np.zeros((len(residual), len(NAMES)))
     for k in np.flatnonzero(free):
         near = value.copy()
         near[k] *= 1.0 + STEPS[k]
         if k in (LINEAR, CUBIC):
-            # Noise of the force must not teach the spring: only loads do.
-            shared[:, k] = np.where(start.loaded, x - stretch(load, near[LINEAR], near[CUBIC]), 0.0)
+            # Noise of the force must not teach the spring: only loads do, and not by the reading that is compared.
+            change = stretch(beside, value[LINEAR], value[CUBIC]) - stretch(beside, near[LINEAR], near[CUBIC])
+            shared[:, k] = np.where(start.loaded, change, 0.0)
         else:
             shared[:, k] = _simulate(start, prior, near, delay_s)[0] - path[0]
         shared[:, k] /= STEPS[k] * value[k]
@@ -206,12 +224,12 @@ def _linearize(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArra
         later[k] += DELAY_STEP_S
         own[:, k] = (_simulate(start, prior, value, later)[0] - path[0]) / DELAY_STEP_S
     own /= spread[:, None]
-    normal = own.T @ own
+    normal = own.T @ own + np.eye(len(delay_s)) * 1e-2  # 0.1 s is known of a delay in any case
     return _Linear(
         wrong=residual / spread,
         shared=shared[:, free] / spread[:, None],
         own=own,
-        own_inverse=np.linalg.inv(normal + np.eye(len(delay_s)) * 1e-2),  # 0.1 s is known of a delay in any case
+        own_inverse=np.asarray(np.linalg.inv(normal), dtype=np.float64),
         residual=residual,
         path=path,
     )
@@ -266,9 +284,3 @@ def _result(
         residual=[part.residual for part in parts],
         path=[part.path for part in parts],
     )
-
-
-def with_spring(prior: Prior, value: FloatArray) -> Prior:
-    """The same with the spring that was fitted."""
-    motor = replace(prior.motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC]))
-    return replace(prior, motor=motor)

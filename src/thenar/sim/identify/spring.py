@@ -8,7 +8,7 @@ from thenar.arrays import FloatArray
 
 
 def stretch(force_n: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
-    """How far the screw is ahead of the finger at a force, in strokes: ``linear x + cubic x^3 = force`` solved for x."""
+    """How far the screw is ahead of the finger at a force, in strokes: x of ``linear x + cubic x^3 = force``."""
     if cubic_n < 1e-6 * linear_n:
         return force_n / linear_n
     p = linear_n / cubic_n
