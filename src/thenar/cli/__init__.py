@@ -27,7 +27,7 @@ from thenar.cli.about.info import Info
 from thenar.cli.data.calibrate import Calibrate
 from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
-from thenar.cli.data.identify import Identify
+from thenar.cli.data.identify_motors import Identify
 from thenar.cli.data.record import Record
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.tapes import Convert, Recording, Replay
