@@ -99,6 +99,20 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("protocols", "real: the DDS topics of Unitree's service; Modbus RTU, as the maker's SDK speaks it"),
         ("checked on hardware by us", "no"),
     ),
+    "leap": (
+        ("kinematics, limits, masses", "those of mujoco_menagerie's model"),
+        ("shape", "assumed: boxes of the motors' size, capsules as fingertips"),
+        (
+            "motors",
+            "published torque and speed of an XC330-M288; stiffness of mujoco_menagerie, whatever the gains say",
+        ),
+        ("status", "modelled"),
+        ("current", "assumed: in proportion to the torque, 1.8 A at stall"),
+        ("temperature", _UNMEASURED),
+        ("touch", "absent, as on the hand"),
+        ("protocols", "real: Dynamixel 2.0 on a pseudo-terminal"),
+        ("checked on hardware by us", "no"),
+    ),
 }
 
 

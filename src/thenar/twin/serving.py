@@ -85,7 +85,7 @@ def _protocols(config: ServeConfig) -> list[Protocol]:
     if not wires and not config.view:
         if chosen:
             raise BadValue("wires", wires, f"at least one of {', '.join(PROTOCOLS)}")
-        wanted = "hands with a protocol: inspire_*, dex3_*, brainco_* or reflex; add --view to see others in a browser"
+        wanted = "hands with a protocol, not shadow_* or fourier_*; add --view to see those in a browser"
         raise BadValue("--hands", ",".join(config.hands), wanted)
     found = find_protocols(wires)
     return found if all(one.name == SIM or not one.states for one in found) else find_protocols((*wires, SIM))

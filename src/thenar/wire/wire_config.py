@@ -65,6 +65,14 @@ class Revo2Options:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DynamixelOptions:
+    """Serial line of a hand of Dynamixel motors, as a pseudo-terminal."""
+
+    port: str = ""
+    """Name to give it; without one it has only that of the system."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WireConfig:
     """What every link of a twin is made from."""
 
@@ -84,6 +92,7 @@ class WireConfig:
     reflex: ReflexOptions = ReflexOptions()
     brainco: BraincoOptions = BraincoOptions()
     revo2: Revo2Options = Revo2Options()
+    dynamixel: DynamixelOptions = DynamixelOptions()
 
     def publish_hz(self, part: str) -> float:
         """Rate of a protocol that has its own, by the name of its part; no faster than states come."""

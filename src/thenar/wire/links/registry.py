@@ -14,6 +14,7 @@ from thenar.hands.spec import HandSpec
 from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
+from thenar.wire.codecs.serial_bus import dynamixel_table
 from thenar.wire.codecs.unitree import brainco_codec, dex3_codec
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros
@@ -160,6 +161,12 @@ PROTOCOLS = {
             link="thenar.wire.links.serial_bus.revo2_link:Revo2Serial",
             serves=brainco_codec.is_brainco,
             default=False,
+        ),
+        Protocol(
+            name="dynamixel",
+            label="Dynamixel 2.0",
+            link="thenar.wire.links.serial_bus.dynamixel_link:DynamixelBus",
+            serves=dynamixel_table.speaks_dynamixel,
         ),
         Protocol(
             name=SIM,
