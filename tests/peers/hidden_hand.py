@@ -69,11 +69,6 @@ world = thenar.World(
     props=[ball] if difference in ("object", "dead taxel") else [],
     skin={HAND: usual} if spec.pads else {},
 )
-if difference == "dead taxel":
-    for row in range(8):
-        for col in range(14):
-            if (row, col) in ((3, 6), (3, 7), (4, 6), (4, 7)):
-                world.faults.kill_taxel(HAND, "palm", row, col)
 
 
 class Link(InspireTopics):
@@ -154,6 +149,13 @@ with ExitStack() as opened:
             twin.run_on_loop(lambda w: w.faults.inject(HAND, "middle", "jam"))
         if difference == "hot motor":
             twin.run_on_loop(lambda w: w.faults.inject(HAND, "ring", "hot"))
+        while difference == "dead taxel":  # the one that is pressed hardest
+            frame = twin.run_on_loop(lambda w: w.skin(HAND).newest)
+            if frame["ring_top"].max() > 2e4:
+                row, col = np.unravel_index(np.argmax(frame["ring_top"]), frame["ring_top"].shape)
+                twin.run_on_loop(lambda w, r=int(row), c=int(col): w.faults.kill_taxel(HAND, "ring_top", r, c))
+                break
+            time.sleep(0.01)
         sys.stdin.read()
         stop.set()
         mover.join()

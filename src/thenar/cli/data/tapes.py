@@ -6,14 +6,19 @@ import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.progress import Progress
 from rich.text import Text
 
+from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, make_table, print_json
+from thenar.cli.wire.wires import ConnectionOptions
 from thenar.errors import BadValue, ThenarError
+
+if TYPE_CHECKING:
+    from thenar.recordings.recording import Recording as Tape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +86,23 @@ class Replay:
     thenar replay session.mcap --out again.mcap
 
     thenar replay real.mcap --report gap.html
+
+    thenar replay session.mcap --to inspire --interface eth0 --domain 0
     """
 
     file: Annotated[Path, tyro.conf.Positional]
     """A recording of a twin, or of a real hand by thenar record."""
     report: Path | None = None
     """Write a page (.html) that says how far what was recorded and the replay differ, and in what."""
+    to: Literal["inspire", "dfx", "modbus", "tienkung"] | None = None
+    """Send what was commanded to the hands on this wire, in place of a twin: slowly from where they stand, then as it
+    was. Ctrl-C and a hand that falls silent end it. The interface must be named."""
+    interface: str = ""
+    """Network interface of the hands that it is sent to."""
+    domain: int = 0
+    """DDS domain of those hands: robots use 0."""
+    modbus: str = ""
+    """HOST:PORT of a Modbus hand, of two with a comma between them."""
     touch: bool = True
     """Read the skins again; without them it is several times faster."""
     out: Path | None = None
@@ -102,6 +118,9 @@ class Replay:
         from thenar.twin.recording.replay import replay
 
         recording = Opened(self.file)
+        if self.to is not None:
+            self._send(recording)
+            return
         began_s = time.perf_counter()
         with Progress(console=console, disable=self.json, transient=True) as bar:
             task = bar.add_task("replaying", total=1.0)
@@ -136,6 +155,20 @@ class Replay:
             made, here = recording.about.get("mujoco_core", "?"), version("mujoco-core")
             why = "" if made == here else f"; it was recorded with MuJoCo {made}, this is {here}"
             raise ThenarError(f"not the same: {again.differs_at}{why}")
+
+    def _send(self, recording: Tape) -> None:
+        from thenar.cli.data.replay_to import send_recording
+
+        if not self.interface:
+            raise BadValue("--to", self.to, "--interface too: nothing is sent to a hand on a network nobody named")
+        options = ConnectionOptions(domain=self.domain, interface=self.interface, modbus=self.modbus)
+        stop = stop_on_signals()
+        with Progress(console=console, disable=self.json, transient=True) as bar:
+            task = bar.add_task("sending; Ctrl-C stops the hand", total=1.0)
+            assert self.to is not None
+            send_recording(recording, self.to, options, stop, on_progress=lambda d: bar.update(task, completed=d))
+        if not self.json:
+            console.print("stopped" if stop.is_set() else "sent to its end")
 
 
 @dataclass(frozen=True, kw_only=True)

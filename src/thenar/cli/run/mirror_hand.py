@@ -70,6 +70,7 @@ class Mirror:
                     "passive": link.listener.passive,
                     "findings": [asdict(finding) for finding in found],
                     "apart_deg": {hand: _shares(values) for hand, values in apart.items()},
+                    "too_slow": link.too_slow,
                     "late": health.late_ticks / max(health.ticks, 1),
                     "real_time_factor": health.real_time_factor,
                 }
@@ -100,7 +101,9 @@ def _picture(twin: LiveTwin, link: MirrorLink) -> Group:
             parts.append(Text(f"angles apart: median {shares['median']:.2f}, 99 % {shares['p99']:.2f} degrees"))
     found = link.findings()
     parts += [Text(f"{finding.hand}: {finding.words} ({finding.evidence})", style="yellow") for finding in found]
-    if not found:
+    if link.too_slow:
+        parts.append(Text("this machine is too slow just now: nothing is compared", style="red"))
+    elif not found:
         parts.append(Text("no difference that is sure", style="green"))
     how = "nothing is sent but DDS discovery" if link.listener.passive else "hands are polled, which they notice"
     parts.append(Text(f"{how}; Ctrl-C stops it", style="dim"))

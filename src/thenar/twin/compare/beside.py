@@ -34,6 +34,7 @@ SETTLE_S = 1.5  # after the start, before anything is compared
 LOOKS = 2  # a finding is told when it is seen so often in a row
 KEPT_S = 20.0  # and forgotten when it has not been seen for so long
 SILENCE_S = 5.0
+LATE_S, MAX_LATE = 0.02, 0.05  # a twin that is this late so often is compared with nothing
 MAX_APART = 400_000
 
 
@@ -88,6 +89,8 @@ class MirrorLink:
         self._began_s = np.inf
         self._delay_s: deque[float] = deque(maxlen=500)
         """Wall clock less the twin's: the smallest is that of a loop that was in time."""
+        self.too_slow = False
+        """Whether this machine was too slow, lately, for the twin to be compared with anything."""
         self._seen: dict[tuple[str, str, str], tuple[Finding, int, float]] = {}
         self._stopping = threading.Event()
         self._failed = ""
@@ -193,7 +196,11 @@ class MirrorLink:
 
     def look(self) -> list[Finding]:
         """Compare the newest seconds; what was found in them."""
-        found = []
+        found: list[Finding] = []
+        late_s = np.array(self._delay_s.copy())
+        self.too_slow = bool(np.mean(late_s - late_s.min(initial=np.inf) > LATE_S) > MAX_LATE) if len(late_s) else False
+        if self.too_slow:
+            return found
         state_hz, touch_hz = EXPECTED_HZ.get(self.listener.place.wire, (0.0, 0.0))
         for heard in self._heard.values():
             with self._lock:

@@ -193,7 +193,9 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
         pushes = np.nan_to_num(np.abs(part["force_n"])) > LOAD_N
         short = np.abs(angle - target) > SHORT_RAD
         unmoved = _since(np.diff(target, axis=0, prepend=target[:1]) == 0.0, stamp_s) > STILL_S
-        stopped[which] = still & short & unmoved & ~frozen, angle
+        # Where force is measured, a finger that stands short of its target without pushing has another zero.
+        told = pushes | np.isnan(part["force_n"])
+        stopped[which] = still & short & unmoved & told & ~frozen, angle
         unfree |= pushes | stopped[which][0]
     if not np.isnan(pair.hand["force_n"]).all():
         unfree |= np.isin(pair.status, (MotorStatus.FORCE_REACHED, MotorStatus.STALLED, MotorStatus.CURRENT_PROTECTION))

@@ -64,7 +64,8 @@ class MirrorPage(PageLink):
         self._world.physics.pose_bodies({name: state.joint_rad for name, state in real.items()})
         super().publish_state({name: (real[name], settings) for name, (_, settings) in hands.items()})
         lines = [f"{finding.hand}: {finding.words}" for finding in self._heard.findings()]
-        self.caption = "; ".join(lines[:MAX_LINES]) or "no difference that is sure"
+        slow = "this machine is too slow just now: nothing is compared"
+        self.caption = slow if self._heard.too_slow else "; ".join(lines[:MAX_LINES]) or "no difference that is sure"
 
     def add_to(self, record: np.ndarray) -> None:
         """The ghosts, and the twin's clock."""

@@ -1,0 +1,77 @@
+"""A recording sent to a hand: from where it stands, ramped, and stopped by whoever wants it or by silence."""
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from patience import wait_for
+
+import thenar
+from thenar import hands
+from thenar.cli import main
+from thenar.cli.data.replay_to import BEAT_S, RAMP_S, plan, send_recording
+from thenar.cli.wire.wires import ConnectionOptions
+from thenar.errors import ThenarError
+from thenar.twin.serving import serve
+
+RIGHT = hands.load("inspire_right")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("to") / "session.mcap"
+    world = thenar.World("inspire_right")
+    with thenar.record(world, path, touch=False):
+        for share in (0.2, 0.1, 0.25):
+            world.command("inspire_right", thenar.HandCommand.closing([share] * 4 + [0.0, 0.0], speed=1.0))
+            world.advance(0.3)
+    return path
+
+
+def test_the_way_to_the_first_target_is_slow_and_begins_at_the_hand(session: Path):
+    recording = thenar.Recording(session)
+    from_rad = RIGHT.closed_rad
+    sent = list(plan(recording, "inspire_right", from_rad))
+    steps = np.abs(np.diff([from_rad, *(one.target_rad for one in sent)], axis=0)) / np.abs(
+        RIGHT.closed_rad - RIGHT.open_rad
+    )
+    assert steps[:-3].max() <= 1.01 * BEAT_S / RAMP_S
+    np.testing.assert_allclose(sent[-1].target_rad, recording.commands("inspire_right").position_rad[-1])
+    assert np.all(np.diff([one.at_s for one in sent]) > 0.0)
+
+
+def test_a_recording_moves_a_hand_and_stops_when_told(session: Path, domain: int):
+    recording, options = thenar.Recording(session), ConnectionOptions(domain=domain)
+    alone = {"hands": ("inspire_right",), "scene": "empty", "wires": ("inspire",), "domain": domain}
+    twin = serve(thenar.ServeConfig(**alone))
+    with twin:
+        send_recording(recording, "inspire", options, threading.Event())
+        done_rad = recording.motors("inspire_right").angle_rad[-1]
+        reached = lambda: np.abs(twin.run_on_loop(lambda w: w.state("inspire_right").angle_rad) - done_rad)  # noqa: E731
+        assert wait_for(lambda: reached()[:4].max() < 0.25)
+        stop = threading.Event()
+        stop.set()
+        count = twin.health().hands["inspire_right"].requests
+        send_recording(recording, "inspire", options, stop)
+        assert twin.health().hands["inspire_right"].requests <= count + 2  # to end what it was at
+
+
+def test_nothing_is_sent_where_no_interface_is_named(session: Path, capsys):
+    with pytest.raises(SystemExit):
+        main(["replay", str(session), "--to", "inspire"])
+    assert "--interface" in capsys.readouterr().err
+
+
+def test_a_hand_that_falls_silent_on_the_way_is_told_to_stop(session: Path, domain: int):
+    recording = thenar.Recording(session)
+    alone = {"hands": ("inspire_right",), "scene": "empty", "wires": ("inspire",), "domain": domain}
+    with serve(thenar.ServeConfig(**alone)) as twin:
+        timer = threading.Timer(0.3, lambda: twin.disconnect(["inspire"]))
+        timer.start()
+        began_s = time.perf_counter()
+        with pytest.raises(ThenarError, match=r"has not told its state for 0\.3 s"):
+            send_recording(recording, "inspire", ConnectionOptions(domain=domain), threading.Event())
+        assert time.perf_counter() - began_s < 4.0
+        timer.join()
