@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 from thenar.batch.device import load_warp
 
 if TYPE_CHECKING:
+    from thenar.batch.touch.device_touch import Touch as Touch
+    from thenar.batch.touch.device_touch import TouchArrays as TouchArrays
     from thenar.batch.world_kernels import Flag as Flag
     from thenar.batch.worlds import Worlds as Worlds
     from thenar.batch.worlds import WorldsState as WorldsState
 
-_HOME = {"Flag": "world_kernels", "Worlds": "worlds", "WorldsState": "worlds"}
-__all__ = ["Flag", "Worlds", "WorldsState"]
+_HOME = {
+    "Flag": "world_kernels",
+    "Touch": "touch.device_touch",
+    "TouchArrays": "touch.device_touch",
+    "Worlds": "worlds",
+    "WorldsState": "worlds",
+}
+__all__ = ["Flag", "Touch", "TouchArrays", "Worlds", "WorldsState"]
 
 
 def __getattr__(name: str) -> Any:

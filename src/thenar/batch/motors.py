@@ -1,4 +1,5 @@
 # type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
+
 """Motors of many worlds: `thenar.sim.motor_model` as Warp kernels, a thread a motor, in single precision.
 
 Times are counted in steps, since seconds in single precision lose a step after an hour.

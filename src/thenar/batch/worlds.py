@@ -13,8 +13,9 @@ import warp as wp
 
 from thenar.batch import motors, wrist_servos
 from thenar.batch.device import capacity, device_model, on_device, open_device, without_visuals
+from thenar.batch.touch.device_touch import Touch, TouchArrays
 from thenar.batch.world_kernels import count_step, flag_worlds, gather, reset_motors, reset_worlds
-from thenar.errors import BadCommand, BadValue
+from thenar.errors import BadCommand, BadValue, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.sim import scenes
@@ -24,6 +25,7 @@ from thenar.sim.props import Prop
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.world_config import Profile, WorldConfig, resolve_hands
 from thenar.sim.world_props import STATE
+from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.world import World
 
 Array: TypeAlias = Any  # of Warp, torch, jax or numpy
@@ -131,6 +133,7 @@ class Worlds:
             self._set_up_wrists(physics)
             self._set_up_readings(physics)
         self._graphs: dict[int, Any] = {}
+        self._skins: dict[str, Touch] = {}
         self._residual_s = 0.0
         self.advance(timestep_s)  # compiles every kernel
         self.reset()
@@ -269,6 +272,8 @@ class Worlds:
             mjw.step(self.m, self.d)
             wp.launch(count_step, dim=1, inputs=[self._step])
         wp.launch(flag_worlds, dim=self.count, inputs=[self.d.qpos, self.d.overflow, self._flags])
+        for skin in self._skins.values():
+            skin.update()
 
     def drive(self) -> None:
         """Write the controls, dampings and wrist forces of the next step, for a loop of one's own."""
@@ -301,6 +306,22 @@ class Worlds:
             self._launch(gather, (self.count, index.shape[0]), [source, index, getattr(state, name)])
         return state
 
+    def touch(self, hand: str | None = None) -> TouchArrays:
+        """What the skin of a hand feels, as of the last `advance`; from the first call on every `advance` ends with it.
+
+        Args:
+            hand: Its name; None: the first with pads.
+        """
+        if hand is None:
+            hand = next((name for name in self.hand_names if self.config.specs[name].pads), self.hand_names[0])
+        if hand not in self._skins:
+            spec = look_up(self.config.specs, hand, "hand in these worlds")
+            calibration = profile_of(spec, self.config.profile)
+            self._skins[hand] = Touch(self.model, spec, self.m, self.d, calibration=calibration, flags=self._flags)
+            self._skins[hand].update()  # compiles; graphs are captured anew
+            self._graphs = {0: None}
+        return self._skins[hand].arrays
+
     def flags(self) -> Array:
         """What went wrong in each world since its last reset, as bits of `batch.Flag`. Shape (worlds,)."""
         return self._flags
@@ -324,6 +345,8 @@ class Worlds:
             (self.count,),
             [chosen, self._motor_rest, self._wrist_rest, self._motor_state, self._wrist_state],
         )
+        for skin in self._skins.values():
+            skin.forget(chosen)
         if mask is None:
             self._residual_s = 0.0
 

@@ -1,4 +1,5 @@
 # type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
+
 """Driven wrists of many worlds: `thenar.sim.wrist` as a Warp kernel, a thread a wrist."""
 
 import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.signals import SOLID, ContactSet, SolidContacts, SolidKind
 
 MAX_PLANES = 300  # of a hull that is asked face by face
@@ -94,6 +94,11 @@ class SolidReader:
             solid = self._solids[geom]
             solid["kind"], solid["first"], solid["count"], solid["size_m"][0] = hulls[mesh]
         self._planes, self._field = np.concatenate(planes), np.concatenate(fields)
+
+    @property
+    def bodies(self) -> IntArray:
+        """Body of every shape; -1: one that touches nothing."""
+        return self._solids["body"].astype(np.int64)
 
     def read(self, data: mujoco.MjData, *, stamp_s: float) -> SolidContacts:
         """Contacts of the last step, as copies: the reader of them may be on another thread."""

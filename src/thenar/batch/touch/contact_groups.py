@@ -1,0 +1,319 @@
+# type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
+# ruff: noqa: UP018, RUF046 (a variable that a loop changes must not begin as a literal)
+"""Contacts of every world into groups with windows: `thenar.touch.solver.groups` as Warp kernels."""
+
+import warp as wp
+
+from thenar.batch.world_kernels import Flag
+
+MAX_CONTACTS = 48  # of a world, seen from skins
+SLOTS = 16  # windows of a world
+GROUP_FLOATS = 24
+LIFE = wp.constant(8)  # frames a window outlives its contact: contacts flicker, and a new window is dear
+SAME_DIRECTION = wp.constant(0.8660254)  # cosine of 30 degrees
+SPREAD_M2 = wp.constant(1e-6)
+MIN_FORCE_N = wp.constant(1e-4)
+MAX_CONTACTS_, SLOTS_ = wp.constant(MAX_CONTACTS), wp.constant(SLOTS)
+# Queues: lasting and new windows of the small and large grid, of objects that cannot lean and of those that do.
+QUEUES, EVERY = 9, wp.constant(8)
+MANY, CROWDED, HULL = (wp.constant(int(flag)) for flag in (Flag.SKIN_FULL, Flag.CROWDED, Flag.HULL))
+
+
+@wp.struct
+class SkinContact:
+    """A contact, seen from a skin."""
+
+    position: wp.vec3
+    outward: wp.vec3
+    friction: wp.vec3  # on the skin
+    press: float
+    skin: int
+    partner: int
+    key: int
+
+
+@wp.struct
+class GroupSum:
+    """Contacts that press one skin in one direction; places are taken from the first of them."""
+
+    base: wp.vec3
+    force: wp.vec3
+    moment: wp.vec3
+    friction: wp.vec3
+    low: wp.vec3
+    high: wp.vec3
+    spread: wp.mat33
+    weight: float
+    skin: int
+    partner: int
+    index: int
+    slot: int
+
+
+@wp.kernel(enable_backward=False)
+def collect_contacts(
+    nacon: wp.array[int],
+    position: wp.array[wp.vec3],
+    frame: wp.array[wp.mat33],
+    geom: wp.array[wp.vec2i],
+    efc_address: wp.array2d[int],
+    worldid: wp.array[int],
+    collision: wp.array[int],
+    efc_force: wp.array2d[float],
+    link_of_geom: wp.array[int],
+    body_of_geom: wp.array[int],
+    count: wp.array[int],
+    contacts: wp.array2d[SkinContact],
+):
+    """MuJoCo Warp's contacts, which lie in one array for all worlds, into a list per world. Elliptic cones."""
+    c = wp.tid()
+    if c >= nacon[0] or efc_address[c, 0] < 0:
+        return
+    world = worldid[c]
+    press = efc_force[world, efc_address[c, 0]]
+    if not press > 0.0:
+        return
+    normal = wp.vec3(frame[c][0, 0], frame[c][0, 1], frame[c][0, 2])
+    rub = wp.vec3()
+    if efc_address.shape[1] > 2 and efc_address[c, 2] >= 0:
+        first, second = efc_force[world, efc_address[c, 1]], efc_force[world, efc_address[c, 2]]
+        rub = first * wp.vec3(frame[c][1, 0], frame[c][1, 1], frame[c][1, 2])
+        rub = rub + second * wp.vec3(frame[c][2, 0], frame[c][2, 1], frame[c][2, 2])
+    pair = geom[c]
+    for side in range(2):
+        skin = pair[side]
+        if link_of_geom[skin] >= 0:
+            at = wp.atomic_add(count, world, 1)
+            if at < MAX_CONTACTS_:
+                sign = 1.0 - 2.0 * float(side)
+                contacts[world, at].position = position[c]
+                contacts[world, at].outward = sign * normal
+                contacts[world, at].friction = -sign * rub
+                contacts[world, at].press = press
+                contacts[world, at].skin = skin
+                contacts[world, at].partner = body_of_geom[pair[1 - side]]
+                contacts[world, at].key = (
+                    (pair[0] * link_of_geom.shape[0] + pair[1]) * 16 + wp.min(collision[c], 15)
+                ) * 2 + side
+
+
+@wp.func
+def _leans(cov: wp.mat33) -> int:
+    """In how many directions contact points are spread: none, one or two."""
+    trace = cov[0, 0] + cov[1, 1] + cov[2, 2]
+    square = float(0.0)
+    for a in range(3):
+        for b in range(3):
+            square = square + cov[a, b] * cov[a, b]
+    product = wp.max(0.0, (trace * trace - square) / 2.0)
+    apart = wp.sqrt(wp.max(0.0, trace * trace / 4.0 - product))
+    return wp.where(trace / 2.0 + apart > SPREAD_M2, 1, 0) + wp.where(trace / 2.0 - apart > SPREAD_M2, 1, 0)
+
+
+@wp.func
+def _line(cov: wp.mat33) -> wp.vec3:
+    """Direction in which points on a line are spread: every column of the covariance points along it."""
+    k = int(0)
+    if cov[1, 1] > cov[k, k]:
+        k = int(1)
+    if cov[2, 2] > cov[k, k]:
+        k = int(2)
+    return wp.normalize(wp.vec3(cov[0, k], cov[1, k], cov[2, k]))
+
+
+@wp.kernel(enable_backward=False)
+def group_contacts(
+    count: wp.array[int],
+    contacts: wp.array2d[SkinContact],
+    order: wp.array2d[int],
+    sums: wp.array2d[GroupSum],
+    keys: wp.array2d[wp.vec4i],
+    link_of_geom: wp.array[int],
+    body_of_geom: wp.array[int],
+    link_pads: wp.array[int],
+    pads: wp.array2d[float],
+    hulls: wp.array[int],
+    bare_modulus_pa: float,
+    small_grid: int,
+    body_xpos: wp.array2d[wp.vec3],
+    body_xmat: wp.array2d[wp.mat33],
+    group: wp.array[float],
+    group_of: wp.array[wp.vec4i],
+    place: wp.array[wp.vec4],
+    kind_of: wp.array[wp.vec4i],
+    queue: wp.array[int],
+    queued: wp.array[int],
+    world_sum: wp.array[int],
+    scale: float,
+    flags: wp.array[int],
+):
+    """Gather the contacts of a world, find the window that each group had, and queue what is to be solved."""
+    world = wp.tid()
+    n = wp.min(count[world], MAX_CONTACTS_)
+    found_flags = flags[world]
+    if count[world] > MAX_CONTACTS_:
+        found_flags = found_flags | MANY
+    for k in range(n):  # they arrived in any order
+        at = int(k)
+        while at > 0 and contacts[world, order[world, at - 1]].key > contacts[world, k].key:
+            order[world, at] = order[world, at - 1]
+            at = at - 1
+        order[world, at] = k
+    groups = int(0)
+    for k in range(n):
+        c = contacts[world, order[world, k]]
+        found = int(-1)
+        index = int(0)
+        for g in range(groups):
+            if found < 0 and sums[world, g].skin == c.skin and sums[world, g].partner == c.partner:
+                index = index + 1
+                force = sums[world, g].force
+                if wp.dot(force, c.outward) > SAME_DIRECTION * wp.length(force):
+                    found = int(g)
+        if found < 0:
+            if groups == SLOTS_:
+                found_flags = found_flags | MANY
+                continue
+            found = int(groups)
+            groups = groups + 1
+            new = GroupSum()
+            new.base = c.position
+            new.skin = c.skin
+            new.partner = c.partner
+            new.index = index
+            sums[world, found] = new
+        at_m = c.position - sums[world, found].base
+        sums[world, found].force = sums[world, found].force + c.press * c.outward
+        sums[world, found].moment = sums[world, found].moment + c.press * at_m
+        sums[world, found].friction = sums[world, found].friction + c.friction
+        sums[world, found].low = wp.min(sums[world, found].low, at_m)
+        sums[world, found].high = wp.max(sums[world, found].high, at_m)
+        sums[world, found].spread = sums[world, found].spread + c.press * wp.outer(at_m, at_m)
+        sums[world, found].weight = sums[world, found].weight + c.press
+    used = int(0)
+    for g in range(groups):
+        sums[world, g].slot = -1
+        for other in range(g):
+            if sums[world, other].skin == sums[world, g].skin:
+                found_flags = found_flags | CROWDED
+        for k in range(SLOTS_):
+            key = keys[world, k]
+            same = key[0] == sums[world, g].skin and key[1] == sums[world, g].partner and key[2] == sums[world, g].index
+            if sums[world, g].slot < 0 and (used & (1 << k)) == 0 and same:
+                sums[world, g].slot = k
+                used = used | (1 << k)
+    for g in range(groups):
+        s = sums[world, g]
+        k = int(s.slot)
+        fresh = k < 0
+        if fresh:  # an empty slot, or the one that has been idle for longest
+            oldest = int(-1)
+            for q in range(SLOTS_):
+                idle = wp.where(keys[world, q][0] < 0, 1 << 20, keys[world, q][3])
+                if (used & (1 << q)) == 0 and idle > oldest:
+                    oldest = int(idle)
+                    k = int(q)
+            used = used | (1 << k)
+            keys[world, k] = wp.vec4i(s.skin, s.partner, s.index, 0)
+            place[2 * (world * SLOTS_ + k)] = wp.vec4()
+            kind_of[world * SLOTS_ + k] = wp.vec4i(small_grid, 0, 0, 0)
+        slot = world * SLOTS_ + k
+        size = wp.length(s.force)
+        if size < MIN_FORCE_N:
+            wp.atomic_add(world_sum, 2 * world, int(s.weight * scale))
+            wp.atomic_add(world_sum, 2 * world + 1, int(s.weight * scale))
+            continue
+        centre = s.moment / s.weight
+        cov = s.spread / s.weight - wp.outer(centre, centre)
+        leans = _leans(cov)
+        origin, normal = s.base + centre, s.force / size
+        middle, across = 0.5 * (s.low + s.high) - centre, wp.length(s.high - s.low)
+        line = wp.vec3()
+        if leans == 1:
+            line = _line(cov)
+        body = body_of_geom[s.skin]
+        local = wp.transpose(body_xmat[world, body]) * (origin - body_xpos[world, body])
+        modulus = float(bare_modulus_pa)
+        nearest = float(1e9)
+        link = link_of_geom[s.skin]
+        for q in range(link_pads[link], link_pads[link + 1]):  # the skin is that of the link's nearest pad
+            away = wp.length_sq(wp.vec3(pads[q, 26], pads[q, 27], pads[q, 28]) - local)
+            if away < nearest:
+                nearest = float(away)
+                modulus = float(pads[q, 24])
+        out = slot * 24
+        for a in range(3):
+            group[out + a] = origin[a]
+            group[out + 3 + a] = normal[a]
+            group[out + 9 + a] = s.friction[a]
+            group[out + 12 + a] = middle[a]
+            group[out + 16 + a] = line[a]
+        group[out + 6] = size
+        group[out + 7] = modulus
+        group[out + 8] = s.weight
+        group[out + 15] = across
+        group_of[slot] = wp.vec4i(s.skin, s.partner, world, leans)
+        if hulls[s.partner] != 0:
+            found_flags = found_flags | HULL
+        what = kind_of[slot]
+        cold = place[2 * slot][0] <= 0.0 or what[1] != 0
+        which = wp.where(leans > 0, 4, 0) + wp.where(cold, 2, 0) + wp.where(what[0] == small_grid, 0, 1)
+        room = queue.shape[0] // 9
+        queue[which * room + wp.atomic_add(queued, which, 1)] = slot
+        queue[EVERY * room + wp.atomic_add(queued, EVERY, 1)] = slot
+    for k in range(SLOTS_):
+        key = keys[world, k]
+        if (used & (1 << k)) != 0:
+            keys[world, k] = wp.vec4i(key[0], key[1], key[2], 0)
+        elif key[0] >= 0:
+            idle = key[3] + 1
+            keys[world, k] = wp.vec4i(wp.where(idle >= LIFE, -1, key[0]), key[1], key[2], idle)
+    flags[world] = found_flags
+
+
+@wp.kernel(enable_backward=False)
+def finish_taxels(
+    area_m2: wp.array[float],
+    newton: float,
+    sums: wp.array3d[int],
+    pressure_pa: wp.array2d[float],
+    shear_pa: wp.array2d[wp.vec2],
+):
+    """Whole numbers to pascal, and the sums back to nothing for the next frame."""
+    world, k = wp.tid()
+    scale = newton / area_m2[k]
+    n, u, v = sums[world, 0, k], sums[world, 1, k], sums[world, 2, k]
+    pressure_pa[world, k] = float(n) * scale
+    shear_pa[world, k] = wp.vec2(float(u) * scale, float(v) * scale)
+    if n != 0 or u != 0 or v != 0:
+        sums[world, 0, k] = 0
+        sums[world, 1, k] = 0
+        sums[world, 2, k] = 0
+
+
+@wp.kernel(enable_backward=False)
+def finish_pads(
+    newton: float,
+    pad_sum: wp.array3d[int],
+    world_sum: wp.array2d[int],
+    pad_force_n: wp.array2d[float],
+    pad_centre_m: wp.array2d[wp.vec2],
+    contact_n: wp.array[float],
+    bare_skin_n: wp.array[float],
+):
+    """Forces and centres of pads, and what fell beside them."""
+    world, k = wp.tid()
+    force = float(pad_sum[world, k, 0]) * newton
+    pad_force_n[world, k] = force
+    if force > 0.0:
+        centre = wp.vec2(float(pad_sum[world, k, 1]), float(pad_sum[world, k, 2])) * (newton * 0.01)
+        pad_centre_m[world, k] = centre / force
+    else:
+        pad_centre_m[world, k] = wp.vec2(wp.nan, wp.nan)
+    for a in range(3):
+        pad_sum[world, k, a] = 0
+    if k == 0:
+        contact_n[world] = float(world_sum[world, 0]) * newton
+        bare_skin_n[world] = float(world_sum[world, 1]) * newton
+        world_sum[world, 0] = 0
+        world_sum[world, 1] = 0

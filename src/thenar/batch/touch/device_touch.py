@@ -1,0 +1,293 @@
+"""The skin of one hand in every world of a MuJoCo Warp model, felt on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeAlias
+
+import mujoco
+import numpy as np
+import warp as wp
+
+from thenar import hands as catalogue
+from thenar.batch.touch import contact_groups as groups
+from thenar.batch.touch.skin_tables import folded_tables, skin_tables
+from thenar.batch.touch.window_kernels import (
+    DEPOSIT_BLOCKS,
+    ITERATIONS,
+    SCALE,
+    WARPS,
+    blocks_for,
+    deposit_kernel,
+    slot_floats,
+    solve_kernel,
+)
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec
+from thenar.sim.contacts import SolidReader
+from thenar.touch.hand_touch import HandTouch
+from thenar.touch.sensor.calibration import Calibration, profile_of
+
+Array: TypeAlias = Any  # of Warp, torch, jax or numpy
+
+SMALL, LARGE = 14, 20  # cells a side of a window, and of one under a sharp edge
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TouchArrays:
+    """What the skin of one hand feels in all worlds: arrays of Warp on the device, written over by the next reading.
+
+    Shapes use w = worlds, n = taxels, p = pads, as in `thenar.TouchFrame`.
+    """
+
+    pressure_pa: Array
+    """Shape (w, n)."""
+    shear_pa: Array
+    """Along rows and columns. Shape (w, n) of two."""
+    pad_force_n: Array
+    """Shape (w, p)."""
+    pad_centre_m: Array
+    """NaN on a pad that nothing touches. Shape (w, p) of two."""
+    contact_n: Array
+    """All normal force on the skin. Shape (w,)."""
+    bare_skin_n: Array
+    """The part of it beside every pad. Shape (w,)."""
+
+
+class Solver(NamedTuple):
+    """Windows of one queue, and the queue of those that it gives up or hands on."""
+
+    grid: int
+    cold: bool
+    leans: bool
+    next_grid: int
+    which: int
+    then: int
+
+
+class Touch:
+    """Feels contacts of anybody's MuJoCo Warp model: elliptic cones, and a hand of thenar's in it.
+
+    >>> feel = Touch(mj_model, "inspire_right", m, d, prefix="hand/")     # doctest: +SKIP
+    >>> feel.update()      # after mjw.step, also inside a CUDA graph     # doctest: +SKIP
+    >>> feel.arrays.pressure_pa                                           # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        hand: str | HandSpec,
+        m: Any,
+        d: Any,
+        *,
+        prefix: str | None = None,
+        calibration: Calibration | None = None,
+        flags: Array | None = None,
+        iterations: int = ITERATIONS,
+    ):
+        """Lay out a hand's skin in every world.
+
+        Args:
+            model: The model of one world, as MuJoCo has it.
+            hand: The hand, by name or as a spec.
+            m: The same model of MuJoCo Warp.
+            d: Its data; updates read contacts, forces and poses from it.
+            prefix: How names of this hand begin in the model; None: its name and a slash.
+            calibration: What its skin is like; None: that of the ``ideal`` profile.
+            flags: Where worlds are flagged, see `Flag`. Shape (worlds,). None: in an array of its own.
+            iterations: Of the solver in a frame, for contacts that last.
+        """
+        spec = catalogue.load(hand) if isinstance(hand, str) else hand
+        if model.opt.cone != mujoco.mjtCone.mjCONE_ELLIPTIC:
+            raise BadValue("model.opt.cone", int(model.opt.cone), "mjCONE_ELLIPTIC: forces are read from such cones")
+        calibration = calibration or profile_of(spec, "ideal")
+        prefix = f"{spec.name}/" if prefix is None else prefix
+        self._model, self._m, self._d = model, m, d
+        self.device, self.count = d.qpos.device, d.nworld
+        taxels, pads = sum(pad.taxels for pad in spec.pads), len(spec.pads)
+        n, device = self.count, self.device
+        self.flags = wp.zeros(n, dtype=int, device=device) if flags is None else flags
+        """What went wrong in each world, as bits of `Flag`."""
+        with wp.ScopedDevice(device):
+            self.arrays = TouchArrays(
+                pressure_pa=wp.zeros((n, taxels), dtype=float),
+                shear_pa=wp.zeros((n, taxels), dtype=wp.vec2),
+                pad_force_n=wp.zeros((n, pads), dtype=float),
+                pad_centre_m=wp.zeros((n, pads), dtype=wp.vec2),
+                contact_n=wp.zeros(n, dtype=float),
+                bare_skin_n=wp.zeros(n, dtype=float),
+            )
+            if self._is_native():
+                self._set_up_device(skin_tables(model, spec, calibration, prefix=prefix), iterations)
+        if not self._is_native():
+            shapes = {link.name: [model.geom(prefix + name).id for name in link.skin_names] for link in spec.links}
+            self._reader = SolidReader(model)
+            bodies = self._reader.bodies
+            self._skins = [HandTouch(spec, calibration, skin_shapes=shapes, bodies=bodies) for _ in range(n)]
+
+    def _is_native(self) -> bool:
+        return self.device.is_cuda
+
+    def _set_up_device(self, skin: Any, iterations: int) -> None:
+        n, slots = self.count, groups.SLOTS
+        taxels, pads = len(skin.area_m2), len(skin.pads)
+        self._slot = slot = slot_floats(LARGE)
+        self._tables = {grid: wp.array(folded_tables(grid).ravel()) for grid in (SMALL, LARGE)}
+        self._skin = {
+            name: wp.array(np.ascontiguousarray(getattr(skin, name)))
+            for name in ("pads", "link_pads", "link_of_geom", "area_m2", "first_part", "parts", "hulls")
+        }
+        self._bare_modulus_pa = skin.bare_modulus_pa
+        self._body_of_geom = wp.array(self._model.geom_bodyid.astype(np.int32))
+        self._geom_kind = wp.array(self._model.geom_type.astype(np.int32))
+        self._contacts = wp.zeros((n, groups.MAX_CONTACTS), dtype=groups.SkinContact)
+        self._contact_count, self._order = wp.zeros(n, dtype=int), wp.zeros((n, groups.MAX_CONTACTS), dtype=int)
+        self._sums = wp.zeros((n, slots), dtype=groups.GroupSum)
+        self._keys = wp.full((n, slots), wp.vec4i(-1, 0, 0, 0), dtype=wp.vec4i)
+        self._group = wp.zeros(n * slots * groups.GROUP_FLOATS, dtype=float)
+        self._group_of, self._kind_of = wp.zeros(n * slots, dtype=wp.vec4i), wp.zeros(n * slots, dtype=wp.vec4i)
+        self._place = wp.zeros(2 * n * slots, dtype=wp.vec4)
+        self._pressure = wp.zeros(n * slots * slot, dtype=float)
+        self._queue, self.queued = wp.zeros(groups.QUEUES * n * slots, dtype=int), wp.zeros(groups.QUEUES, dtype=int)
+        self._taxel_sum = wp.zeros((n, 3, taxels), dtype=int)
+        self._pad_sum, self._world_sum = wp.zeros((n, pads, 3), dtype=int), wp.zeros((n, 2), dtype=int)
+        self._solvers = [  # kernel, grid, queue and the queue of what it gives up or hands on
+            Solver(
+                cold=cold,
+                leans=leans,
+                grid=grid,
+                next_grid=LARGE if cold and grid == SMALL else 0,
+                which=4 * leans + 2 * cold + large,
+                then=4 * leans + (2 + large if not cold else 3),
+            )
+            for leans in (False, True)
+            for cold in (False, True)
+            for large, grid in enumerate((SMALL, LARGE))
+        ]
+        self._compile(iterations)
+
+    def _compile(self, iterations: int) -> None:
+        self._deposit = deposit_kernel(slot=self._slot, cells=LARGE * LARGE)
+        self._kernels = {
+            s: solve_kernel(
+                s.grid, cold=s.cold, leans=s.leans, next_grid=s.next_grid, slot=self._slot, iterations=iterations
+            )
+            for s in self._solvers
+        }
+
+    def forget(self, mask: Array) -> None:
+        """Let skins of some worlds start without a past. ``mask``: Warp's, true for those. Shape (worlds,)."""
+        if self._is_native():
+            wp.launch(_forget, dim=(self.count, groups.SLOTS), inputs=[mask, self._keys], device=self.device)
+        else:
+            for number in np.flatnonzero(mask.numpy()):
+                self._skins[number].forget()
+
+    def update(self) -> None:
+        """Feel the contacts of the last step."""
+        if not self._is_native():
+            self._update_on_cpu()
+            return
+        with wp.ScopedDevice(self.device):
+            self.gather()
+            for solver in self._solvers:
+                self.solve(solver)
+            self.lay()
+            self.finish()
+
+    def gather(self) -> None:
+        """Contacts into groups, groups into queues."""
+        d, c, skin = self._d, self._d.contact, self._skin
+        self._contact_count.zero_()
+        self.queued.zero_()
+        wp.launch(
+            groups.collect_contacts,
+            dim=c.pos.shape[0],
+            inputs=[d.nacon, c.pos, c.frame, c.geom, c.efc_address, c.worldid, c.geomcollisionid, d.efc.force,
+                    skin["link_of_geom"], self._body_of_geom, self._contact_count, self._contacts],
+        )  # fmt: skip
+        wp.launch(
+            groups.group_contacts,
+            dim=self.count,
+            block_dim=64,
+            inputs=[self._contact_count, self._contacts, self._order, self._sums, self._keys, skin["link_of_geom"],
+                    self._body_of_geom, skin["link_pads"], skin["pads"], skin["hulls"], self._bare_modulus_pa, SMALL,
+                    d.xpos, d.xmat, self._group, self._group_of, self._place, self._kind_of, self._queue, self.queued,
+                    self._world_sum.flatten(), float(SCALE), self.flags],
+        )  # fmt: skip
+
+    def solve(self, solver: Solver) -> None:
+        """Solve the windows of one queue; its size is known to the device alone."""
+        threads = self.device.sm_count * blocks_for(solver.grid) * WARPS * 32
+        inputs = self._solve_inputs(solver, threads)
+        wp.launch(self._kernels[solver], dim=threads, block_dim=WARPS * 32, inputs=inputs)
+
+    def _solve_inputs(self, solver: Solver, threads: int) -> list[Any]:
+        d, m, skin = self._d, self._m, self._skin
+        return [
+            threads, solver.which, solver.then, self._queue, self.queued, self._group, self._group_of, self._place,
+            self._kind_of, self._pressure, d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xmat, self._model.nbody,
+            self._geom_kind, m.geom_size, m.geom_size.shape[0], skin["first_part"], skin["parts"],
+            self._tables[solver.grid], self.flags,
+        ]  # fmt: skip
+
+    def lay(self) -> None:
+        """Pressures of all windows into sums over taxels and pads."""
+        threads = self.device.sm_count * DEPOSIT_BLOCKS * WARPS * 32
+        wp.launch(self._deposit, dim=threads, block_dim=WARPS * 32, inputs=self._lay_inputs(threads))
+
+    def _lay_inputs(self, threads: int) -> list[Any]:
+        d, m, skin, out = self._d, self._m, self._skin, self.arrays
+        return [
+            threads, self._queue, self.queued, self._group, self._group_of, self._place, self._kind_of, self._pressure,
+            d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xpos, d.xmat, self._model.nbody, self._geom_kind,
+            m.geom_size, m.geom_size.shape[0], self._body_of_geom, skin["link_of_geom"], skin["link_pads"],
+            skin["pads"].flatten(), out.pad_force_n.shape[1], out.pressure_pa.shape[1], self._taxel_sum.flatten(),
+            self._pad_sum.flatten(), self._world_sum.flatten(),
+        ]  # fmt: skip
+
+    def finish(self) -> None:
+        """Sums into what is read."""
+        out = self.arrays
+        wp.launch(
+            groups.finish_taxels,
+            dim=out.pressure_pa.shape,
+            inputs=[self._skin["area_m2"], 1.0 / SCALE, self._taxel_sum, out.pressure_pa, out.shear_pa],
+        )
+        wp.launch(
+            groups.finish_pads,
+            dim=out.pad_force_n.shape,
+            inputs=[1.0 / SCALE, self._pad_sum, self._world_sum, out.pad_force_n, out.pad_centre_m, out.contact_n,
+                    out.bare_skin_n],
+        )  # fmt: skip
+
+    def _update_on_cpu(self) -> None:
+        """The solver of one world, world after world: where there is no GPU there are few of them."""
+        d, c = self._d, self._d.contact
+        total = min(int(d.nacon.numpy()[0]), c.pos.shape[0])
+        world = c.worldid.numpy()[:total]
+        for number, skin in enumerate(self._skins):
+            index = np.flatnonzero(world == number)
+            contact = SimpleNamespace(
+                pos=c.pos.numpy()[index].astype(np.float64), frame=c.frame.numpy()[index].astype(np.float64),
+                geom=c.geom.numpy()[index], efc_address=c.efc_address.numpy()[index, 0],
+            )  # fmt: skip
+            data = SimpleNamespace(contact=contact, nefc=1, efc_force=d.efc.force.numpy()[number].astype(np.float64))
+            for name in ("geom_xpos", "geom_xmat", "xpos", "xmat"):
+                setattr(data, name, getattr(d, name).numpy()[number].astype(np.float64))
+            frame = skin.solve(self._reader.read(data, stamp_s=0.0))  # pyright: ignore[reportArgumentType]
+            out = self.arrays
+            for name, value in (
+                ("pressure_pa", frame.taxel_pressure_pa), ("shear_pa", frame.taxel_shear_pa),
+                ("pad_force_n", frame.pad_force_n), ("pad_centre_m", frame.pad_centre_m),
+                ("contact_n", frame.contact_n), ("bare_skin_n", frame.bare_skin_n),
+            ):  # fmt: skip
+                getattr(out, name).numpy()[number] = value  # on the CPU this is the array itself
+
+
+@wp.kernel(enable_backward=False)
+def _forget(mask: wp.array[bool], keys: wp.array2d[wp.vec4i]):
+    world, k = wp.tid()
+    if mask[world]:
+        keys[world, k] = wp.vec4i(-1, 0, 0, 0)

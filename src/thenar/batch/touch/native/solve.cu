@@ -1,0 +1,622 @@
+// Body of a native function: queued windows -> pressures, by Polonsky and Keer's conjugate gradients.
+//
+// A warp works on NW windows at a time. LW lanes share a window, G of them busy: lane (s, j) owns column j (s = 0) or
+// G - 1 - j (s = 1), all G cells of it in registers. The influence table is even across columns, so a product with it
+// falls into an even and an odd half of half the size: lanes s = 0 work on sums of mirrored columns, lanes s = 1 on
+// differences. Tables of two neighbouring aspects are blended on the way.
+//
+// The text is short on purpose: warps are in different places of it, and what exceeds the instruction cache waits.
+// Before this stand G, COLD (fits windows, from the start or anew), LEANS (the object may lean), NEXT_GRID, ITERATIONS,
+// WARPS, SLOT, EDGE and POINT, see layout.py.
+enum {
+    H = G / 2, LW = G <= 16 ? 16 : 32, HS = LW / 2, NW = 32 / LW, NQ = (G + 3) / 4,
+    YS = 4 * NQ % 8 == 4 ? 4 * NQ : 4 * NQ + 4,  // floats a row in shared memory: no two lanes share a bank
+    SIDE = H * YS, TABLE = 2 * H * NQ * HS,      // floats of half a vector, float4s of a table
+    ROW = G == 14 ? 16 : G,                      // floats a row of stored pressures
+    GROUP = 24, QUEUES = 9, STEPS = 16, ASPECTS = 12 * STEPS + 1,
+    MAX_PASSES = 12, MAX_FITS = 9, MAX_TURNS = 3, FRAME_PASSES = 3, FRAME_FITS = 2,
+    COLD_ITERATIONS = 14, WARM_ITERATIONS = 16, POLISH_ITERATIONS = 40, KEPT = 0, TURNED = 1, RESIZED = 2
+};
+enum : unsigned { ALL = 0xffffffffu };
+typedef float Real;  // Warp makes a macro of that word before a parenthesis
+
+struct Lanes {  // reductions over the lanes of a window
+    static __device__ __forceinline__ float sum(float x) {
+#pragma unroll
+        for (int o = LW / 2; o; o >>= 1) x += __shfl_xor_sync(ALL, x, o);
+        return x;
+    }
+    static __device__ __forceinline__ float least(float x) {
+#pragma unroll
+        for (int o = LW / 2; o; o >>= 1) x = fminf(x, __shfl_xor_sync(ALL, x, o));
+        return x;
+    }
+    static __device__ __forceinline__ unsigned any(unsigned x) {
+#pragma unroll
+        for (int o = LW / 2; o; o >>= 1) x |= __shfl_xor_sync(ALL, x, o);
+        return x;
+    }
+};
+
+struct Table {
+    // A lane's column into shared memory, folded.
+    static __device__ __forceinline__ void spread(const Real (&x)[G], float sign, bool on, float* row) {
+        float y[4 * NQ];
+#pragma unroll
+        for (int i = 0; i < 4 * NQ; ++i) y[i] = i < G ? fmaf(sign, x[i < G ? i : 0], __shfl_xor_sync(ALL, x[i < G ? i : 0], HS)) : 0.0f;
+        __syncwarp();
+        if (on) {
+#pragma unroll
+            for (int q = 0; q < NQ; ++q)
+                reinterpret_cast<float4*>(row)[q] = make_float4(y[4 * q], y[4 * q + 1], y[4 * q + 2], y[4 * q + 3]);
+        }
+        __syncwarp();
+    }
+    // out = table * vector. ``near`` points to this lane's first float4 of one aspect, TABLE further is the next one.
+    static __device__ __forceinline__ void multiply(
+        const float4* __restrict__ near, float share, const float* y, float sign, Real (&out)[G]) {
+#pragma unroll
+        for (int i = 0; i < G; ++i) out[i] = 0.0f;
+#pragma unroll 1
+        for (int j = 0; j < H; ++j) {
+            float m[4 * NQ];
+#pragma unroll
+            for (int q = 0; q < NQ; ++q) {
+                const float4 a = near[(j * NQ + q) * HS], b = near[(j * NQ + q) * HS + TABLE];
+                m[4 * q] = fmaf(share, b.x - a.x, a.x);
+                m[4 * q + 1] = fmaf(share, b.y - a.y, a.y);
+                m[4 * q + 2] = fmaf(share, b.z - a.z, a.z);
+                m[4 * q + 3] = fmaf(share, b.w - a.w, a.w);
+            }
+            const float4* row = reinterpret_cast<const float4*>(y + j * YS);
+#pragma unroll
+            for (int q = 0; q < NQ; ++q) {
+                const float4 four = row[q];
+                const float v[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const int from = 4 * q + k;
+                    if (from < G) {
+#pragma unroll
+                        for (int i = 0; i < G; ++i) out[i] = fmaf(m[i < from ? from - i : i - from], v[k], out[i]);
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < G; ++i) out[i] = fmaf(sign, out[i], __shfl_xor_sync(ALL, out[i], HS));
+    }
+};
+
+struct Shape {
+    static __device__ __forceinline__ float miss() { return 1e30f; }
+    static __device__ __forceinline__ float hit() { return 1e29f; }
+    static __device__ __forceinline__ float over(float w) { return fabsf(w) > 1e-9f ? 1.0f / w : (w < 0.0f ? -1e9f : 1e9f); }
+    static __device__ __forceinline__ void local(const float* R, float x, float y, float z, Real (&o)[3]) {
+#pragma unroll
+        for (int a = 0; a < 3; ++a) o[a] = R[a] * x + R[3 + a] * y + R[6 + a] * z;
+    }
+    // Where lines along w through s + u a + v b enter a shape, for a column of cells: the skin's heights (-t), or gaps.
+    // A round entry is base + u cu + v cv + q / (c + sqrt(c^2 - q)) f with q a sum of squares that are linear in u and
+    // v: no difference of large numbers, so single precision resolves gaps of nanometres.
+    static __device__ __forceinline__ void enter(
+        int kind, const float* size, const Real (&s)[3], const Real (&a)[3], const Real (&b)[3], const Real (&w)[3],
+        float u0, float du, float v, bool is_skin, float* height, float* gap) {
+        const float r = size[0], half = size[1];
+        const float su = s[0] * a[0] + s[1] * a[1] + s[2] * a[2], sv = s[0] * b[0] + s[1] * b[1] + s[2] * b[2] + v;
+        const float sw = s[0] * w[0] + s[1] * w[1] + s[2] * w[2];
+        float base = 0.0f, cu = 0.0f, c = 1.0f, f = 1.0f;
+        float k0 = 0.0f, k1 = 0.0f, l0 = 0.0f, l1 = 0.0f, m0 = 0.0f, m1 = 0.0f, h0 = 1e9f, h1 = 1e9f, h2 = 0.0f, iw = 0.0f;
+        if (kind == 2) {  // sphere
+            base = -sw - r; c = r; k0 = su; k1 = 1.0f; l0 = sv;
+        } else if (kind == 3 || kind == 5) {  // the side of a capsule or cylinder along z
+            const float A = w[0] * w[0] + w[1] * w[1];
+            f = A > 1e-12f ? 1.0f / A : 0.0f;
+            c = r * sqrtf(A);
+            base = f > 0.0f ? -(s[0] * w[0] + s[1] * w[1] + c) * f - v * (b[0] * w[0] + b[1] * w[1]) * f : -1e9f;
+            cu = -(a[0] * w[0] + a[1] * w[1]) * f;
+            k0 = s[0] * w[1] - s[1] * w[0] + v * (b[0] * w[1] - b[1] * w[0]); k1 = a[0] * w[1] - a[1] * w[0];
+            iw = over(w[2]);
+        } else if (kind == 4) {  // an ellipsoid is a unit sphere after scaling
+            const float x = 1.0f / r, y = 1.0f / half, z = 1.0f / size[2];
+            const float wx = w[0] * x, wy = w[1] * y, wz = w[2] * z, A = wx * wx + wy * wy + wz * wz;
+            const float px = (s[0] + v * b[0]) * x, py = (s[1] + v * b[1]) * y, pz = (s[2] + v * b[2]) * z;
+            const float ax = a[0] * x, ay = a[1] * y, az = a[2] * z;
+            c = sqrtf(A); f = 1.0f / A;
+            base = -(s[0] * x * wx + s[1] * y * wy + s[2] * z * wz + c) * f
+                   - v * (b[0] * x * wx + b[1] * y * wy + b[2] * z * wz) * f;
+            cu = -(ax * wx + ay * wy + az * wz) * f;
+            k0 = py * wz - pz * wy; k1 = ay * wz - az * wy;
+            l0 = pz * wx - px * wz; l1 = az * wx - ax * wz;
+            m0 = px * wy - py * wx; m1 = ax * wy - ay * wx;
+        } else {  // box or plane: slabs
+            const float i0 = over(w[0]), i1 = over(w[1]), i2 = over(w[2]);
+            k0 = -s[0] * i0 - v * b[0] * i0; k1 = -a[0] * i0;
+            l0 = -s[1] * i1 - v * b[1] * i1; l1 = -a[1] * i1;
+            m0 = -s[2] * i2 - v * b[2] * i2; m1 = -a[2] * i2;
+            if (kind == 6) { h0 = r * fabsf(i0); h1 = half * fabsf(i1); h2 = size[2] * fabsf(i2); }
+        }
+#pragma unroll 2
+        for (int i = 0; i < G; ++i) {
+            const float u = u0 + i * du, k = k0 + u * k1, l = l0 + u * l1, m = m0 + u * m1;
+            float t = miss();
+            if (kind >= 2 && kind <= 5) {
+                const float q = k * k + l * l + m * m, in = c * c - q, root = sqrtf(fmaxf(in, 0.0f));
+                float first = base + u * cu + __fdividef(q, c + root) * f;
+                bool ok = in > 0.0f;
+                if (kind == 3) {  // beyond the straight part there are round ends
+                    const float at = s[2] + u * a[2] + v * b[2] + first * w[2];
+                    if (f == 0.0f || fabsf(at) > half) {
+                        const float end = f == 0.0f ? (w[2] < 0.0f ? half : -half) : at > 0.0f ? half : -half;
+                        const float eu = u + su - end * a[2], ev = sv - end * b[2], e = eu * eu + ev * ev, left = r * r - e;
+                        first = -(sw - end * w[2]) - r + __fdividef(e, r + sqrtf(fmaxf(left, 0.0f)));
+                        ok = left > 0.0f;
+                    }
+                } else if (kind == 5) {  // flat ends
+                    const float z = s[2] + u * a[2] + v * b[2], zi = -z * iw, zh = half * fabsf(iw);
+                    const float x = s[0] + u * a[0] + v * b[0], y = s[1] + u * a[1] + v * b[1];
+                    const float last = f == 0.0f ? 1e9f : first + 2.0f * root * f;
+                    ok = f == 0.0f ? x * x + y * y <= r * r : ok;
+                    first = fmaxf(first, zi - zh);
+                    ok = ok && first <= fminf(last, zi + zh);
+                }
+                t = ok ? first : miss();
+            } else if (kind == 6) {
+                const float first = fmaxf(fmaxf(k - h0, l - h1), m - h2);
+                t = first <= fminf(fminf(k + h0, l + h1), m + h2) ? first : miss();
+            } else if (kind == 0) {
+                t = w[2] < 0.0f ? m : miss();
+            }
+            if (is_skin) height[i * G] = -t;
+            else if (height[i * G] > -hit() && t < hit()) gap[i * G] = fminf(gap[i * G], t - height[i * G]);
+        }
+    }
+};
+
+struct Plane {  // three equations by Cramer's rule; m is 00 01 02 11 12 22
+    static __device__ __forceinline__ void solve(const Real (&m)[6], float x, float y, float z, Real (&o)[3]) {
+        const float c0 = m[3] * m[5] - m[4] * m[4], c1 = m[4] * m[2] - m[1] * m[5], c2 = m[1] * m[4] - m[3] * m[2];
+        const float inv = 1.0f / (m[0] * c0 + m[1] * c1 + m[2] * c2);
+        o[0] = (x * c0 + y * c1 + z * c2) * inv;
+        o[1] = (x * c1 + y * (m[0] * m[5] - m[2] * m[2]) + z * (m[1] * m[2] - m[0] * m[4])) * inv;
+        o[2] = (x * c2 + y * (m[1] * m[2] - m[0] * m[4]) + z * (m[0] * m[3] - m[1] * m[1])) * inv;
+    }
+};
+
+__shared__ __align__(16) float shared_y[WARPS][NW * 2 * SIDE];
+__shared__ float shared_height[WARPS][NW][G * G];
+__shared__ float shared_gap[WARPS][NW][G * G];
+const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, l = lane & (LW - 1), mine = lane / LW;
+const int s = l / HS, j = l % HS;
+const bool on = j < H;
+const int col = !on ? 0 : s ? G - 1 - j : j;
+const float sign = s ? -1.0f : 1.0f, middle = 0.5f * (G - 1);
+float* const y_half = &shared_y[warp][mine * 2 * SIDE] + s * SIDE;
+float* const y_row = y_half + (on ? j : 0) * YS;
+float* const heights = shared_height[warp][mine] + col;
+float* const gaps = shared_gap[warp][mine] + col;
+
+const int room = queue.shape[0] / QUEUES, items = count.data[which];
+const int stride = (threads >> 5) * (COLD ? 1 : NW), first_item = COLD ? tid >> 5 : (tid >> 5) * NW + mine;
+for (int round = 0; round * stride < items; ++round) {
+    const int item = first_item + round * stride;
+    const bool valid = item < items;
+    if (!__any_sync(ALL, valid)) break;
+    const int slot = queue.data[which * room + (valid ? item : items - 1)];
+    const float* g = group.data + (size_t)slot * GROUP;
+    const float ox = g[0], oy = g[1], oz = g[2], nx = g[3], ny = g[4], nz = g[5], force = g[6], modulus = g[7];
+    const int4 who = reinterpret_cast<const int4*>(group_of.data)[slot];  // skin, partner, world, leans
+    const size_t geom0 = (size_t)who.z * geoms;
+    const float* sizes = reinterpret_cast<const float*>(geom_size.data) + (size_t)(who.z % size_worlds) * geoms * 3;
+    float4 lie = reinterpret_cast<float4*>(place.data)[2 * slot];        // cell, aspect, u, v
+    float4 along = reinterpret_cast<float4*>(place.data)[2 * slot + 1];  // direction of u in the skin's or object's frame
+    int4 what = reinterpret_cast<int4*>(kind_of.data)[slot];             // grid, state, on object, -
+    const float* skin_R = reinterpret_cast<const float*>(geom_xmat.data) + (geom0 + who.x) * 9;
+    const float* body_R = reinterpret_cast<const float*>(body_xmat.data) + ((size_t)who.z * bodies + who.y) * 9;
+    float* const stored = pressure.data + (size_t)slot * SLOT;
+    bool fresh = lie.x <= 0.0f, warm = !fresh && what.y <= 0, polish = false, solved = true, edge = false;
+    const bool laid = what.y == 1;  // by the kernel of the smaller grid
+    int passes = 0, turns = laid ? MAX_TURNS : 0, then = 0;
+    float p[G], gs[G], ex = 0.0f, ey = 0.0f, ez = 0.0f;  // e1
+    {
+        const float* R = what.z ? body_R : skin_R;
+        ex = R[0] * along.x + R[1] * along.y + R[2] * along.z;
+        ey = R[3] * along.x + R[4] * along.y + R[5] * along.z;
+        ez = R[6] * along.x + R[7] * along.y + R[8] * along.z;
+    }
+#pragma unroll
+    for (int i = 0; i < G; ++i) p[i] = on && warm ? stored[i * ROW + col] : 0.0f;
+    bool start = fresh;
+    while (true) {
+        if (start) {  // over the contact points: narrow where they lie on a line, else square along the skin's axis
+            start = false; fresh = true; warm = false;
+            const int axis = geom_kind.data[who.x] == 3 ? 2 : 0;
+            const bool line = who.w == 1;
+            ex = line ? g[16] : skin_R[axis]; ey = line ? g[17] : skin_R[3 + axis]; ez = line ? g[18] : skin_R[6 + axis];
+            lie = make_float4(fmaxf(0.012f, 1.2f * g[15]) / G, line ? 0.25f : 1.0f, 0.0f, 0.0f);
+            what = make_int4(G, 0, 0, 0);
+        }
+        {  // laid into the plane of the contact
+            float across = ex * nx + ey * ny + ez * nz;
+            if (ex * ex + ey * ey + ez * ez - across * across < 1e-10f) {  // the contact looks along it: any will do
+                const float fx = fabsf(nx), fy = fabsf(ny), fz = fabsf(nz);
+                const int k = fx <= fy && fx <= fz ? 0 : fy <= fz ? 1 : 2;
+                ex = k == 0; ey = k == 1; ez = k == 2;
+                across = k == 0 ? nx : k == 1 ? ny : nz;
+            }
+            ex -= across * nx; ey -= across * ny; ez -= across * nz;
+            const float inv = rsqrtf(ex * ex + ey * ey + ez * ez);
+            ex *= inv; ey *= inv; ez *= inv;
+        }
+        const float fx = ny * ez - nz * ey, fy = nz * ex - nx * ez, fz = nx * ey - ny * ex;  // e2
+        if (fresh && passes == 0) {
+            lie.z = g[12] * ex + g[13] * ey + g[14] * ez;
+            lie.w = g[12] * fx + g[13] * fy + g[14] * fz;
+        }
+        const float cell_u = lie.x, cell_v = lie.x * lie.y;
+        // Heights of the skin and gaps to the object.
+        const float v = lie.w + (col - middle) * cell_v, u_first = lie.z - middle * cell_u;
+        const int part_first = first_part.data[who.y], part_end = first_part.data[who.y + 1];
+#pragma unroll 2
+        for (int i = 0; i < G; ++i) gaps[i * G] = Shape::miss();
+#pragma unroll 1
+        for (int part = part_first - 1; part < part_end; ++part) {
+            const bool is_skin = part < part_first;
+            const int geom = is_skin ? who.x : parts.data[part];
+            const float* R = reinterpret_cast<const float*>(geom_xmat.data) + (geom0 + geom) * 9;
+            const float* X = reinterpret_cast<const float*>(geom_xpos.data) + (geom0 + geom) * 3;
+            const float way = is_skin ? -1.0f : 1.0f;
+            float at[3], la[3], lb[3], lw[3];
+            Shape::local(R, ox - X[0], oy - X[1], oz - X[2], at);
+            Shape::local(R, ex, ey, ez, la);
+            Shape::local(R, fx, fy, fz, lb);
+            Shape::local(R, way * nx, way * ny, way * nz, lw);
+            Shape::enter(geom_kind.data[geom], sizes + geom * 3, at, la, lb, lw, u_first, cell_u, v, is_skin, heights, gaps);
+        }
+        float least = Shape::miss();
+#pragma unroll
+        for (int i = 0; i < G; ++i) {
+            gs[i] = on ? gaps[i * G] : Shape::miss();
+            least = fminf(least, gs[i]);
+        }
+        least = Lanes::least(least);
+        const bool meets = least < Shape::hit();
+        const float scale = modulus / cell_u;
+        bool supported = false;
+#pragma unroll
+        for (int i = 0; i < G; ++i) {
+            gs[i] = gs[i] < Shape::hit() ? (gs[i] - least) * scale : Shape::miss();
+            if (gs[i] >= Shape::hit()) p[i] = 0.0f;
+            supported = supported || p[i] > 0.0f;
+        }
+        supported = Lanes::any(supported ? 1u : 0u);
+        bool again = !COLD && (fresh || laid || !meets || !supported);  // for the kernel that fits windows
+        if (!COLD && __all_sync(ALL, again)) { then = 1; break; }
+        if (COLD && !meets) {
+            if (fresh || laid || passes > 0) { solved = false; break; }
+            start = true;
+            continue;
+        }
+        const bool from_before = warm && supported;
+        const float place_f = fminf(fmaxf(STEPS * log2f(lie.y), -6.0f * STEPS), 5.999f * STEPS) + 6 * STEPS;
+        const int place_i = min((int)place_f, ASPECTS - 2);
+        const float share = place_f - place_i;
+        const float4* const tab = reinterpret_cast<const float4*>(table.data) + (size_t)place_i * TABLE + s * H * NQ * HS + (on ? j : 0);
+        const float total = force / (cell_u * cell_v);
+        if (COLD && !from_before) {  // the quarter of cells with the smallest gaps
+            float found = 0.0f, low = 0.0f, high = 0.0f;
+#pragma unroll
+            for (int i = 0; i < G; ++i)
+                if (gs[i] < Shape::hit()) { found += 1.0f; high = fmaxf(high, gs[i]); }
+            found = Lanes::sum(found);
+            high = -Lanes::least(-high);
+            const float wanted = fminf(found, fmaxf(7.0f, floorf(0.25f * found) + 1.0f));
+#pragma unroll 1
+            for (int k = 0; k < 24; ++k) {
+                const float level = 0.5f * (low + high);
+                float below = 0.0f;
+#pragma unroll
+                for (int i = 0; i < G; ++i) below += gs[i] <= level ? 1.0f : 0.0f;
+                if (Lanes::sum(below) >= wanted) high = level; else low = level;
+            }
+#pragma unroll
+            for (int i = 0; i < G; ++i) p[i] = on && gs[i] <= high ? sqrtf(high - gs[i] + 1e-6f * high + 1e-12f) : 0.0f;
+        }
+        // Coordinates along which the object may lean, from the centre of force: x0 + i x1 and y0 of this lane's cells.
+        float x0 = 0.0f, x1 = 0.0f, y0 = 0.0f;
+        if (LEANS) {
+            const float reach = middle * cell_u * fmaxf(1.0f, lie.y) + fabsf(lie.z) + fabsf(lie.w);
+            const float lu = who.w == 2 ? 1.0f : g[16] * ex + g[17] * ey + g[18] * ez;
+            const float lv = who.w == 2 ? 0.0f : g[16] * fx + g[17] * fy + g[18] * fz;
+            x1 = cell_u * lu / reach;
+            x0 = (u_first * lu + v * lv) / reach;
+            y0 = who.w == 2 ? v / reach : 0.0f;
+        }
+        float amount = 0.0f, dir[G], give[G];
+#pragma unroll
+        for (int i = 0; i < G; ++i) amount += p[i];
+        amount = Lanes::sum(amount);
+        float factor = amount > 0.0f ? total / amount : 0.0f;
+#pragma unroll
+        for (int i = 0; i < G; ++i) { p[i] *= factor; dir[i] = give[i] = 0.0f; }
+        float norm_before = 1.0f, keep = 0.0f;
+        bool known = false, done = false;
+        const int rounds = !COLD ? ITERATIONS : polish ? POLISH_ITERATIONS : from_before ? WARM_ITERATIONS : COLD_ITERATIONS;
+        const float tolerance = polish ? 1e-6f : 3e-4f;
+#pragma unroll 1
+        for (int it = 0; it <= rounds; ++it) {
+            if (LEANS && (it == rounds || __any_sync(ALL, !known))) {  // scale by a plane: force and moments are met
+#pragma unroll 1
+                for (int k = 0; k < 3; ++k) {
+                    float m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, fit[3];
+#pragma unroll
+                    for (int i = 0; i < G; ++i) {
+                        const float x = fmaf(x1, i, x0), px = p[i] * x;
+                        m[0] += p[i]; m[1] += px; m[3] = fmaf(px, x, m[3]);
+                    }
+                    m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
+#pragma unroll
+                    for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
+                    const float ridge = 1e-6f * m[0];
+                    m[0] += ridge; m[3] += ridge; m[5] += ridge;
+                    Plane::solve(m, total, 0.0f, 0.0f, fit);
+                    const bool change = it == rounds || !known;
+                    float sum = 0.0f, next[G];
+#pragma unroll
+                    for (int i = 0; i < G; ++i) {
+                        next[i] = fmaxf(0.0f, p[i] * (fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0));
+                        sum += next[i];
+                    }
+                    sum = Lanes::sum(sum);
+                    if (change && sum > 0.0f) {
+#pragma unroll
+                        for (int i = 0; i < G; ++i) p[i] = next[i] * (total / sum);
+                    }
+                }
+            }
+            if (it == rounds || __all_sync(ALL, done)) { if (!LEANS || it == rounds) break; it = rounds - 1; continue; }
+            float image[G], cells = 0.0f, mean = 0.0f;
+            // Stage 0, after cells came or went: how far the skin gives. Stage 1: along the step's direction.
+#pragma unroll 1
+            for (int stage = __any_sync(ALL, !known) ? 0 : 1; stage < 2; ++stage) {
+                if (stage == 1) {
+                    float norm = 0.0f;
+#pragma unroll
+                    for (int i = 0; i < G; ++i)
+                        if (p[i] > 0.0f) { mean += give[i] + gs[i]; cells += 1.0f; }
+                    cells = Lanes::sum(cells);
+                    mean = Lanes::sum(mean) / cells;
+#pragma unroll
+                    for (int i = 0; i < G; ++i) image[i] = give[i] + (gs[i] < Shape::hit() ? gs[i] : 0.0f) - mean;
+                    if (LEANS) {  // residuals are freed of every plane, not of their mean alone
+                        float m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+                        for (int i = 0; i < G; ++i)
+                            if (p[i] > 0.0f) { const float x = fmaf(x1, i, x0); m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]); }
+                        m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
+#pragma unroll
+                        for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
+                        const float ridge = 1e-6f * m[0];
+                        m[0] += ridge; m[3] += ridge; m[5] += ridge;
+#pragma unroll 1
+                        for (int k = 0; k < 2; ++k) {
+                            float a = 0.0f, b = 0.0f, fit[3];
+#pragma unroll
+                            for (int i = 0; i < G; ++i)
+                                if (p[i] > 0.0f) { a += image[i]; b = fmaf(image[i], fmaf(x1, i, x0), b); }
+                            const float c = Lanes::sum(a * y0);
+                            a = Lanes::sum(a); b = Lanes::sum(b);
+                            Plane::solve(m, a, b, c, fit);
+#pragma unroll
+                            for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0;
+                        }
+                    }
+#pragma unroll
+                    for (int i = 0; i < G; ++i)
+                        if (p[i] > 0.0f) norm = fmaf(image[i], image[i], norm);
+                    norm = Lanes::sum(norm);
+                    const float follow = keep * norm / norm_before;
+                    norm_before = fmaxf(norm, 1e-30f);
+#pragma unroll
+                    for (int i = 0; i < G; ++i) {
+                        dir[i] = p[i] > 0.0f ? fmaf(follow, dir[i], image[i]) : 0.0f;
+                        if (on) heights[i * G] = image[i];  // residuals wait here for the end of the step
+                        image[i] = dir[i];
+                    }
+                } else {
+#pragma unroll
+                    for (int i = 0; i < G; ++i) image[i] = p[i];
+                }
+                Table::spread(image, sign, on, y_row);
+                Table::multiply(tab, share, y_half, sign, image);
+                if (stage == 0) {
+#pragma unroll
+                    for (int i = 0; i < G; ++i) give[i] = known ? give[i] : image[i];
+                }
+            }
+            float mi = 0.0f, top = 0.0f, bottom = 0.0f, sd = 0.0f, change = 0.0f;
+#pragma unroll
+            for (int i = 0; i < G; ++i)
+                if (p[i] > 0.0f) {
+                    mi += image[i]; sd += dir[i];
+                    top = fmaf(heights[i * G], dir[i], top);
+                    bottom = fmaf(image[i], dir[i], bottom);
+                }
+            top = Lanes::sum(top); bottom = Lanes::sum(bottom);
+            if (!LEANS) bottom -= Lanes::sum(mi) / cells * Lanes::sum(sd);
+            const float step = bottom > 0.0f && !done ? top / bottom : 0.0f;
+            bool joined = false, same = true;
+            amount = 0.0f;
+#pragma unroll
+            for (int i = 0; i < G; ++i) {
+                const float before = p[i];
+                float after = fmaf(-step, dir[i], before);
+                if (after <= 0.0f) {
+                    same = same && before <= 0.0f;
+                    after = 0.0f;
+                    if (on && gs[i] < Shape::hit() && heights[i * G] < 0.0f && step > 0.0f) {
+                        after = -step * heights[i * G]; joined = true; same = false;
+                    }
+                }
+                change += fabsf(after - before);
+                amount += after;
+                p[i] = after;
+            }
+            const unsigned flags = Lanes::any((joined ? 1u : 0u) | (same ? 0u : 2u));
+            joined = flags & 1u;
+            keep = joined ? 0.0f : 1.0f;
+            amount = Lanes::sum(amount);
+            factor = LEANS || done || amount <= 0.0f ? 1.0f : total / amount;
+            if (!done) known = !(flags & 2u);
+#pragma unroll
+            for (int i = 0; i < G; ++i) {
+                p[i] *= factor;
+                if (!done) give[i] = factor * fmaf(-step, image[i], give[i]);
+            }
+            done = done || (Lanes::sum(change) < tolerance * total && (LEANS ? known : !joined));
+        }
+        ++passes;
+        if (COLD && polish) break;
+        // Does the window still fit its patch?
+        unsigned row_bits = 0u, col_bits = 0u;
+#pragma unroll
+        for (int i = 0; i < G; ++i) row_bits |= p[i] > 0.0f ? 1u << i : 0u;
+        col_bits = Lanes::any(row_bits && on ? 1u << col : 0u);
+        row_bits = Lanes::any(row_bits);
+        const int i1 = __ffs(row_bits) - 1, i2 = 31 - __clz(row_bits), j1 = __ffs(col_bits) - 1, j2 = 31 - __clz(col_bits);
+        const int rows = i2 - i1 + 1, cols = j2 - j1 + 1;
+        const bool known_before = warm && passes == 1;
+        const bool touches_u = i1 <= 0 || i2 >= G - 1, touches_v = j1 <= 0 || j2 >= G - 1;
+        bool small_u = rows < 0.75f * G, small_v = cols < 0.75f * G;
+        if (lie.y <= 0.0157f || lie.y >= 63.0f) small_u = small_v = small_u && small_v;
+        const bool changes = touches_u || touches_v || small_u || small_v;
+        int change = KEPT;
+        float angle = 0.0f;
+        const int fits = fresh || laid ? MAX_FITS : FRAME_FITS, most = fresh || laid ? MAX_PASSES : FRAME_PASSES;
+        const bool may = passes <= fits;
+        if (__any_sync(ALL, may && (changes || COLD || lie.y < 0.6f || lie.y > 1.6f))) {
+            float m0 = 0.0f, mu = 0.0f, muu = 0.0f;
+            const float cv = (col - middle) * cell_v;
+#pragma unroll
+            for (int i = 0; i < G; ++i) {
+                const float cu = (i - middle) * cell_u;
+                m0 += p[i]; mu = fmaf(p[i], cu, mu); muu = fmaf(p[i] * cu, cu, muu);
+            }
+            float mv = m0 * cv, mvv = mv * cv, muv = mu * cv;
+            m0 = 1.0f / Lanes::sum(m0); mu = Lanes::sum(mu) * m0; mv = Lanes::sum(mv) * m0;
+            muu = Lanes::sum(muu) * m0 - mu * mu; mvv = Lanes::sum(mvv) * m0 - mv * mv; muv = Lanes::sum(muv) * m0 - mu * mv;
+            const float hd = 0.5f * (muu - mvv), width = sqrtf(hd * hd + muv * muv), mean = 0.5f * (muu + mvv);
+            angle = 0.5f * atan2f(2.0f * muv, muu - mvv);
+            const float longer = (mean + width) / fmaxf(mean - width, 1e-30f);
+            const float slant = fminf(fabsf(sinf(angle)), fabsf(cosf(angle)));
+            const float lu = rows * cell_u, lv = cols * cell_v;
+            const bool strays = slant * fmaxf(lu, lv) > fmaxf(fminf(cell_u, cell_v), known_before ? 0.15f * fminf(lu, lv) : 0.0f);
+            if (may && turns < MAX_TURNS && rows * cols >= 9 && longer > 2.2f && (slant > 0.17f || strays)
+                && (!known_before || changes || strays)) change = TURNED;
+        }
+        const float spare_u = touches_u ? fmaxf(2.0f, 0.25f * G) : 1.2f, spare_v = touches_v ? fmaxf(2.0f, 0.25f * G) : 1.2f;
+        const bool new_u = touches_u || small_u, new_v = touches_v || small_v;
+        const float low_u = new_u ? i1 - spare_u : 0.0f, high_u = new_u ? i2 + 1.0f + spare_u : G;
+        const float low_v = new_v ? j1 - spare_v : 0.0f, high_v = new_v ? j2 + 1.0f + spare_v : G;
+        if (may && change == KEPT && changes
+            && (touches_u || touches_v || high_u - low_u <= 0.93f * G || high_v - low_v <= 0.93f * G)) change = RESIZED;
+        if (!COLD) {
+            then = again || change != KEPT ? 1 : 0;
+            break;
+        }
+        const bool thin = fmaxf(lie.y, 1.0f / lie.y) >= 8.0f;
+        if (passes >= most) {
+            if (!fresh && !laid && (touches_u || touches_v)) {  // the patch has outgrown the old window
+                start = true; passes = 0; turns = 0;
+                continue;
+            }
+            change = KEPT;
+        }
+        if (change == KEPT) {
+            if (NEXT_GRID && thin) {  // a sharp edge: steep pressure across a thin patch
+                then = 2;
+                break;
+            }
+            if (!fresh && !laid) break;
+            polish = warm = true;
+            continue;
+        }
+        const float4 was = lie;
+        const float wx = ex, wy = ey, wz = ez, gx = fx, gy = fy, gz = fz;
+        if (change == TURNED) {
+            ++turns;
+            float sn, cs, ax = 1e9f, bx = 1e9f, ay = 1e9f, by = 1e9f;
+            sincosf(angle, &sn, &cs);
+#pragma unroll
+            for (int i = 0; i < G; ++i)
+                if (p[i] > 0.0f) {
+                    const float cu = lie.z + (i - middle) * cell_u, cw = v, x = cu * cs + cw * sn, yy = cw * cs - cu * sn;
+                    ax = fminf(ax, x); bx = fminf(bx, -x); ay = fminf(ay, yy); by = fminf(by, -yy);
+                }
+            ax = Lanes::least(ax); bx = -Lanes::least(bx); ay = Lanes::least(ay); by = -Lanes::least(by);
+            const float cell = 0.5f * (cell_u + cell_v);
+            const float wide_u = 1.02f * (bx - ax + (touches_u || touches_v ? 6.0f : 1.6f) * cell), wide_v = 1.02f * (by - ay + 1.6f * cell);
+            lie.y = fminf(fmaxf(wide_v / wide_u, 0.015625f), 64.0f);
+            lie.x = fmaxf(wide_u, wide_v / lie.y) / G;
+            lie.z = 0.5f * (ax + bx); lie.w = 0.5f * (ay + by);
+            ex = cs * wx + sn * gx; ey = cs * wy + sn * gy; ez = cs * wz + sn * gz;
+        } else {
+            lie.z += (0.5f * (low_u + high_u) - 0.5f * G) * cell_u;
+            lie.w += (0.5f * (low_v + high_v) - 0.5f * G) * cell_v;
+            const float wide_u = (high_u - low_u) * cell_u, wide_v = (high_v - low_v) * cell_v;
+            lie.y = fminf(fmaxf(wide_v / wide_u, 0.015625f), 64.0f);
+            lie.x = fmaxf(wide_u, wide_v / lie.y) / G;
+        }
+        if (warm) {  // the cells take over the pressures of those that lay there before
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < G; ++i)
+                if (on) heights[i * G] = p[i];
+            __syncwarp();
+            const float c = ex * wx + ey * wy + ez * wz, d = ex * gx + ey * gy + ez * gz;
+            const float vv = lie.w + (col - middle) * lie.x * lie.y;
+#pragma unroll
+            for (int i = 0; i < G; ++i) {
+                const float u = lie.z + (i - middle) * lie.x;
+                const int row = __float2int_rn((u * c - vv * d - was.z) / cell_u + middle);
+                const int column = __float2int_rn((u * d + vv * c - was.w) / cell_v + middle);
+                p[i] = on && row >= 0 && row < G && column >= 0 && column < G ? shared_height[warp][mine][row * G + column] : 0.0f;
+            }
+            __syncwarp();
+        }
+    }
+    if (then == 0 && solved) {  // does an edge of either shape cut the patch?
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < G; ++i) {
+            const float here = gaps[i * G], far_u = 3.0f * lie.x, far_v = 3.0f * lie.x * lie.y;
+            bool cut = i > 0 && gaps[(i - 1) * G] - here > far_u;
+            cut = cut || (i < G - 1 && gaps[(i + 1) * G] - here > far_u);
+            cut = cut || (col > 0 && gaps[i * G - 1] - here > far_v) || (col < G - 1 && gaps[i * G + 1] - here > far_v);
+            edge = edge || (cut && on && p[i] > 0.0f);
+        }
+    }
+    edge = Lanes::any(edge ? 1u : 0u);
+    if (!valid || (COLD && mine > 0)) continue;
+    if (then) {
+        if (l == 0) queue.data[next_which * room + atomicAdd(&count.data[next_which], 1)] = slot;
+        if (!COLD) continue;
+    } else if (on) {
+#pragma unroll
+        for (int i = 0; i < G; ++i) stored[i * ROW + col] = p[i];
+    }
+    if (l == 0) {
+        if (edge) atomicOr(&flags.data[who.z], EDGE);
+        if (COLD && !solved) atomicOr(&flags.data[who.z], POINT);
+        if (COLD) {
+            const bool object = fmaxf(lie.y, 1.0f / lie.y) >= 8.0f;
+            const float* R = object ? body_R : skin_R;
+            if (then == 2) lie.x *= (float)G / (NEXT_GRID ? NEXT_GRID : G);
+            what = make_int4(then == 2 ? NEXT_GRID : G, then == 2 ? 1 : solved ? 0 : -1, object, 0);
+            along = make_float4(R[0] * ex + R[3] * ey + R[6] * ez, R[1] * ex + R[4] * ey + R[7] * ez, R[2] * ex + R[5] * ey + R[8] * ez, 0.0f);
+            reinterpret_cast<float4*>(place.data)[2 * slot] = lie;
+            reinterpret_cast<float4*>(place.data)[2 * slot + 1] = along;
+            reinterpret_cast<int4*>(kind_of.data)[slot] = what;
+        }
+    }
+}

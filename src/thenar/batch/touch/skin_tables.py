@@ -1,0 +1,112 @@
+"""A hand's skin and the influence of its cells, laid out as the native functions read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from thenar.arrays import FloatArray, IntArray
+from thenar.errors import BadValue
+from thenar.hands.spec import HandSpec
+from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.solver.influence import HALF_SPACE_M, half_space_tables, reduced_modulus_pa
+from thenar.touch.solver.pads import CAP_CHART, CYLINDER_CHART, ELLIPSOID_CHART, build_pads
+
+NATIVE = Path(__file__).resolve().parent / "native"
+PAD_FLOATS = 32
+MAX_TAXELS = 128  # of a pad
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SkinTables:
+    """Skins of one hand in one model, in single precision."""
+
+    pads: FloatArray
+    """Pads, ordered by link. Shape (pads, PAD_FLOATS)."""
+    link_pads: IntArray
+    """``pads[link_pads[k] : link_pads[k + 1]]`` are those of link k."""
+    link_of_geom: IntArray
+    """-1: not skin of this hand."""
+    area_m2: FloatArray
+    bare_modulus_pa: float
+    first_part: IntArray
+    """``parts[first_part[b] : first_part[b + 1]]`` are the colliding geoms of body b."""
+    parts: IntArray
+    hulls: IntArray
+    """1 for bodies with a shape that lines cannot be asked about: a mesh."""
+
+
+def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration, *, prefix: str) -> SkinTables:
+    """Tables of a hand whose names in a model start with ``prefix``; skins that the device cannot do are refused."""
+    if not hand.pads:
+        raise BadValue("hand", hand.name, "a hand with pads; this one has none")
+    own = {pad.name: calibration.pad(pad.name) for pad in hand.pads}
+    made = build_pads(
+        hand,
+        modulus_pa={name: reduced_modulus_pa(pad.young_pa) for name, pad in own.items()},
+        thickness_m={name: pad.thickness_m for name, pad in own.items()},
+    )
+    thin = [name for name, pad in own.items() if pad.thickness_m < HALF_SPACE_M]
+    if thin or calibration.bare.thickness_m < HALF_SPACE_M:
+        raise BadValue("calibration", thin or "bare skin", "skin without a thickness: layers are for the CPU so far")
+    if {pad.sensor for pad in hand.pads} != {"force"} or np.any(made.pads["chart"] == ELLIPSOID_CHART):
+        raise BadValue("hand", hand.name, "force taxels on flat, cylindrical or spherical skin, as the Inspire hand's")
+    if max(pad.taxels for pad in hand.pads) > MAX_TAXELS:
+        raise BadValue("hand", hand.name, f"pads of at most {MAX_TAXELS} taxels")
+    link_of_geom = np.full(model.ngeom, -1, dtype=np.int32)
+    for link in hand.links:
+        for name in link.skin_names:
+            link_of_geom[model.geom(prefix + name).id] = made.links.index(link.name)
+    order = np.argsort(made.pads["link"], kind="stable")
+    rows = np.zeros((len(order), PAD_FLOATS), dtype=np.float32)
+    for row, number in zip(rows, order, strict=True):
+        pad = made.pads[number]
+        radius = pad["radius_m"] if pad["chart"] in (CYLINDER_CHART, CAP_CHART) else 0.0
+        row[0:5] = pad["chart"], pad["rows"], pad["cols"], pad["row_pitch_m"], pad["col_pitch_m"]
+        row[5:8] = pad["centre_m"] - radius * pad["normal"]
+        row[8:11], row[11:14], row[14:17] = pad["e_u"], pad["e_v"], pad["normal"]
+        row[17:20], row[20:23] = (radius, pad["low_m"], pad["high_m"]), pad["outward"]
+        row[23:26], row[26:29] = (pad["first"], pad["modulus_pa"], number), pad["centre_m"]
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    collides[model.pair_geom1] = collides[model.pair_geom2] = True
+    bodies = np.where(collides, model.geom_bodyid, -1)
+    sequence = np.argsort(bodies, kind="stable")
+    meshes = bodies[(model.geom_type == mujoco.mjtGeom.mjGEOM_MESH) & collides]
+    return SkinTables(
+        pads=rows,
+        link_pads=np.searchsorted(made.pads["link"][order], np.arange(len(made.links) + 1)).astype(np.int32),
+        link_of_geom=link_of_geom,
+        area_m2=made.area_m2.astype(np.float32),
+        bare_modulus_pa=reduced_modulus_pa(calibration.bare.young_pa),
+        first_part=np.searchsorted(bodies[sequence], np.arange(model.nbody + 1)).astype(np.int32),
+        parts=sequence.astype(np.int32),
+        hulls=np.isin(np.arange(model.nbody), meshes).astype(np.int32),
+    )
+
+
+@cache
+def folded_tables(grid: int) -> FloatArray:
+    """Influence of every aspect in the order in which lanes load it.
+
+    Cells of mirrored columns are added and subtracted, which halves the products. Shape (aspects, 2, columns / 2,
+    quarters of a row, lanes / 2, 4).
+    """
+    love = half_space_tables()[:, :grid, :grid].astype(np.float64)
+    half, quarters, lanes = grid // 2, (grid + 3) // 4, 16 if grid <= 16 else 32
+    out = np.zeros((len(love), 2, half, quarters, lanes // 2, 4), dtype=np.float32)
+    j = np.arange(half)
+    for row in range(grid):
+        near, far = love[:, row, np.abs(j[:, None] - j)], love[:, row, grid - 1 - j[:, None] - j]
+        out[:, 0, :, row // 4, :half, row % 4] = 0.5 * (near + far)
+        out[:, 1, :, row // 4, :half, row % 4] = 0.5 * (near - far)
+    return out
+
+
+def native_text(name: str, **words: int) -> str:
+    """A native function with its constants."""
+    constants = ", ".join(f"{word} = {value}" for word, value in words.items())
+    return f"enum {{ {constants} }};\n" + (NATIVE / f"{name}.cu").read_text(encoding="utf-8")

@@ -1,0 +1,96 @@
+# type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
+"""The native functions as Warp kernels: what solves queued windows, and what lays their pressures into taxels."""
+
+import warp as wp
+
+from thenar.batch.touch.skin_tables import native_text
+from thenar.batch.world_kernels import Flag
+
+WARPS = 4  # a block
+ITERATIONS = 4  # of a lasting window
+DEPOSIT_BLOCKS = 5  # on a multiprocessor
+SCALE = 1 << 22  # whole numbers to the newton: a quarter of a micronewton, at most 512 N
+
+F, N = wp.array[float], wp.array[int]
+V2, M2 = wp.array2d[wp.vec3], wp.array2d[wp.mat33]
+WHO, PLACE = wp.array[wp.vec4i], wp.array[wp.vec4]
+
+
+def blocks_for(grid: int) -> int:
+    """Blocks on a multiprocessor: what the registers of a lane's column leave room for."""
+    return {14: 4, 20: 3, 24: 2}[grid]
+
+
+def slot_floats(grid: int) -> int:
+    """Floats of a slot's pressures."""
+    return grid * (16 if grid == 14 else grid)
+
+
+def solve_text(grid: int, *, cold: bool, leans: bool, next_grid: int, slot: int, iterations: int, warps: int = WARPS):
+    """The native function that solves windows of one kind."""
+    return native_text(
+        "solve", G=grid, COLD=int(cold), LEANS=int(leans), NEXT_GRID=next_grid, ITERATIONS=iterations, WARPS=warps,
+        SLOT=slot, EDGE=int(Flag.EDGE), POINT=int(Flag.POINT),
+    )  # fmt: skip
+
+
+def deposit_text(*, slot: int, cells: int, warps: int = WARPS):
+    """The native function that lays windows into taxels."""
+    return native_text("deposit", WARPS=warps, SLOT=slot, SCALE=SCALE, CELLS=cells)
+
+
+def solve_kernel(grid: int, **options):
+    """A kernel that solves the windows of one queue; options are those of `solve_text`."""
+
+    @wp.func_native(solve_text(grid, **options))
+    def solve(
+        tid: int, threads: int, which: int, next_which: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE,
+        kind_of: WHO, pressure: F, geom_xpos: V2, geom_xmat: M2, geoms: int, body_xmat: M2, bodies: int, geom_kind: N,
+        geom_size: V2, size_worlds: int, first_part: N, parts: N, table: F, flags: N,
+    ): ...  # fmt: skip
+
+    @wp.kernel(
+        module="unique", enable_backward=False, launch_bounds=(32 * WARPS, blocks_for(grid)),
+        module_options={"fast_math": True, "block_dim": 32 * WARPS},
+    )  # fmt: skip
+    def solve_windows(
+        threads: int, which: int, next_which: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE,
+        kind_of: WHO, pressure: F, geom_xpos: V2, geom_xmat: M2, geoms: int, body_xmat: M2, bodies: int, geom_kind: N,
+        geom_size: V2, size_worlds: int, first_part: N, parts: N, table: F, flags: N,
+    ):  # fmt: skip
+        solve(
+            wp.tid(), threads, which, next_which, queue, count, group, group_of, place, kind_of, pressure, geom_xpos,
+            geom_xmat, geoms, body_xmat, bodies, geom_kind, geom_size, size_worlds, first_part, parts, table, flags,
+        )  # fmt: skip
+
+    return solve_windows
+
+
+def deposit_kernel(**options):
+    """A kernel that lays the pressures of all windows into taxels; options are those of `deposit_text`."""
+
+    @wp.func_native(deposit_text(**options))
+    def deposit(
+        tid: int, threads: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE, kind_of: WHO, pressure: F,
+        geom_xpos: V2, geom_xmat: M2, geoms: int, body_xpos: V2, body_xmat: M2, bodies: int, geom_kind: N,
+        geom_size: V2, size_worlds: int, body_of_geom: N, link_of_geom: N, link_pads: N, pads: F, pad_count: int,
+        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N,
+    ): ...  # fmt: skip
+
+    @wp.kernel(
+        module="unique", enable_backward=False, launch_bounds=(32 * WARPS, DEPOSIT_BLOCKS),
+        module_options={"fast_math": True, "block_dim": 32 * WARPS},
+    )  # fmt: skip
+    def lay_windows(
+        threads: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE, kind_of: WHO, pressure: F,
+        geom_xpos: V2, geom_xmat: M2, geoms: int, body_xpos: V2, body_xmat: M2, bodies: int, geom_kind: N,
+        geom_size: V2, size_worlds: int, body_of_geom: N, link_of_geom: N, link_pads: N, pads: F, pad_count: int,
+        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N,
+    ):  # fmt: skip
+        deposit(
+            wp.tid(), threads, queue, count, group, group_of, place, kind_of, pressure, geom_xpos, geom_xmat, geoms,
+            body_xpos, body_xmat, bodies, geom_kind, geom_size, size_worlds, body_of_geom, link_of_geom, link_pads,
+            pads, pad_count, taxels, taxel_sum, pad_sum, world_sum,
+        )  # fmt: skip
+
+    return lay_windows
