@@ -27,6 +27,7 @@ PROPS = {
         name="rod", radius_m=0.024, length_m=0.10, mass_kg=0.08, pos_m=(0.0, 0.05, 0.027), rpy_rad=(0.0, np.pi / 2, 0.0)
     ),
 }
+MAX_CONTACTS = 20  # of a world: what a dry run asks for
 REPORT: list[dict[str, Any]] = []
 
 
@@ -100,18 +101,45 @@ def measure_frames(out: Path | None, file: Path, iterations: int) -> None:
     data = [device_data(frames, step, device="cuda:0", repeat=8192 // len(frames["force"]) + 1) for step in range(2)]
     touch = Touch(press_world(spec)[0].model, spec, *data[0], iterations=iterations)
     touch.update()
-    touch._m, touch._d = data[1]
-    touch.update()
     row = {"file": file.stem, "iterations": iterations, "worlds": touch.count}
+
+    def there_and_back() -> None:  # contacts move as far as in one step of 2 ms
+        for moment in (1, 0):
+            touch._m, touch._d = data[moment]
+            touch.update()
+
+    there_and_back()
+    moving_s = seconds(capture(there_and_back), 10) / 2.0
     frame_s = seconds(capture(touch.update), 20)
-    queued = touch.queued.numpy()
-    windows = float(queued[8])
-    note(out, what="frames a second", **row, rate=touch.count / frame_s, windows_rate=windows / frame_s)
+    queued = wp.clone(touch.queued)
+    numbers = queued.numpy()
+    windows = float(numbers[8])
+    for what, each_s in (("frames a second, still", frame_s), ("frames a second, moving", moving_s)):
+        note(out, what=what, **row, rate=touch.count / each_s, windows_rate=windows / each_s)
+
+    def solve(solver: Any) -> None:
+        wp.copy(touch.queued, queued)
+        touch.solve(solver)
+
+    def solve_moving(solver: Any) -> None:
+        for moment in (1, 0):
+            touch._m, touch._d = data[moment]
+            touch.gather()
+            touch.solve(solver)
+
+    def gather_twice() -> None:
+        touch.gather()
+        touch.gather()
+
+    gather_s = seconds(capture(gather_twice), 20)
     for solver in touch._solvers:
-        many = float(queued[solver.which])
+        many = float(numbers[solver.which])
         if not solver.cold and many:
-            each_s = seconds(capture(partial(touch.solve, solver)), 20)
-            note(out, what=f"warm windows a second, grid {solver.grid}", **row, leans=solver.leans, rate=many / each_s)
+            still_s = seconds(capture(partial(solve, solver)), 20)
+            each_s = (seconds(capture(partial(solve_moving, solver)), 20) - gather_s) / 2.0
+            note(out, what=f"warm windows a second, grid {solver.grid}", **row, leans=solver.leans,
+                 still=many / still_s, moving=many / each_s)  # fmt: skip
+    touch.update()
     for name in ("gather", "lay", "finish"):
         note(out, what=name, **row, ms=1e3 * seconds(capture(getattr(touch, name)), 20))
     everyone = wp.ones(touch.count, dtype=bool)
@@ -130,7 +158,7 @@ def measure_worlds(out: Path | None, count: int, name: str) -> None:
     from thenar.batch import Worlds
 
     start = time.perf_counter()
-    worlds = Worlds(HAND, count=count, props=[PROPS[name]], device="cuda:0")
+    worlds = Worlds(HAND, count=count, props=[PROPS[name]], device="cuda:0", max_contacts=MAX_CONTACTS)
     worlds.touch()
     built_s = time.perf_counter() - start
     closed = np.array(hands.load(HAND).closed_rad) * (1, 1, 1, 1, 1, 0.9)

@@ -47,17 +47,19 @@ static char stack[32][1 << 18];
 static bool finished[32];
 static int now;
 static uint32_t box[2][32];
-static int turn[32];
+static int turn[32], tag[2][32], mismatches;
 static void (*body)();
 struct Dim { int x; };
 static Dim this_lane() { return {now}; }
 #define threadIdx this_lane()
-// Post a word and come back when every lane has posted its own.
-static uint32_t* exchange(uint32_t word) {
+// Post a word and come back when every lane has posted its own; all must be at the same kind of collective.
+static uint32_t* exchange(uint32_t word, int kind) {
     const int me = now, side = turn[me];
     turn[me] ^= 1;
     box[side][me] = word;
+    tag[side][me] = kind;
     swapcontext(&fiber[me], &caller);
+    for (int k = 0; k < 32; ++k) mismatches += tag[side][k] != kind;
     return box[side];
 }
 static void enter() { body(); finished[now] = true; }
@@ -78,19 +80,19 @@ static void run_warp(void (*what)()) {
 template <class T> static T __shfl_xor_sync(unsigned, T value, int other) {
     uint32_t word; memcpy(&word, &value, 4);
     const int me = now;
-    word = exchange(word)[me ^ other];
+    word = exchange(word, other)[me ^ other];
     memcpy(&value, &word, 4);
     return value;
 }
 static unsigned __ballot_sync(unsigned, bool value) {
-    const uint32_t* all = exchange(value);
+    const uint32_t* all = exchange(value, 100);
     unsigned bits = 0;
     for (int k = 0; k < 32; ++k) bits |= all[k] ? 1u << k : 0u;
     return bits;
 }
 static bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 static bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) == 0xffffffffu; }
-static void __syncwarp() { exchange(0); }
+static void __syncwarp() { exchange(0, 200); }
 """
 
 
@@ -106,41 +108,39 @@ def _kind(type_: Any) -> str:
 
 
 class Emulator:
-    """Compiled native functions, by name."""
+    """Native functions by name, each compiled when it is first needed."""
 
     def __init__(self, folder: Path):
-        self._source, self._fields, self._library, self._folder = [HEADER], {}, None, folder
+        self._folder, self._source, self._fields, self._libraries = folder, {}, {}, {}
 
     def add(self, name: str, kernel: Any, text: str) -> None:
         args = [(arg.label, _kind(arg.type)) for arg in kernel.adj.args]
         listed = "".join(f", {kind} {label}" for label, kind in args)
         fields = "".join(f"{kind} {label}; " for label, kind in args)
-        passed = "".join(f", given_{name}->{label}" for label, _ in args)
-        self._source.append(
-            f"static void {name}(int tid{listed}) {{\n{text}\n}}\n"
-            f"struct Given_{name} {{ {fields} }};\nstatic Given_{name}* given_{name};\n"
-            f"static void lane_{name}() {{ {name}(now{passed}); }}\n"
-            f'extern "C" void run_{name}(Given_{name}* given) {{ given_{name} = given; run_warp(lane_{name}); }}\n'
+        passed = "".join(f", given->{label}" for label, _ in args)
+        self._source[name] = (
+            f"{HEADER}\nstatic void function(int tid{listed}) {{\n{text}\n}}\n"
+            f"struct Given {{ {fields} }};\nstatic Given* given;\n"
+            f"static void one_lane() {{ function(now{passed}); }}\n"
+            'extern "C" int run(Given* from) { given = from; mismatches = 0; run_warp(one_lane); return mismatches; }\n'
         )
-        types = {"int": ctypes.c_int}
-        self._fields[name] = [(label, types.get(kind, _Array)) for label, kind in args]
+        self._fields[name] = [(label, ctypes.c_int if kind == "int" else _Array) for label, kind in args]
 
     def run(self, name: str, inputs: list[Any]) -> None:
-        if self._library is None:
-            source, made = self._folder / "emulated.cpp", self._folder / "emulated.so"
-            source.write_text("\n".join(self._source))
-            compiler = shutil.which("g++") or "c++"
-            options = ["-O1", "-w", "-std=c++17", "-shared", "-fPIC"]
-            subprocess.run([compiler, *options, "-o", str(made), str(source)], check=True)
-            self._library = ctypes.CDLL(str(made))
+        if name not in self._libraries:
+            made = self._folder / f"{name}.so"
+            if not made.exists():
+                source = self._folder / f"{name}.cpp"
+                source.write_text(self._source[name])
+                options = ["-O1", "-w", "-std=c++17", "-shared", "-fPIC"]
+                subprocess.run([shutil.which("g++") or "c++", *options, "-o", str(made), str(source)], check=True)
+            self._libraries[name] = ctypes.CDLL(str(made))
         given = type("Given", (ctypes.Structure,), {"_fields_": self._fields[name]})()
         for (label, kind), value in zip(self._fields[name], inputs, strict=True):
-            if kind is _Array:
-                shape = (ctypes.c_int * 4)(*value.shape[:4])
-                setattr(given, label, _Array(value.ptr, shape))
-            else:
-                setattr(given, label, value)
-        getattr(self._library, f"run_{name}")(ctypes.byref(given))
+            given_value = _Array(value.ptr, (ctypes.c_int * 4)(*value.shape[:4])) if kind is _Array else value
+            setattr(given, label, given_value)
+        mismatches = self._libraries[name].run(ctypes.byref(given))
+        assert not mismatches, f"lanes of {name} met in different places: a GPU would hang or mix up their values"
 
 
 class EmulatedTouch(Touch):

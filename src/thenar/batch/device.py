@@ -20,7 +20,8 @@ from thenar.sim.physics import Physics
 IMPEDANCE_RATIO = 1e4
 MAX_DENSE = 60  # degrees of freedom
 DRY_RUN_S = 0.8  # in which a hand closes
-SPARE = 1.5  # contacts and constraints of the dry run, times this
+SPARE, SPARE_CONTACTS = 1.5, 8  # contacts of the dry run times the one, plus the other
+JOINT_EQUALITY = int(mujoco.mjtEq.mjEQ_JOINT)
 
 
 def load_warp() -> tuple[Any, Any]:
@@ -67,16 +68,25 @@ def device_model(model: mujoco.MjModel) -> mujoco.MjModel:
     return made
 
 
-def capacity(physics: Physics) -> tuple[int, int]:
-    """Contacts and constraints that a world should have room for: those of hands that close, and spare ones."""
-    for hand in physics.hand_names:
-        physics.command(hand, HandCommand.closing(1.0))
-    contacts = constraints = 0
-    for _ in range(round(DRY_RUN_S / 0.01)):
-        physics.advance(0.01)
-        contacts, constraints = max(contacts, physics.data.ncon), max(constraints, physics.data.nefc)
-    physics.reset()
-    return math.ceil(SPARE * contacts) + 16, math.ceil(SPARE * constraints) + 64
+def capacity(physics: Physics, contacts: int | None) -> tuple[int, int]:
+    """Contacts and rows of constraints that a world should have room for.
+
+    Args:
+        physics: One of the worlds, at time 0; it is there again afterwards.
+        contacts: Contacts as wished; None: those of hands that close, and spare ones.
+    """
+    if contacts is None:
+        for hand in physics.hand_names:
+            physics.command(hand, HandCommand.closing(1.0))
+        most = 0
+        for _ in range(round(DRY_RUN_S / 0.01)):
+            physics.advance(0.01)
+            most = max(most, physics.data.ncon)
+        physics.reset()
+        contacts = math.ceil(SPARE * most) + SPARE_CONTACTS
+    model = physics.model
+    # A contact has at most four rows (condim 4), an equality up to six; joints are rarely all at their limits.
+    return contacts, 4 * contacts + model.njnt // 2 + int(np.sum(np.where(model.eq_type == JOINT_EQUALITY, 1, 6)))
 
 
 def on_device(name: str, value: Any, shape: tuple[int, ...], device: Any, *, dtype: type = float) -> Any:

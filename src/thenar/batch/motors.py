@@ -327,9 +327,12 @@ def step_motors(
     p, d = params[world % params.shape[0], n], drives[n]
     m = _copy(state[world, n])
     slots = pending.shape[2]
-    while m.pending_count > 0 and pending[world, n, m.pending_first].due_step <= step[0]:
-        m = _take_command(p, m, pending[world, n, m.pending_first])
-        m.pending_first = (m.pending_first + 1) % slots
+    while m.pending_count > 0:
+        first = int(m.pending_first)
+        if pending[world, n, first].due_step > step[0]:
+            break
+        m = _take_command(p, m, pending[world, n, first])
+        m.pending_first = (first + 1) % slots
         m.pending_count = m.pending_count - 1
     driving = _is_driving(m)
     m = _drive_screw(p, m, driving, dt_s)

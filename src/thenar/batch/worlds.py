@@ -120,15 +120,14 @@ class Worlds:
         """In the order of columns."""
         self.joint_names = tuple(f"{spec.name}/{name}" for spec in specs for name in spec.joint_names)
         self.object_names = tuple(name for name in physics.props.names if physics.props.is_free(name))
-        contacts, constraints = capacity(physics)
+        contacts, constraints = capacity(physics, max_contacts)
         self.model = device_model(physics.model)
         """The model of one world, as MuJoCo has it."""
         per_world = {"dof_damping": count, "tendon_damping": count}
         with wp.ScopedDevice(self.device):
             self.m = mjw.put_model(self.model, batch_sizes=per_world)
             self.m.opt.warn_overflow = False  # flagged instead
-            room = max(max_contacts or contacts, 4)
-            self.d = mjw.put_data(self.model, physics.data, nworld=count, nconmax=room, njmax=constraints)
+            self.d = mjw.put_data(self.model, physics.data, nworld=count, nconmax=contacts, njmax=constraints)
             self._set_up_motors(physics, [actuator for spec in specs for actuator in spec.actuators])
             self._set_up_wrists(physics)
             self._set_up_readings(physics)

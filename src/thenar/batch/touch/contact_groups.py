@@ -155,13 +155,17 @@ def group_contacts(
         found_flags = found_flags | MANY
     for k in range(n):  # they arrived in any order
         at = int(k)
-        while at > 0 and contacts[world, order[world, at - 1]].key > contacts[world, k].key:
-            order[world, at] = order[world, at - 1]
+        while at > 0:
+            before = int(order[world, at - 1])
+            if contacts[world, before].key <= contacts[world, k].key:
+                break
+            order[world, at] = before
             at = at - 1
         order[world, at] = k
     groups = int(0)
     for k in range(n):
-        c = contacts[world, order[world, k]]
+        number = int(order[world, k])
+        c = contacts[world, number]
         found = int(-1)
         index = int(0)
         for g in range(groups):

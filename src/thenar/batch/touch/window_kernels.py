@@ -7,7 +7,7 @@ from thenar.batch.touch.skin_tables import native_text
 from thenar.batch.world_kernels import Flag
 
 WARPS = 4  # a block
-ITERATIONS = 4  # of a lasting window
+ITERATIONS = 8  # at most, of a lasting window: most need two
 DEPOSIT_BLOCKS = 5  # on a multiprocessor
 SCALE = 1 << 22  # whole numbers to the newton: a quarter of a micronewton, at most 512 N
 

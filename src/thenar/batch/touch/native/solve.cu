@@ -257,10 +257,13 @@ for (int round = 0; round * stride < items; ++round) {
         // Heights of the skin and gaps to the object.
         const float v = lie.w + (col - middle) * cell_v, u_first = lie.z - middle * cell_u;
         const int part_first = first_part.data[who.y], part_end = first_part.data[who.y + 1];
+        __syncwarp();
+        if (on) {
 #pragma unroll 2
-        for (int i = 0; i < G; ++i) gaps[i * G] = Shape::miss();
+            for (int i = 0; i < G; ++i) gaps[i * G] = Shape::miss();
+        }
 #pragma unroll 1
-        for (int part = part_first - 1; part < part_end; ++part) {
+        for (int part = part_first - 1; part < part_end && on; ++part) {
             const bool is_skin = part < part_first;
             const int geom = is_skin ? who.x : parts.data[part];
             const float* R = reinterpret_cast<const float*>(geom_xmat.data) + (geom0 + geom) * 9;
@@ -273,6 +276,7 @@ for (int round = 0; round * stride < items; ++round) {
             Shape::local(R, way * nx, way * ny, way * nz, lw);
             Shape::enter(geom_kind.data[geom], sizes + geom * 3, at, la, lb, lw, u_first, cell_u, v, is_skin, heights, gaps);
         }
+        __syncwarp();
         float least = Shape::miss();
 #pragma unroll
         for (int i = 0; i < G; ++i) {
@@ -473,7 +477,8 @@ for (int round = 0; round * stride < items; ++round) {
                 p[i] *= factor;
                 if (!done) give[i] = factor * fmaf(-step, image[i], give[i]);
             }
-            done = done || (Lanes::sum(change) < tolerance * total && (LEANS ? known : !joined));
+            change = Lanes::sum(change);  // by all lanes, whether or not their window is done
+            done = done || (change < tolerance * total && (LEANS ? known : !joined));
         }
         ++passes;
         if (COLD && polish) break;
@@ -585,8 +590,8 @@ for (int round = 0; round * stride < items; ++round) {
             __syncwarp();
         }
     }
+    __syncwarp();
     if (then == 0 && solved) {  // does an edge of either shape cut the patch?
-        __syncwarp();
 #pragma unroll
         for (int i = 0; i < G; ++i) {
             const float here = gaps[i * G], far_u = 3.0f * lie.x, far_v = 3.0f * lie.x * lie.y;

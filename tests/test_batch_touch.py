@@ -1,0 +1,114 @@
+"""Touch of many worlds: the GPU's own code, run by an emulator, beside the CPU's answers on the same contacts."""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import thenar
+from thenar import hands
+from thenar.batch.device import without_visuals
+from thenar.errors import BadValue
+from thenar.touch.sensor.calibration import profile_of
+
+wp = pytest.importorskip("warp", reason="the extra gpu is not installed")
+if shutil.which("g++") is None:
+    pytest.skip("no C++ compiler for the emulator", allow_module_level=True)
+
+from bench.gpu_frames import HAND, Frames, device_data, press_world, random_frames  # noqa: E402
+from tests.gpu_emulator import EmulatedTouch  # noqa: E402
+from thenar.batch.touch.device_touch import Touch  # noqa: E402
+from thenar.batch.touch.skin_tables import folded_tables, skin_tables  # noqa: E402
+from thenar.batch.touch.window_kernels import solve_kernel  # noqa: E402
+
+
+def emulated(frames: Frames, folder: Path) -> EmulatedTouch:
+    spec = without_visuals(hands.load(HAND))
+    return EmulatedTouch(press_world(spec)[0].model, spec, *device_data(frames, 0, device="cpu"), folder=folder)
+
+
+def error(touch: Touch, frames: Frames, step: int) -> np.ndarray:
+    got, want = touch.arrays.pressure_pa.numpy(), frames["pressure_pa"][:, step]
+    return np.linalg.norm(got - want, axis=1) / np.linalg.norm(want, axis=1)
+
+
+def test_curved_objects_on_every_link_are_felt_as_on_the_cpu(tmp_path: Path):
+    frames = random_frames(2, 3)
+    touch = emulated(frames, tmp_path)
+    for step in range(3):  # new windows, then lasting ones
+        touch._m, touch._d = device_data(frames, step, device="cpu")
+        touch.update()
+        assert error(touch, frames, step).max() < 1e-3
+        force_n = frames["force"][:, step, :, 0].sum(axis=1)
+        np.testing.assert_allclose(touch.arrays.contact_n.numpy(), force_n, rtol=1e-5)
+        pads, bare = touch.arrays.pad_force_n.numpy(), touch.arrays.bare_skin_n.numpy()
+        np.testing.assert_allclose(pads.sum(axis=1) + bare, force_n, rtol=1e-5)
+        np.testing.assert_allclose(pads, frames["pad_force_n"][:, step], atol=2e-3)
+        shear, rub = touch.arrays.shear_pa.numpy(), frames["shear_pa"][:, step]
+        assert np.linalg.norm(shear - rub) < 1e-3 * np.linalg.norm(rub)
+        assert not touch.flags.numpy().any()
+    assert touch.queued.numpy()[2] < 2, "lasting windows should not be laid anew"
+    # The order in which contacts arrive is chance; what is felt is the same to the bit.
+    felt = touch.arrays.pressure_pa.numpy().copy()
+    again = emulated(frames, tmp_path)
+    for step in range(3):
+        again._m, d = device_data(frames, step, device="cpu")
+        order = np.random.default_rng(step).permutation(d.contact.pos.shape[0])
+        for name in ("pos", "frame", "geom", "efc_address", "worldid", "geomcollisionid"):
+            array = getattr(d.contact, name)
+            array.assign(array.numpy()[order])
+        again._d = d
+        again.update()
+    np.testing.assert_array_equal(again.arrays.pressure_pa.numpy(), felt)
+
+
+@pytest.mark.soak
+def test_objects_that_lie_on_two_points_lean_as_on_the_cpu(tmp_path: Path):
+    frames = random_frames(2, 5, lying=True)
+    touch = emulated(frames, tmp_path)
+    for step in range(3):
+        touch._m, touch._d = device_data(frames, step, device="cpu")
+        touch.update()
+        assert error(touch, frames, step).max() < 1e-3
+
+
+def test_without_a_gpu_the_solver_of_one_world_feels_every_world():
+    frames = random_frames(1, 4)
+    spec = without_visuals(hands.load(HAND))
+    m, d = device_data(frames, 0, device="cpu", repeat=2)
+    model = press_world(spec)[0].model
+    model.geom_size[:] = frames["geom_size"][0, 0]
+    touch = Touch(model, spec, m, d)
+    touch.update()
+    np.testing.assert_allclose(touch.arrays.pressure_pa.numpy()[1], frames["pressure_pa"][0, 0], rtol=1e-3, atol=50.0)
+
+
+def test_kernels_compile_for_a_gpu_that_is_not_there(tmp_path: Path):
+    kernel = solve_kernel(14, cold=False, leans=False, next_grid=0, slot=400, iterations=3)
+    wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path)
+    assert list(tmp_path.glob("*.cubin"))
+
+
+def test_skins_that_the_device_cannot_do_are_refused_by_name():
+    for name, why in (("reflex", "force taxels"), ("shadow_right", "has none")):
+        spec = hands.load(name)
+        with pytest.raises(BadValue, match=why):
+            skin_tables(thenar.World(name).model, spec, profile_of(spec, "ideal"), prefix=f"{name}/")
+    world = thenar.World(HAND)
+    world.model.opt.cone = 0
+    with pytest.raises(BadValue, match="mjCONE_ELLIPTIC"):
+        Touch(world.model, HAND, None, SimpleNamespace(nworld=1))
+
+
+def test_folded_tables_are_the_influence_table():
+    grid, tables = 14, folded_tables(14)
+    half = grid // 2
+    even, odd = tables[96, 0, :, :, :half], tables[96, 1, :, :, :half]
+    near = (even + odd)[2, 0, 5, 3]  # three rows and three columns apart
+    far = (even - odd)[2, 0, 5, 3]  # and its mirror image: 14 - 1 - 5 - 2 = 6 columns
+    from thenar.touch.solver.influence import half_space_tables
+
+    assert near == pytest.approx(half_space_tables()[96, 3, 3], rel=1e-6)
+    assert far == pytest.approx(half_space_tables()[96, 3, 6], rel=1e-6)
