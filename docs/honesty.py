@@ -87,6 +87,16 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("protocols", "real: Unitree's DDS topics"),
         ("checked on hardware by us", "no"),
     ),
+    "dex1": (
+        ("kinematics, limits, masses", "real: the maker's URDF; both fingers move alike, which is assumed"),
+        ("shape", "assumed: boxes"),
+        ("motors", "real law, published force and speed; the moving mass of the motor is assumed"),
+        ("status", "modelled"),
+        ("current, temperature", _UNMEASURED),
+        ("touch", "absent, as on the gripper"),
+        ("protocols", "real: Unitree's DDS topics"),
+        ("checked on hardware by us", "no"),
+    ),
     "brainco": (
         ("kinematics, limits, masses", "real: the maker's URDFs, within 0.1 mm"),
         ("shape", "modelled: capsules and a box inside the meshes' bounds"),

@@ -78,6 +78,9 @@ def unitree_hands() -> list[str]:
         *_message("rt/dex3/{left,right}/cmd", _record_fields(unitree_types.MOTOR_CMD), DEX3_WORDS),
         *_message("rt/dex3/{left,right}/state", _record_fields(unitree_types.MOTOR_STATE), DEX3_WORDS),
         *_message("press_sensor_state", _record_fields(unitree_types.PRESS_SENSOR), PRESS_WORDS),
+        "## Unitree's Dex1-1: `dex1`",
+        "`rt/dex1/{left,right}/cmd` and `state` are lists of one motor as below, `q` from 0 (closed) to 5.4 rad "
+        "(open), with `dq`, `tau`, `kp`, `kd` and `tau_est` as for a Dex3-1.",
         "## BrainCo's Revo 2 on a Unitree robot: `brainco`",
         "Six motors a message: thumb, thumb_aux, index, middle, ring, pinky. xr_teleoperate sends the first two the "
         "other way round; `--brainco.order xr_teleoperate` serves it as it means it.",

@@ -29,6 +29,7 @@ def semaphore(monkeypatch: pytest.MonkeyPatch) -> None:
         ("reflex", ("reflex", "reflex_udp")),
         ("dex3_left", ("dex3",)),
         ("brainco_right", ("brainco",)),
+        ("dex1_left", ("dex1",)),
         ("leap_right", ("dynamixel",)),
         ("shadow_right", ()),
         ("fourier_left", ()),

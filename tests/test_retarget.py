@@ -81,7 +81,7 @@ def followed(hand: str, name: str, config: RetargetConfig) -> tuple[FloatArray, 
 
 BOTH = ("nodes21", "manus25")
 HARD = ("hard, 21 nodes", "hard, 25 nodes")
-NO_MIRROR_IMAGES = [name for name in hands.names() if not name.endswith("_left")]
+NO_MIRROR_IMAGES = [name for name in hands.names() if not name.endswith("_left") and name != "dex1_right"]  # no thumb
 ONE_OF_EACH = ("shadow_right", "inspire_right", "inspire_dfx_left", "fourier_left", "reflex")
 
 

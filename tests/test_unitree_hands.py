@@ -224,3 +224,20 @@ def test_laws_that_make_no_sense_or_come_to_the_wrong_hand_are_refused():
     other = thenar.World("brainco_left")
     with pytest.raises(BadCommand, match="brainco_left take no law"):
         other.command("brainco_left", ask(np.zeros(6), law_of(other, "brainco_left", kp=1.0, kd=0.1)))
+
+
+def test_the_fingers_of_a_dex1_slide_as_its_table_says():
+    spec = hands.load("dex1_left")
+    assert spec.mass_kg == pytest.approx(0.11 + 2 * (0.0084398 + 0.028354 + 0.004583), abs=1e-12)
+    model = hands.build_spec(spec).compile()
+    data = mujoco.MjData(model)
+    for slide_m in (-0.02, 0.0, 0.0245):
+        for name, place, way in (
+            ("finger_1", (0.04055, 0.0593, 0.0152), -1),
+            ("finger_2", (-0.04055, 0.0593, -0.0152), 1),
+        ):
+            data.joint(name).qpos[0] = slide_m
+            mujoco.mj_kinematics(model, data)
+            wanted = (place[0] + way * slide_m, *place[1:])
+            np.testing.assert_allclose(data.body(name).xpos, wanted, atol=1e-9)
+    np.testing.assert_allclose(spec.open_rad - spec.closed_rad, 5.4)

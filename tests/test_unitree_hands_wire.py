@@ -17,7 +17,7 @@ from thenar.errors import UnknownName
 from thenar.signals import HandState
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec, motor_lists, unitree_types
 from thenar.wire.rtps import Participant
 from thenar.wire.wire_config import BraincoOptions, Revo2Options
 
@@ -126,6 +126,27 @@ def test_xr_teleoperate_on_brainco_hands_starts_closes_and_feels_the_order_of_th
     for side, values in asked.items():
         np.testing.assert_allclose(heard[side]["q"], values, atol=0.02)
     np.testing.assert_allclose(closed, asked["left"], atol=0.02)  # thumb 0.2, thumb_aux 0.6: the hand's order
+
+
+def test_xr_teleoperate_on_dex1_grippers_opens_one_and_closes_the_other_on_a_block(domain: int):
+    """A block of 40 mm between the fingers of the right one: they stop there and push as hard as they can."""
+    block = thenar.Box(name="block", size_m=(0.04, 0.02, 0.02), pos_m=(0.15, 0.0, 0.0), fixed=True)
+    asked = {"left": [5.0], "right": [0.0]}
+    both = ("dex1_left", "dex1_right")
+    with serve(both, wires=("dex1",), scene="empty", props=[block], domain=domain, profile="ideal") as twin:
+        heard = heard_by("dex1", domain, 1.0, asked)
+        apart_m = 2 * (0.0239 - state_of(twin, "dex1_right").joint_rad)
+        assert twin.health().links[0].refused == {}
+    assert heard["waited_s"] < 1.0
+    assert heard["left"]["q"][0] == pytest.approx(5.0, abs=0.05)
+    np.testing.assert_allclose(apart_m, 0.04, atol=1e-3)
+    assert heard["right"]["tau_est"][0] == pytest.approx(-40.0 * 0.044 / 5.4, abs=0.01)  # 20 N a finger
+    spec = hands.load("dex1_left")
+    for fields, reason in (({"q": np.nan}, "no numbers"), ({"kp": -1.0}, "negative")):
+        motors = np.zeros(1, motor_lists.MOTOR_CMD)
+        for name, value in fields.items():
+            motors[name] = value
+        assert reason in dex1_codec.command_of(spec, motors)[1]
 
 
 def test_the_order_of_xr_teleoperate_turns_the_thumb_where_it_means_to():

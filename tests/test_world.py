@@ -274,7 +274,7 @@ def test_a_minute_of_random_commands_breaks_nothing(hand: str):
     report = speed.soak(hand, seconds=60.0, seed=1)
     assert report.diverged == 0
     assert report.drift_deg < 1.0
-    assert report.contacts > 100
+    assert report.contacts > 100 or hand == "dex1_right"  # a gripper's fingers meet only when it is shut
     # A finger is 13 to 20 mm thick: this is far from passing through one.
     assert report.overlap_mm < 4.0
 

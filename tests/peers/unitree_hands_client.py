@@ -1,7 +1,7 @@
 """xr_teleoperate's hand controllers in small: their start gates, rates and messages, over cyclonedds. No thenar here.
 
-Usage: unitree_hands_client.py KIND DOMAIN SECONDS TARGETS. KIND is dex3 or brainco; TARGETS is JSON, a list of targets
-for each side. Prints JSON: how long it waited, and what both hands said at the end.
+Usage: unitree_hands_client.py KIND DOMAIN SECONDS TARGETS. KIND is dex1, dex3 or brainco; TARGETS is JSON, a list
+for each side. It prints JSON: how long it waited, and what both hands said at the end.
 """
 
 import json
@@ -34,7 +34,12 @@ def brainco_command(targets: list[float]) -> MotorCmds:
     return MotorCmds([MotorCmd(0, q, 1.0, 0.0, 0.0, 0.0, [0, 0, 0]) for q in targets])
 
 
+def dex1_command(targets: list[float]) -> MotorCmds:
+    return MotorCmds([MotorCmd(0, q, 0.0, 0.0, 5.0, 0.05, [0, 0, 0]) for q in targets])
+
+
 KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "dex1": (MotorCmds, MotorStates, dex1_command),
     "dex3": (idl.HandCmd, idl.HandState, dex3_command),
     "brainco": (MotorCmds, MotorStates, brainco_command),
 }
@@ -55,7 +60,7 @@ def main() -> None:
                 newest[side] = sample
 
     def released() -> bool:
-        if kind == "brainco":
+        if kind in ("brainco", "dex1"):
             return len(newest) == len(SIDES)
         return all(side in newest and any(m.q != 0.0 for m in newest[side].motor_state) for side in SIDES)
 

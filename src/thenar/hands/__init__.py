@@ -28,6 +28,7 @@ _CATALOGUE = {
     "reflex": ("reflex",),
     "dex3": ("dex3_left", "dex3_right"),
     "brainco": ("brainco_left", "brainco_right"),
+    "dex1": ("dex1_left", "dex1_right"),
     "leap": ("leap_right",),
 }
 _FILES = {name: file for file, in_it in _CATALOGUE.items() for name in in_it}

@@ -174,7 +174,7 @@ def check_finite(path: Path, model: mujoco.MjModel) -> None:
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     body.add_joint(
         name=joint.name,
-        type=mujoco.mjtJoint.mjJNT_HINGE,
+        type=mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "slide" else mujoco.mjtJoint.mjJNT_HINGE,
         axis=list(joint.axis),
         limited=mujoco.mjtLimited.mjLIMITED_TRUE,
         range=[joint.lower_rad, joint.upper_rad],

@@ -68,7 +68,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Joint:
-    """A hinge between two links."""
+    """A hinge between two links, or a slide, whose angles are then metres, torques newtons and armature kilograms."""
 
     name: str
     parent: str
@@ -82,6 +82,7 @@ class Joint:
     lower_rad: float
     upper_rad: float
     source: str
+    kind: Literal["hinge", "slide"] = "hinge"
     damping_nms_rad: float = 0.0
     """Viscous damping [N m s/rad]."""
     armature_kgm2: float = 0.0

@@ -57,8 +57,8 @@ class ServeConfig(WireConfig):
     wires: tuple[str, ...] = DEFAULT_WIRES
     """Protocols, separated by commas; default takes those the hands are usually reached by. There are inspire (DDS of
     the tactile hand), dfx (Unitree's DDS topics), modbus (TCP), rs485 (a serial line), tienkung (ROS 2), reflex (the
-    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets), dex3 and brainco
-    (Unitree's DDS topics of these hands), revo2 (BrainCo's Modbus on a serial line), dynamixel (a LEAP
+    ReFlex hand's driver in ROS 2 types; the original is ROS 1), reflex_udp (that hand's own packets), dex3, dex1 and
+    brainco (Unitree's DDS topics of these hands), revo2 (BrainCo's Modbus on a serial line), dynamixel (a LEAP
     Hand's bus) and sim (reset, poses, shear), which comes with every protocol on DDS."""
     profile: Literal["measured", "ideal"] = "measured"
     """measured has latency, overshoot and noise of a real hand, ideal has none."""

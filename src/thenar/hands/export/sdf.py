@@ -75,7 +75,7 @@ def _add_shapes(parent: Element, link: Link, hand: HandSpec, pieces: Callable[[S
 
 
 def _add_joint(model: Element, joint: Joint, drive: Drive, coupling: Coupling | None) -> None:
-    made = add(model, "joint", name=joint.name, type="revolute")
+    made = add(model, "joint", name=joint.name, type="prismatic" if joint.kind == "slide" else "revolute")
     add(made, "pose", _pose(joint.pos_m, joint.rpy_rad), relative_to=parts.link_name(joint.parent))
     add_all(made, parent=parts.link_name(joint.parent), child=parts.link_name(joint.child))
     axis = add(made, "axis")

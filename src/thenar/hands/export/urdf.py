@@ -91,7 +91,7 @@ def _add_inertial(link: Element, inertial: Inertial) -> None:
 
 
 def _add_joint(robot: Element, joint: Joint, drive: Drive, coupling: Coupling | None) -> None:
-    made = add(robot, "joint", name=joint.name, type="revolute")
+    made = add(robot, "joint", name=joint.name, type="prismatic" if joint.kind == "slide" else "revolute")
     add(made, "origin", xyz=joint.pos_m, rpy=joint.rpy_rad)
     add(made, "parent", link=parts.link_name(joint.parent))
     add(made, "child", link=parts.link_name(joint.child))

@@ -15,7 +15,7 @@ from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, sim_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
 from thenar.wire.codecs.reflex_counts import is_reflex
 from thenar.wire.codecs.serial_bus import dynamixel_table
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec
+from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec
 from thenar.wire.links.inbox import TWIN_NAME
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.wire_config import WireConfig
@@ -146,6 +146,14 @@ PROTOCOLS = {
             serves=dex3_codec.is_dex3,
             states=dex3_codec.STATES,
             commands=dex3_codec.COMMANDS,
+        ),
+        Protocol(
+            name="dex1",
+            label="DDS (Dex1-1)",
+            link="thenar.wire.links.unitree.dex1_link:Dex1Topics",
+            serves=dex1_codec.is_dex1,
+            states=dex1_codec.STATES,
+            commands=dex1_codec.COMMANDS,
         ),
         Protocol(
             name="brainco",
