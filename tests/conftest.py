@@ -44,3 +44,11 @@ def blocked_middle() -> Callable[..., thenar.World]:
         return thenar.World(hand, props=[ball], profile=profile, seed=seed)
 
     return build
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of a file in one process: they share what was costly to make."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
