@@ -13,6 +13,7 @@ from patience import free_port, wait_for
 from test_page_view import WINDOWS_PX
 
 from thenar import hands
+from thenar.recordings.recording import Recording
 from thenar.signals import HandCommand, MotorError
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.page.page_link import PageLink
@@ -89,6 +90,18 @@ def slider(label: str) -> str:
         f"document.getElementById([...document.querySelectorAll('label')].find(e => e.innerText.trim() === "
         f"{json.dumps(label)} && e.getBoundingClientRect().width > 0).htmlFor).querySelector('.mantine-Slider-track')"
     )
+
+
+def test_the_record_button_writes_a_file_and_says_so(tab, twin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tab.click("Record")
+    assert wait_for(lambda: twin.health().recording is not None, SLOW_S)
+    tab.wait_text("Stop recording", SLOW_S)
+    assert wait_for(lambda: twin.health().recording.messages > 100, SLOW_S)
+    tab.run("[...document.querySelectorAll('button')].find(e => e.innerText.startsWith('Stop recording')).click()")
+    assert wait_for(lambda: twin.health().recording is None, SLOW_S)
+    (file,) = tmp_path.glob("thenar-*.mcap")
+    assert Recording(file).hands == BOTH
 
 
 def test_a_slider_moves_the_simulated_finger(tab, twin):

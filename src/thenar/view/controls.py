@@ -31,6 +31,7 @@ TIME_BUTTONS: dict[str, tuple[Message, ...]] = {
     "Reset": ({"do": "reset"},),
 }
 NONE: str = "none"
+RECORD = "Record"
 FAULTS: dict[str, Any] = {
     "Stalled motor": "jam",
     "Overheated motor": "hot",
@@ -124,6 +125,9 @@ class Controls:
         )
         self._active.on_update(self._on_active_link)
         gui.add_button_group("Time", tuple(TIME_BUTTONS)).on_click(self._on_time)
+        self._recording = False
+        self._record = gui.add_button(RECORD, icon=viser.Icon.PLAYER_RECORD, hint="Everything, into one file (.mcap).")
+        self._record.on_click(lambda _: send("record", on=not self._recording))
         tabs = gui.add_tab_group()
         self._hands: dict[str, HandControls] = {}
         with tabs.add_tab("Hands", viser.Icon.HAND_STOP):
@@ -160,6 +164,10 @@ class Controls:
         touring = bool(status["caption"]) and status["touring"]
         if self._end_tour.visible != touring:
             self._end_tour.visible = touring
+        recording = health["recording"]
+        label = RECORD if recording is None else f"Stop recording ({recording['seconds']:.0f} s)"
+        if self._record.label != label:
+            self._record.label, self._recording = label, recording is not None
         active = self._labels.get(health["active_link"], status_html.ANY_LINK)
         if self._active.value != active:
             self._active.value = active

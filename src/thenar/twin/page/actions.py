@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,6 +133,17 @@ def clear_faults(page: PageLink, twin: LiveTwin) -> None:
     twin.run_on_loop(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
 
 
+def record(page: PageLink, twin: LiveTwin, *, on: bool) -> None:
+    """Record everything into a new file in the folder that the twin was started in, or end that."""
+    if on:
+        path = Path(time.strftime("thenar-%Y%m%d-%H%M%S.mcap"))
+        twin.start_recording(path)
+        page.notify(f"recording into {path}")
+    else:
+        health = twin.stop_recording()
+        page.notify(f"{health.path}: {health.seconds:.0f} s, {health.messages} messages", good=not health.failed)
+
+
 def request_state(page: PageLink, twin: LiveTwin, *, number: int) -> None:
     """Ask a humanoid for a state."""
     if page.change_state is not None:
@@ -146,6 +159,6 @@ ACTIONS: dict[str, Callable[..., None]] = {
     function.__name__: function
     for function in (
         command, set_active_link, set_pace, step, reset, load_scene, spawn, drag, move_wrist, play, stop_playing,
-        inject_fault, clear_faults, request_state, end_tour,
+        inject_fault, clear_faults, record, request_state, end_tour,
     )
 }  # fmt: skip
