@@ -146,7 +146,7 @@ def device_data(frames: Frames, step: int, *, device: Any, repeat: int = 1) -> t
         pos=put(rows["pos"].reshape(-1, 3), wp.vec3), frame=put(rows["frame"].reshape(-1, 3, 3), wp.mat33),
         geom=put(rows["geom"].reshape(-1, 2), wp.vec2i), efc_address=put(np.tile(address, (worlds, 1)), int),
         worldid=put(np.repeat(np.arange(worlds, dtype=np.int32), contacts)),
-        geomcollisionid=put(np.tile(np.arange(contacts, dtype=np.int32), worlds)),
+        geomcollisionid=put(np.tile(np.arange(contacts, dtype=np.int32) % 2, worlds)),
     )  # fmt: skip
     poses = {name: put(rows[name], wp.vec3) for name in ("geom_xpos", "xpos")}
     poses |= {name: put(rows[name], wp.mat33) for name in ("geom_xmat", "xmat")}
