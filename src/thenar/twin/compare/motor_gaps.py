@@ -24,6 +24,7 @@ REACHED_RAD, SHORT_RAD = np.radians(2.0), np.radians(3.5)
 STUCK_RAD, MOVED_RAD = np.radians(1.5), np.radians(8.0)
 STUCK_S = 1.2
 LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.025}
+ALONE = 1.5  # what one motor alone differs by must be so much larger
 FORCE_N, CURRENT_A, WARM_C, NOISE_RAD = 0.25, 0.04, 5.0, np.radians(0.6)
 MIN_SAMPLES = 40
 FOLLOW_S = 3.5  # of motion that tell how motors follow
@@ -256,7 +257,8 @@ def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
         sure = (np.abs(size) > SURE * error) & (np.abs(size) > LEAST[kind])
         known = np.isfinite(error) & (LEAST[kind] > error)
         alike = _alike(size, error, known & sure, known)
-        for part, which in alike or [(name, [n]) for n, name in enumerate(pair.names) if sure[n]]:
+        alone = sure & (np.abs(size) > ALONE * LEAST[kind])
+        for part, which in alike or [(name, [n]) for n, name in enumerate(pair.names) if alone[n]]:
             value, spread = _mean(size[which], error[which])
             shown = phrase.format(size=abs(value) * scale, sign=signs[int(value > 0)])
             yield Finding(
