@@ -88,7 +88,7 @@ def test_wrong_arguments_are_refused_with_the_right_ones(given: dict, told: str)
         envs.Pinch(**given)
 
 
-def test_wrong_actions_spreads_and_options_are_refused():
+def test_wrong_actions_and_spreads_are_refused():
     env = envs.Pinch(touch="none")
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(np.zeros(2, dtype=np.float32))
@@ -98,8 +98,6 @@ def test_wrong_actions_spreads_and_options_are_refused():
             env.step(action)
     with pytest.raises(BadValue, match=r"Randomise\.mass"):
         envs.Randomise(mass=-1.0)
-    with pytest.raises(BadValue, match="options"):
-        env.reset(options={"mass": 1.0})
 
 
 def test_what_is_not_to_differ_does_not():

@@ -167,10 +167,8 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]]):
 
         Args:
             seed: Of everything that follows.
-            options: None are known.
+            options: Not used.
         """
-        if options:
-            raise BadValue("options", sorted(options), "none: episodes differ by seed and by randomise=")
         super().reset(seed=seed)
         rng = self.np_random
         for _ in range(MAX_TRIES):
