@@ -21,7 +21,7 @@ SCENE = SCENES["pick_place_cylinder"]
 
 def test_clients_get_the_configuration_in_both_shapes_and_pictures_of_what_is_there():
     body = BodyWorld(G1_RUBBER, scene=SCENE.scene, fixed_at=SCENE.stand, timestep_s=0.002)
-    ports = dict(zip(("head", "left_wrist", "right_wrist"), (free_port(), free_port(), free_port()), strict=True))
+    ports: dict[str, int] = {name: free_port() for name in ("head", "left_wrist", "right_wrist")}
     options = CameraOptions(names=("head",), size_px=(160, 120), ports=ports, config_port=free_port())
     cameras = Cameras(body.world, options)
     context = zmq.Context()

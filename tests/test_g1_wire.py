@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from thenar.humanoid.control.low_level import LowLevel
 from thenar.humanoid.model.g1 import G1, MODE_MACHINE
 from thenar.signals import MotorTargets
 from thenar.twin.body.g1_twin import G1Config, LiveG1, serve_g1
+from thenar.wire.codecs import sim_codec
 from thenar.wire.codecs.unitree import g1_codec, unitree_rpc, unitree_types
 
 ARMS = slice(15, 29)
@@ -141,6 +143,51 @@ def test_motors_that_are_off_get_nothing():
     targets = decode(unitree_types.encode_low_cmd(message))
     assert (targets.kp_nm_rad[3], targets.kd_nms_rad[3], targets.effort_nm[3]) == (0.0, 0.0, 0.0)
     assert targets.kp_nm_rad[4] == 40.0
+
+
+def test_bad_commands_and_a_second_commander_move_nothing_and_are_told(twin: LiveG1):
+    link: Any = twin.robot.link
+    at_s = time.perf_counter()
+    link._on_command("rt/lowcmd", command(kp=80.0, kd=3.0), "the first", at_s)
+    link._on_command("rt/lowcmd", command(q=1.0, kp=80.0, kd=3.0), "the second", at_s + 0.01)
+    whole, _ = link.targets(at_s + 0.02)
+    assert whole.sender == "the first"
+    assert whole.position_rad.tolist() == [0.0] * 29
+    assert any("the second is ignored while the first commands" in why for why in link.health().refused)
+    # Whoever was silent for half a second has left.
+    assert link.targets(at_s + 0.6) == (None, None)
+    link._on_command("rt/lowcmd", command(q=0.1, kp=80.0, kd=3.0), "the second", at_s + 0.6)
+    assert link.targets(at_s + 0.7)[0].sender == "the second"
+
+
+@pytest.mark.parametrize(
+    ("api_id", "parameter", "code"),
+    [
+        (7105, '{"velocity": [0.3, 0, 0], "duration": 1}', 3203),
+        (7105, '{"velocity": [0, 0, 0], "duration": 1}', 0),
+        (7101, '{"data": 1}', 0),
+        (7101, '{"data": 706}', 3203),
+        (7001, "", 0),
+        (7103, '{"data": 0.1}', 3203),
+    ],
+)
+def test_walking_is_refused_with_its_reason_and_damping_is_not(twin: LiveG1, api_id: int, parameter: str, code: int):
+    link: Any = twin.robot.link
+    request = unitree_rpc.RpcRequest(id=1, api_id=api_id, parameter=parameter)
+    answered, data = link._loco(request, json.loads(parameter or "{}"))
+    assert answered == code
+    if api_id == 7105 and code:
+        assert "walking" in data
+    if parameter == '{"data": 1}':
+        assert wait_for(lambda: twin.robot.low_level.mode == "damp")
+
+
+def test_a_run_command_is_refused_with_its_reason(twin: LiveG1):
+    link: Any = twin.robot.link
+    link._on_run(sim_codec.encode_text("[0.0, 0.0, 0.0, 0.8]"), "a test", 0.0)
+    assert link.health().refused == {}
+    link._on_run(sim_codec.encode_text("[0.4, 0.0, 0.0, 0.8]"), "a test", 0.0)
+    assert any("walking" in why for why in link.health().refused)
 
 
 def targets_of(q: float, *, sender: str = "one", weight: float = 1.0) -> MotorTargets:

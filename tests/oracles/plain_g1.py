@@ -31,7 +31,9 @@ def model(*, timestep_s: float) -> Any:
         joint = next(one for one in waiting if one["parent"] in bodies)
         waiting.remove(joint)
         place = {"pos": _text(joint["xyz_m"]), "euler": _text(joint["rpy_rad"])}
-        body = bodies[joint["child"]] = ET.SubElement(bodies[joint["parent"]], "body", name=joint["child"], **place)
+        body = bodies[joint["child"]] = ET.SubElement(
+            bodies[joint["parent"]], "body", {"name": joint["child"], **place}
+        )
         if "axis" in joint:
             limits = _text((joint["lower_rad"], joint["upper_rad"]))
             armature = str(joint["armature_kgm2"])
@@ -41,7 +43,7 @@ def model(*, timestep_s: float) -> Any:
     for name, link in links.items():
         inertia = [link["inertia_kgm2"][key] for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
         mass = {"mass": repr(link["mass_kg"]), "pos": _text(link["com_m"]), "fullinertia": _text(inertia)}
-        ET.SubElement(bodies[name], "inertial", **mass)
+        ET.SubElement(bodies[name], "inertial", mass)
     return mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -89,10 +89,8 @@ def _table(x: Range, y: Range, top_m: float) -> Prop:
 
 def _block(name: str, edge_m: float, x: float, y: float, top_m: float, colour: tuple[float, float, float]) -> Prop:
     # Unitree's fall on the table from 0.84 m; friction is the one that slides.
-    return Box(
-        name=name, size_m=(edge_m,) * 3, mass_kg=1.0, pos_m=(x, y, top_m + edge_m / 2 + 0.0005), friction=1.5,
-        colour=colour,
-    )  # fmt: skip
+    size_m, pos_m = (edge_m, edge_m, edge_m), (x, y, top_m + edge_m / 2 + 0.0005)
+    return Box(name=name, size_m=size_m, mass_kg=1.0, pos_m=pos_m, friction=1.5, colour=colour)
 
 
 CYLINDER_TOP_M, BLOCK_TOP_M = 0.665, 0.7925
