@@ -79,7 +79,7 @@ def test_a_client_like_xr_teleoperates_moves_the_arms_as_its_gains_say(twin: Liv
     log = twin.run_on_loop(lambda _: logged(twin))
     q_before = twin.run_on_loop(lambda _: twin.robot.readings().position_rad)
     np.testing.assert_allclose(q_before, 0.0, atol=1e-4)
-    peer = start("arm_controller.py", domain, 1.0, topic)
+    peer = start("arm_controller.py", domain, 0.8, topic)
     out, _ = peer.communicate(timeout=60)
     assert peer.returncode == 0
     heard = json.loads(out)
@@ -92,7 +92,7 @@ def test_a_client_like_xr_teleoperates_moves_the_arms_as_its_gains_say(twin: Liv
     np.testing.assert_allclose(heard["accelerometer"], [0.0, 0.0, 9.81], atol=1e-2)
     assert twin.health().links[0].refused == {}
     states = np.array(heard["states"])
-    assert np.ptp(states[:, 1 + 15]) > 0.3
+    assert np.ptp(states[:, 1 + 15]) > 0.15
     places = oracle(log)
     seen = [(row[1:], places[int(row[0])]) for row in states if int(row[0]) in places]
     assert len(seen) > 50
@@ -160,26 +160,21 @@ def test_bad_commands_and_a_second_commander_move_nothing_and_are_told(twin: Liv
     assert link.targets(at_s + 0.7)[0].sender == "the second"
 
 
-@pytest.mark.parametrize(
-    ("api_id", "parameter", "code"),
-    [
-        (7105, '{"velocity": [0.3, 0, 0], "duration": 1}', 3203),
-        (7105, '{"velocity": [0, 0, 0], "duration": 1}', 0),
-        (7101, '{"data": 1}', 0),
-        (7101, '{"data": 706}', 3203),
-        (7001, "", 0),
-        (7103, '{"data": 0.1}', 3203),
-    ],
-)
-def test_walking_is_refused_with_its_reason_and_damping_is_not(twin: LiveG1, api_id: int, parameter: str, code: int):
+def test_walking_is_refused_with_its_reason_and_damping_is_not(twin: LiveG1):
     link: Any = twin.robot.link
-    request = unitree_rpc.RpcRequest(id=1, api_id=api_id, parameter=parameter)
-    answered, data = link._loco(request, json.loads(parameter or "{}"))
-    assert answered == code
-    if api_id == 7105 and code:
-        assert "walking" in data
-    if parameter == '{"data": 1}':
-        assert wait_for(lambda: twin.robot.low_level.mode == "damp")
+    for api_id, asked, code in (
+        (7105, {"velocity": [0.3, 0, 0], "duration": 1}, 3203),
+        (7105, {"velocity": [0, 0, 0], "duration": 1}, 0),
+        (7101, {"data": 706}, 3203),
+        (7101, {"data": 1}, 0),
+        (7001, {}, 0),
+        (7103, {"data": 0.1}, 3203),
+    ):
+        request = unitree_rpc.RpcRequest(id=1, api_id=api_id, parameter="")
+        answered, data = link._loco(request, asked)
+        assert answered == code, asked
+        assert "walking" in data or (api_id, code) != (7105, 3203)
+    assert wait_for(lambda: twin.robot.low_level.mode == "damp")
 
 
 def test_a_run_command_is_refused_with_its_reason(twin: LiveG1):

@@ -111,7 +111,7 @@ class Cameras:
             peers=(),
             refused={},
             warnings=(smaller,) if smaller else (),
-            failed=self._failure,
+            failed="" if self._child is not None and self._child.poll() is None else self._failure,
         )
 
     def report(self) -> dict[str, float]:

@@ -93,7 +93,11 @@ _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 def crc_of(record: NDArray[np.void]) -> int:
     """Unitree's checksum of a `LOW_CMD` or `LOW_STATE`, the value its last word should have."""
-    words = np.frombuffer(_bytes(record)[:-4], "<u4").byteswap().tobytes()
+    return _crc(_bytes(record)[:-4])
+
+
+def _crc(body: bytes) -> int:
+    words = np.frombuffer(body, "<u4").byteswap().tobytes()
     crc = binascii.crc32(words.translate(_REVERSED)) ^ 0xFFFFFFFF
     return int.from_bytes(crc.to_bytes(4, "little").translate(_REVERSED), "big")
 
@@ -191,7 +195,8 @@ _LOW_STATE_MOTORS = LOW_STATE.fields["motor_state"][1]  # pyright: ignore[report
 
 
 def _summed(record: NDArray[np.void]) -> bytes:
-    return _bytes(record)[:-4] + struct.pack("<I", crc_of(record))
+    body = _bytes(record)[:-4]
+    return body + struct.pack("<I", _crc(body))
 
 
 def _bytes(records: NDArray[np.void]) -> bytes:
