@@ -12,8 +12,8 @@ from thenar import hands
 from thenar.hands.shapes import Capsule
 from thenar.signals import HandCommand, SolidContacts
 from thenar.touch.hand_touch import HandTouch
+from thenar.touch.hertz import Ellipse, hertz_ellipse
 from thenar.touch.sensor.calibration import IDEAL
-from thenar.touch.solver.hertz import Ellipse, hertz_ellipse
 from thenar.touch.solver.influence import reduced_modulus_pa
 
 HAND = hands.load("inspire_right")

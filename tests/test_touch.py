@@ -18,12 +18,13 @@ from thenar.hands.spec import HandSpec, Link, Pad
 from thenar.signals import SOLID, HandCommand, SolidKind
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.touch.hand_touch import HandTouch
+from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.sensor.calibration import IDEAL, Calibration, PadCalibration
 from thenar.touch.solver.collision import MISS, ray_entry
-from thenar.touch.solver.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads, chart
 from thenar.touch.solver.pressure import meet_moments
+from thenar.touch.solver.touch_records import NO_FACES
 from thenar.twin.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -585,7 +586,7 @@ def test_lines_enter_solids_where_the_engines_rays_do(kind: SolidKind):
         way /= np.linalg.norm(way)
         start = rng.uniform(-0.02, 0.02, 3) - 0.1 * way
         wanted = ray(solid, start, way, np.zeros((0, 4)))
-        got = ray_entry(solid, np.zeros((0, 4)), np.zeros(0), tuple(start), tuple(way))
+        got = ray_entry(solid, NO_FACES, tuple(start), tuple(way), np.zeros(1, dtype=np.int64))
         if math.isinf(wanted):
             assert got > 1e8
         else:
@@ -598,12 +599,11 @@ def test_a_rounded_box_is_a_box_swept_by_a_ball():
     solid = np.zeros(1, dtype=SOLID)[0]
     solid["kind"], solid["size_m"], solid["R"] = SolidKind.ROUNDED_BOX, (0.01, 0.02, 0.015, 0.004), np.eye(3)
     rng = np.random.default_rng(12)
-    none = np.zeros((0, 4))
     for _ in range(300):
         way = rng.normal(size=3)
         way /= np.linalg.norm(way)
         start = rng.uniform(-0.01, 0.01, 3) - 0.1 * way
-        point = start + ray_entry(solid, none, none[:, 0], tuple(start), tuple(way)) * way
+        point = start + ray_entry(solid, NO_FACES, tuple(start), tuple(way), np.zeros(1, dtype=np.int64)) * way
         outside = np.maximum(np.abs(point) - solid["size_m"][:3], 0.0)
         assert np.linalg.norm(outside) == pytest.approx(0.004, abs=1e-9)  # on the surface, a radius from the box
 

@@ -15,6 +15,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from thenar import hands as hands
     from thenar import humanoid as humanoid
+    from thenar import touch as touch
     from thenar.errors import ThenarError as ThenarError
     from thenar.glove.files import read_log as read_log
     from thenar.glove.files import write_log as write_log
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     from thenar.sim.scenes import Mount as Mount
     from thenar.sim.scenes import Scene as Scene
     from thenar.touch import calibrate as calibrate
+    from thenar.touch.geom_pads import CoverPad as CoverPad
+    from thenar.touch.geom_pads import GridPad as GridPad
+    from thenar.touch.geom_pads import TaxelPad as TaxelPad
     from thenar.twin import teleoperation as teleoperation
     from thenar.twin.body.body_loop import BodyTwin as BodyTwin
     from thenar.twin.body.body_world import BodyWorld as BodyWorld
@@ -91,6 +95,7 @@ _NAMES = {
     "thenar.sim.props": "Box Capsule Cylinder Ellipsoid Mesh Sphere",
     "thenar.sim.drawing.render": "Camera frame_world",
     "thenar.sim.scenes": "Mount Scene",
+    "thenar.touch.geom_pads": "CoverPad GridPad TaxelPad",
     "thenar.twin.body.body_loop": "BodyTwin",
     "thenar.twin.body.body_world": "BodyWorld",
     "thenar.twin.body.live_body": "serve_body",
@@ -117,6 +122,7 @@ _MODULES = {
     "humanoid": "thenar.humanoid",
     "scenes": "thenar.sim.scenes",
     "teleoperation": "thenar.twin.teleoperation",
+    "touch": "thenar.touch",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

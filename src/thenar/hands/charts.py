@@ -7,8 +7,8 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_rpy
-from thenar.hands.shapes import Capsule, Ellipsoid
-from thenar.hands.spec import HandSpec, Pad
+from thenar.hands.shapes import Capsule, Cylinder, Ellipsoid, Sphere
+from thenar.hands.spec import Pad, SkinSpec
 
 ARC_POINTS = 6  # where the length of an arc is sampled
 NEWTON_STEPS = 8
@@ -16,23 +16,30 @@ NEWTON_STEPS = 8
 
 def taxel_grid(pad: Pad) -> tuple[FloatArray, FloatArray]:
     """Chart coordinates of the taxel centres: along the rows and along the columns [m], shape (rows, cols)."""
+    if pad.points is not None:  # as seen from above the pad's centre
+        away = (pad.points.points_m - pad.centre_m).reshape(pad.rows, pad.cols, 3)
+        e_u, e_v, _ = pad_axes(pad)
+        return away @ e_u, away @ e_v
     u = (np.arange(pad.rows) - (pad.rows - 1) / 2) * pad.row_pitch_m
     v = (np.arange(pad.cols) - (pad.cols - 1) / 2) * pad.col_pitch_m
     zero = np.zeros((pad.rows, pad.cols))
     return zero + u[:, None], zero + v
 
 
-def taxel_points(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
+def taxel_points(hand: SkinSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
     """Centres and outward normals of a pad's taxels.
 
     Returns:
         Points on the skin [m] and unit normals in the frame of the pad's link, each of shape (rows, cols, 3).
     """
+    if pad.points is not None:
+        shape = (pad.rows, pad.cols, 3)
+        return pad.points.points_m.reshape(shape), pad.points.normals.reshape(shape)
     u, v = taxel_grid(pad)
     return points_on_skin(hand, pad, u, v)
 
 
-def taxel_frames(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
+def taxel_frames(hand: SkinSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
     """Where a pad's taxels lie on the skin, row after row.
 
     Returns:
@@ -40,13 +47,16 @@ def taxel_frames(hand: HandSpec, pad: Pad) -> tuple[FloatArray, FloatArray]:
         direction of growing row, made to lie in the skin, z points out of it.
     """
     points, normals = (part.reshape(-1, 3) for part in taxel_points(hand, pad))
-    row_axis, _, _ = pad_axes(pad)
-    along = row_axis - (normals @ row_axis)[:, None] * normals
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    if pad.points is not None:
+        along = pad.points.row_axes
+    else:
+        row_axis, _, _ = pad_axes(pad)
+        along = row_axis - (normals @ row_axis)[:, None] * normals
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
     return points, np.stack([along, np.asarray(np.cross(normals, along), dtype=np.float64), normals], axis=2)
 
 
-def points_on_skin(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
+def points_on_skin(hand: SkinSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points and normals of the skin at chart coordinates, measured along the skin from the pad's centre.
 
     Args:
@@ -66,7 +76,7 @@ def points_on_skin(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -
     skin = hand.link(pad.link).skin
     if pad.chart == "ellipsoid":
         return _on_ellipsoid(hand, pad, u_m, v_m)
-    if not isinstance(skin, Capsule):
+    if not isinstance(skin, Capsule | (Cylinder if pad.chart == "cylinder" else Sphere)):
         raise BadValue(f"chart of pad {pad.name!r}", pad.chart, f"one that a {type(skin).__name__} skin has")
     radius = skin.radius_m
     if pad.chart == "cylinder":
@@ -90,7 +100,7 @@ def pad_axes(pad: Pad) -> tuple[FloatArray, FloatArray, FloatArray]:
     return e_u, e_v, normal
 
 
-def ellipsoid_bend(hand: HandSpec, pad: Pad) -> FloatArray:
+def ellipsoid_bend(hand: SkinSpec, pad: Pad) -> FloatArray:
     """How an ellipsoid bends away under a pad: a symmetric matrix B along rows, columns and normal [1/m]. Shape (3, 3).
 
     With d from the pad's centre in those axes the surface is ``d . B d + 2 d_n = 0``: near the centre it falls off by
@@ -106,7 +116,7 @@ def ellipsoid_bend(hand: HandSpec, pad: Pad) -> FloatArray:
     return np.asarray(axes.T @ form @ axes / steep)
 
 
-def _on_ellipsoid(hand: HandSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _on_ellipsoid(hand: SkinSpec, pad: Pad, u_m: FloatArray, v_m: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lengths are true along every cut through the normal at the pad's centre; on a ball that is the chart of a cap.
 
     Such a cut is an ellipse. A chord from the centre that dips by ``m`` per unit of advance meets it after an advance

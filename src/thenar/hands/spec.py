@@ -263,6 +263,24 @@ class Actuator:
         return self.motor.top_speed_rad_s
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaxelPoints:
+    """Taxels that lie anywhere on a skin, in the link frame. Shapes use n = taxels."""
+
+    points_m: FloatArray
+    """Centres on the skin [m]. Shape (n, 3)."""
+    normals: FloatArray
+    """Unit vectors out of the skin. Shape (n, 3)."""
+    row_axes: FloatArray
+    """Unit vectors along the skin, in which the first part of shear is counted. Shape (n, 3)."""
+    half_m: FloatArray
+    """How far each reaches along its row axis and across [m]; infinite: as far as no other is nearer. Shape (n, 2)."""
+    reach_m: FloatArray
+    """How far each reaches at most [m]. Shape (n,)."""
+    area_m2: FloatArray
+    """Area of skin that belongs to each [m^2]. Shape (n,)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pad:
     """A grid of taxels on the skin of a link.
@@ -277,8 +295,8 @@ class Pad:
     cols: int
     row_pitch_m: float
     col_pitch_m: float
-    chart: Literal["cylinder", "cap", "face", "ellipsoid"]
-    """Which part of the skin it lies on: a capsule's side, a capsule's end, a face of a box, or an ellipsoid."""
+    chart: Literal["cylinder", "cap", "face", "ellipsoid", "points"]
+    """Which part of the skin it lies on: a side or an end of a rod, a face, an ellipsoid, or given points."""
     centre_m: Vec3
     """Centre of the pad on the skin, in the link frame [m]."""
     row_axis: Vec3
@@ -289,6 +307,8 @@ class Pad:
     """True on a mirrored hand: columns then run against ``normal x row_axis``."""
     sensor: Literal["force", "barometer"] = "force"
     """What each taxel has: a cell that feels the force on it, or a barometer cast into the rubber under its centre."""
+    points: TaxelPoints | None = None
+    """Where its taxels are, row after row, if the chart is that of given points."""
     source: str
 
     @property
@@ -336,7 +356,28 @@ class OwnModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandSpec:
+class SkinSpec:
+    """Links and the pads on them: what touch needs to know of a hand."""
+
+    links: tuple[Link, ...]
+    pads: tuple[Pad, ...] = ()
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        return _named("link", name, self.links)
+
+    def pad(self, name: str) -> Pad:
+        """The pad of that name."""
+        return _named("pad", name, self.pads)
+
+    @property
+    def taxels(self) -> int:
+        """Number of taxels of all pads."""
+        return sum(pad.taxels for pad in self.pads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandSpec(SkinSpec):
     """A whole hand."""
 
     name: str
@@ -347,12 +388,10 @@ class HandSpec:
     """What it is, in a sentence."""
     root: str
     """The link that everything hangs on."""
-    links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     couplings: tuple[Coupling, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...]
-    pads: tuple[Pad, ...] = ()
     tips: tuple[Tip, ...] = ()
     palm: PalmFrame
     palette: Palette
@@ -373,14 +412,6 @@ class HandSpec:
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
         return _named("joint", name, self.joints)
-
-    def link(self, name: str) -> Link:
-        """The link of that name."""
-        return _named("link", name, self.links)
-
-    def pad(self, name: str) -> Pad:
-        """The pad of that name."""
-        return _named("pad", name, self.pads)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -411,11 +442,6 @@ class HandSpec:
     def mass_kg(self) -> float:
         """Mass of the whole hand [kg]."""
         return sum(link.mass_kg for link in self.links)
-
-    @property
-    def taxels(self) -> int:
-        """Number of taxels of the whole hand."""
-        return sum(pad.taxels for pad in self.pads)
 
     def pose_fractions(self, pose: str) -> FloatArray:
         """Closing fraction per actuator of a named posture, or of numbers written as text (``0,0.5,1``)."""

@@ -24,7 +24,8 @@ class SolidKind(enum.IntEnum):
     ELLIPSOID = 5
     PLANE = 6
     HULL = 7
-    FIELD = 8
+    OTHER = 8
+    """One that lines cannot be asked about: a contact on it is felt at its points."""
 
 
 SOLID = np.dtype(
@@ -41,9 +42,8 @@ SOLID = np.dtype(
 """One convex solid with its pose in the world.
 
 ``size_m``: sphere radius; capsule and cylinder radius, half length (along z); box half edges; rounded box inner half
-edges and radius; ellipsoid radii. A hull owns ``count`` planes from ``first`` on; a field owns ``count``^3 distances
-there, over a cube of half edge ``size_m[0]``. ``body`` numbers the rigid body the solid belongs to; -1: it is
-only seen and touches nothing.
+edges and radius; ellipsoid radii. A hull owns ``count`` planes from ``first`` on. ``body`` numbers the rigid body the
+solid belongs to; -1: it is only seen and touches nothing.
 """
 
 
@@ -105,8 +105,9 @@ class SolidContacts(Value):
     """Orientation of every body in the world. Shape (bodies, 3, 3)."""
     planes: FloatArray
     """Planes of all hulls: normal and distance, in the solid's frame. Shape (planes, 4)."""
-    field_m: FloatArray
-    """Distances of all fields [m]."""
+    first_beside: IntArray
+    """``beside[first_beside[f] : first_beside[f + 1]]`` are the planes of the faces that share an edge with face f."""
+    beside: IntArray
     pair: IntArray
     """Numbers of the two solids. Shape (n, 2)."""
     position_m: FloatArray
@@ -115,3 +116,5 @@ class SolidContacts(Value):
     """Unit vector out of the first solid into the second. Shape (n, 3)."""
     force_n: FloatArray
     """Contact force on the second solid, in world axes [N]. Shape (n, 3)."""
+    slip_n: FloatArray
+    """Friction at which the contact slides in the direction in which it is pulled now [N]. Shape (n,)."""

@@ -62,6 +62,8 @@ class TouchFrame(Value):
     """
     die_temperature_c: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Temperature of every barometer's die, in the same order [degrees Celsius]."""
+    pad_slip: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides."""
 
     def __getitem__(self, pad: str) -> FloatArray:
         """Pressure map of a pad [Pa]. Shape (rows, cols)."""
@@ -88,6 +90,11 @@ class TouchFrame(Value):
     def centre_of_pressure_m(self) -> dict[str, tuple[float, float]]:
         """Where a pad is pressed, along rows and columns from its centre [m]; NaN where nothing touches."""
         return {pad.name: (float(u), float(v)) for pad, (u, v) in zip(self.layout, self.pad_centre_m, strict=True)}
+
+    @cached_property
+    def slip(self) -> dict[str, float]:
+        """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides."""
+        return {pad.name: float(share) for pad, share in zip(self.layout, self.pad_slip, strict=True)}
 
     @cached_property
     def counts(self) -> dict[str, IntArray]:

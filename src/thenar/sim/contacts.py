@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray, IntArray
+from thenar.hands.rotations import matrix_from_quat_wxyz
 from thenar.signals import SOLID, ContactSet, SolidContacts, SolidKind
 
-MAX_PLANES = 300  # of a hull that is asked face by face
-FIELD_POINTS = 64  # a side: 5 um of error on an object of 40 mm
+FLAT = 1e-6  # of a mesh's size: faces that lie this near to one plane are one face
 
 _KINDS = {
     mujoco.mjtGeom.mjGEOM_SPHERE: SolidKind.SPHERE,
@@ -80,25 +81,40 @@ class SolidReader:
         """Take the shapes of a compiled world; their poses come with every reading."""
         self._solids = np.zeros(model.ngeom, dtype=SOLID)
         self._solids["size_m"][:, :3] = model.geom_size
-        self._solids["kind"] = [_KINDS[mujoco.mjtGeom(kind)] for kind in model.geom_type]
+        self._solids["kind"] = [_KINDS.get(mujoco.mjtGeom(kind), SolidKind.OTHER) for kind in model.geom_type]
         collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
         collides[model.pair_geom1] = collides[model.pair_geom2] = True
         self._solids["body"] = np.where(collides, model.geom_bodyid, -1)
         planes: list[FloatArray] = [np.zeros((0, 4))]
-        fields: list[FloatArray] = [np.zeros(0)]
-        hulls: dict[int, tuple[SolidKind, int, int, float]] = {}
+        beside: list[IntArray] = []
+        placed: dict[int, tuple[int, int]] = {}
         for geom in np.flatnonzero((self._solids["kind"] == SolidKind.HULL) & collides):
-            mesh = int(model.geom_dataid[geom])
-            if mesh not in hulls:
-                hulls[mesh] = _hull_or_field(hull_planes(model, mesh), _reach_m(model, mesh), planes, fields)
-            solid = self._solids[geom]
-            solid["kind"], solid["first"], solid["count"], solid["size_m"][0] = hulls[mesh]
-        self._planes, self._field = np.concatenate(planes), np.concatenate(fields)
+            mesh, first = int(model.geom_dataid[geom]), len(beside)
+            if mesh not in placed:
+                rows, neighbors = hull_faces(model, mesh)
+                planes.append(rows)
+                beside += [first + part for part in neighbors]
+                placed[mesh] = first, len(rows)
+            self._solids[geom]["first"], self._solids[geom]["count"] = placed[mesh]
+        self._planes = np.concatenate(planes)
+        self._first_beside = np.cumsum([0, *map(len, beside)], dtype=np.int64)
+        self._beside = np.concatenate([np.zeros(0, dtype=np.int64), *beside])
 
     @property
     def bodies(self) -> IntArray:
-        """Body of every shape; -1: one that touches nothing."""
-        return self._solids["body"].astype(np.int64)
+        """Body of every solid; -1: it touches nothing. Shape (solids,)."""
+        return self._solids["body"].copy()
+
+    def kind(self, solid: int) -> SolidKind:
+        """What a solid is."""
+        return SolidKind(int(self._solids["kind"][solid]))
+
+    def in_bodies(self, model: mujoco.MjModel) -> tuple[NDArray[np.void], tuple[FloatArray, IntArray, IntArray]]:
+        """Every solid with its pose in its body's frame, and the faces of hulls: planes, first beside, beside."""
+        solids = self._solids.copy()
+        solids["pos_m"] = model.geom_pos
+        solids["R"] = [matrix_from_quat_wxyz(quat) for quat in model.geom_quat]
+        return solids, (self._planes, self._first_beside, self._beside)
 
     def read(self, data: mujoco.MjData, *, stamp_s: float) -> SolidContacts:
         """Contacts of the last step, as copies: the reader of them may be on another thread."""
@@ -107,68 +123,116 @@ class SolidReader:
         solids["R"] = data.geom_xmat.reshape(-1, 3, 3)
         contact = data.contact
         frame = contact.frame.reshape(-1, 3, 3)
+        force = _contact_forces(data, contact)
+        stiff = np.all(contact.geom >= 0, axis=1) if len(force) else np.zeros(0, dtype=bool)  # no soft body's
         return SolidContacts(
             stamp_s=stamp_s,
             solids=solids,
             body_pos_m=data.xpos.copy(),
             body_R=data.xmat.reshape(-1, 3, 3).copy(),
             planes=self._planes,
-            field_m=self._field,
-            pair=contact.geom.astype(np.int64),
-            position_m=contact.pos.copy(),
-            normal=np.ascontiguousarray(frame[:, 0]),
-            force_n=np.einsum("nk,nkx->nx", _contact_forces(data, contact), frame),
+            first_beside=self._first_beside,
+            beside=self._beside,
+            pair=contact.geom[stiff].astype(np.int64),
+            position_m=contact.pos[stiff],
+            normal=frame[stiff, 0],
+            force_n=np.einsum("nk,nkx->nx", force, frame)[stiff],
+            slip_n=_slip_forces(data, contact, force)[stiff],
         )
 
 
 def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact) -> FloatArray:
     """Force of every contact on its second geom along the contact's axes, normal first [N]. Shape (contacts, 3)."""
-    address = contact.efc_address
+    address, dim = contact.efc_address, contact.dim
     if not len(address) or not data.nefc:
         return np.zeros((len(address), 3))
-    # With elliptic cones the solver's forces are the contact's own: normal first, then two tangents.
-    forces = data.efc_force[np.maximum(address, 0)[:, None] + np.arange(3)]
+    if _has_pyramids(data):
+        # Each pair of edges of a pyramid leans one way and the other; a contact without friction is a single edge.
+        edges = np.where(dim > 1, 2 * (dim - 1), 1)[:, None]
+        column = np.arange(10)
+        rows = np.minimum(np.maximum(address, 0)[:, None] + column, data.nefc - 1)
+        edge_n = data.efc_force[rows] * (column < edges)
+        tangent = (edge_n[:, 0:4:2] - edge_n[:, 1:4:2]) * contact.friction[:, :2] * (dim > 1)[:, None]
+        forces = np.column_stack([edge_n.sum(axis=1), tangent])
+    else:  # the solver's forces are the contact's own: normal first, then two tangents
+        column = np.arange(3)
+        rows = np.minimum(np.maximum(address, 0)[:, None] + column, data.nefc - 1)
+        forces = data.efc_force[rows] * (column < np.minimum(dim, 3)[:, None])
     return forces * (address >= 0)[:, None]
 
 
-def _hull_or_field(
-    rows: FloatArray, reach_m: float, planes: list[FloatArray], fields: list[FloatArray]
-) -> tuple[SolidKind, int, int, float]:
-    """Store a hull as its planes or, when they are many, as a grid of distances; where it is and how large."""
-    if len(rows) <= MAX_PLANES:
-        first = sum(len(p) for p in planes)
-        planes.append(rows)
-        return SolidKind.HULL, first, len(rows), reach_m
-    first = sum(len(f) for f in fields)
-    axis = np.linspace(-reach_m, reach_m, FIELD_POINTS)
-    x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")
-    # The largest of the planes' distances: exact inside and beside faces, and never more than the true one outside.
-    distance = np.full(x.shape, -np.inf)
-    for a, b, c, d in rows:
-        np.maximum(distance, a * x + b * y + c * z - d, out=distance)
-    fields.append(distance.ravel())
-    return SolidKind.FIELD, first, FIELD_POINTS, reach_m
+def _slip_forces(data: mujoco.MjData, contact: mujoco.MjContact, force_n: FloatArray) -> FloatArray:
+    """Friction at which each contact slides in the direction in which it is pulled [N]. Shape (contacts,)."""
+    if not len(force_n):
+        return np.zeros(0)
+    coefficient = np.maximum(contact.friction[:, :2], 1e-12)
+    share = np.abs(force_n[:, 1:]) / coefficient
+    used = share.sum(axis=1) if _has_pyramids(data) else np.linalg.norm(share, axis=1)
+    pull = np.linalg.norm(force_n[:, 1:], axis=1)
+    grip = np.where(used > 0.0, pull / np.where(used > 0.0, used, 1.0), coefficient[:, 0])
+    return np.where(contact.dim > 1, grip, 0.0) * force_n[:, 0]
 
 
-def _reach_m(model: mujoco.MjModel, mesh: int) -> float:
-    """Half edge of a cube around a mesh, with some room [m]."""
-    start = model.mesh_vertadr[mesh]
-    return 1.1 * float(np.abs(model.mesh_vert[start : start + model.mesh_vertnum[mesh]]).max())
+def _has_pyramids(data: mujoco.MjData) -> bool:
+    """Whether friction cones are pyramids, as they are where a model does not ask for others."""
+    return data.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
 
 
 def hull_planes(model: mujoco.MjModel, mesh: int) -> FloatArray:
     """Faces of a mesh's convex hull as planes (normal, distance) in the geom's frame. Shape (faces, 4)."""
+    return hull_faces(model, mesh)[0]
+
+
+def hull_faces(model: mujoco.MjModel, mesh: int) -> tuple[FloatArray, list[IntArray]]:
+    """Planes (normal, distance) of a mesh's convex hull in the geom's frame, and the faces beside each of them."""
+    vertices, faces = hull_triangles(model, mesh)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    size = np.linalg.norm(normal, axis=1)
+    normal /= np.where(size > 0.0, size, 1.0)[:, None]
+    distance = np.einsum("fx,fx->f", normal, a)
+    flip = np.where(normal @ vertices.mean(axis=0) > distance, -1.0, 1.0)
+    planes = np.column_stack([normal * flip[:, None], distance * flip])
+    # The two triangles on every edge.
+    edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
+    order = np.lexsort(edges.T)
+    pairs = order.reshape(-1, 2) // 3 if len(order) % 2 == 0 else order[:-1].reshape(-1, 2) // 3
+    label = _flat_faces(vertices, faces, planes, size, pairs)
+    names, index = np.unique(label, return_inverse=True)
+    largest = np.lexsort((size, index))[np.append(np.flatnonzero(np.diff(np.sort(index))), len(index) - 1)]
+    beside = np.unique(np.concatenate([index[pairs], index[pairs[:, ::-1]]]), axis=0)
+    beside = beside[beside[:, 0] != beside[:, 1]]
+    return planes[largest], np.split(beside[:, 1], np.searchsorted(beside[:, 0], np.arange(1, len(names))))
+
+
+def _flat_faces(
+    vertices: FloatArray, faces: IntArray, planes: FloatArray, size: FloatArray, pairs: IntArray
+) -> IntArray:
+    """The same label for neighboring triangles that lie in one plane. Shape (triangles,)."""
+    near_m = FLAT * float(np.ptp(vertices, axis=0).max())
+    corners = vertices[faces]
+    high = size / np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)  # over the longest side
+    sliver = high <= near_m  # its own plane says nothing
+    off = np.einsum("px,pkx->pk", planes[pairs[:, 0], :3], corners[pairs[:, 1]]) - planes[pairs[:, 0], 3:]
+    joined = pairs[(np.abs(off).max(axis=1) < near_m) & ~sliver[pairs].any(axis=1)]
+    label = np.arange(len(faces))
+    while np.any(label[joined[:, 0]] != label[joined[:, 1]]):
+        least = label[joined].min(axis=1)
+        np.minimum.at(label, joined[:, 0], least)
+        np.minimum.at(label, joined[:, 1], least)
+        label = label[label]
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    while np.any(edge := sliver[both[:, 0]] & ~sliver[both[:, 1]]):  # slivers belong to any one face beside them
+        label[both[edge, 0]] = label[both[edge, 1]]
+        sliver[both[edge, 0]] = False
+    return label
+
+
+def hull_triangles(model: mujoco.MjModel, mesh: int) -> tuple[FloatArray, IntArray]:
+    """Vertices [m] of a mesh in the geom's frame, shape (n, 3), and triangles of its convex hull, shape (faces, 3)."""
     start = model.mesh_vertadr[mesh]
     vertices = model.mesh_vert[start : start + model.mesh_vertnum[mesh]].astype(np.float64)
     graph = model.mesh_graph[model.mesh_graphadr[mesh] :]
     vertex_count, face_count = int(graph[0]), int(graph[1])
     faces_at = 2 + 3 * vertex_count + 3 * face_count
-    faces = graph[faces_at : faces_at + 3 * face_count].reshape(-1, 3)
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    normal = np.cross(b - a, c - a)
-    size = np.linalg.norm(normal, axis=1)
-    normal = normal[size > 0] / size[size > 0, None]
-    distance = np.einsum("fx,fx->f", normal, a[size > 0])
-    inside = vertices.mean(axis=0)
-    flip = np.where(normal @ inside > distance, -1.0, 1.0)
-    return np.column_stack([normal * flip[:, None], distance * flip])
+    return vertices, graph[faces_at : faces_at + 3 * face_count].reshape(-1, 3).astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadValue
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import SkinSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.sensor.barometers import Barometers
 from thenar.touch.sensor.calibration import Calibration
@@ -21,7 +21,7 @@ from thenar.touch.solver.frame import solve_touch
 from thenar.touch.solver.groups import GROUP, MAX_GROUPS
 from thenar.touch.solver.influence import elastic_tables, reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads
-from thenar.touch.solver.touch_records import Contacts, Scene, Skin, TaxelForces
+from thenar.touch.solver.touch_records import Contacts, Faces, Scene, Skin, TaxelForces
 from thenar.touch.solver.window import SMOOTH_GRID, WINDOW
 
 MAX_WINDOWS = 128
@@ -32,11 +32,12 @@ class HandTouch:
 
     def __init__(
         self,
-        hand: HandSpec,
+        hand: SkinSpec,
         calibration: Calibration,
         *,
         skin_shapes: Mapping[str, Sequence[int]],
         bodies: IntArray,
+        pieces: Sequence[Sequence[int]] = (),
         seed: int = 0,
         grid: int = SMOOTH_GRID,
     ):
@@ -47,6 +48,7 @@ class HandTouch:
             calibration: What its skin and sensor are like.
             skin_shapes: Numbers of the collision shapes that are each link's skin.
             bodies: Body of every shape of the world, in the order of their numbers; -1: a shape that touches nothing.
+            pieces: Shapes that are one surface, as the convex pieces of a mesh are.
             seed: Of the sensor's noise.
             grid: Cells a side of a smooth contact's window; more is finer and slower.
         """
@@ -63,31 +65,43 @@ class HandTouch:
         link_of_shape = np.full(len(bodies), -1, dtype=np.int64)
         for number, link in enumerate(pads.links):
             link_of_shape[list(skin_shapes.get(link, ()))] = number
+        surface_of_shape = np.arange(len(bodies))
+        for whole in pieces:
+            surface_of_shape[list(whole)] = min(whole)
+        first_piece, all_pieces = _parts(surface_of_shape, len(bodies))
         self._links, self._area_m2 = pads.links, pads.area_m2
+        self.laid = pads
+        """The pads as records."""
         self._skin = Skin(
             link_of_shape=link_of_shape,
+            surface_of_shape=surface_of_shape,
+            first_piece=first_piece,
+            pieces=all_pieces,
             pads=pads.pads,
+            cloud=pads.cloud,
             dies=build_dies(hand, pads.links, {name: pad.depth_m for name, pad in own.items()}),
             modulus_pa=reduced_modulus_pa(calibration.bare.young_pa),
             thickness_m=calibration.bare.thickness_m,
         )
         self._elastic = elastic_tables([calibration.bare.thickness_m, *pads.pads["thickness_m"]])
-        self._parts = _parts(bodies)
+        self._parts = _parts(bodies, int(bodies.max()) + 1 if len(bodies) else 0)
         self._grid = grid
         self._ambient_pa = calibration.ambient_pa
         self._sensor = Barometers(hand, calibration, seed=seed) if buried else Sensor(hand, calibration, seed=seed)
-        self._layout = tuple(
+        self.layout = tuple(
             PadLayout(name=pad.name, first=int(record["first"]), rows=pad.rows, cols=pad.cols)
             for pad, record in zip(hand.pads, pads.pads, strict=True)
         )
-        taxels, count = len(pads.area_m2), len(self._layout)
+        """Where every pad's taxels stand in the arrays of a frame."""
+        taxels, count = len(pads.area_m2), len(self.layout)
         self._nothing = TouchFrame(
             stamp_s=0.0,
-            layout=self._layout,
+            layout=self.layout,
             taxel_pressure_pa=_frozen(np.zeros(taxels)),
             taxel_shear_pa=_frozen(np.zeros((taxels, 2))),
             pad_force_n=_frozen(np.zeros(count)),
             pad_centre_m=_frozen(np.full((count, 2), math.nan)),
+            pad_slip=_frozen(np.zeros(count)),
             bare_skin_n=0.0,
             contact_n=0.0,
             taxel_counts=np.zeros(taxels, dtype=np.int64),
@@ -105,7 +119,7 @@ class HandTouch:
 
     def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
         """Break or mend one taxel: a broken one reads its offset whatever presses."""
-        place = next(layout for layout in self._layout if layout.name == pad)
+        place = next(layout for layout in self.layout if layout.name == pad)
         self._sensor.dead[place.first + row * place.cols + col] = dead
 
     @property
@@ -128,31 +142,42 @@ class HandTouch:
                         "wide_v_m": float(grid * group["cell_v"]),
                         "force_n": float(group["force_n"]),
                         "passes": int(window["passes"]),
+                        "slid_m": np.array(window["slid_m"]),
+                        "sticking_n": float(window["upto_n"][window["pulls"] - 2]) if window["pulls"] > 1 else 0.0,
                         "pressure_pa": window["pressure"][: grid * grid].reshape(grid, grid).copy(),
                     }
                 )
         return described
 
+    def is_touched(self, pair: IntArray) -> bool:
+        """Whether any of these pairs of shapes has to do with this skin. Shape (contacts, 2)."""
+        return len(pair) > 0 and bool(np.any(self._skin.link_of_shape[pair] >= 0))
+
+    def untouched(self, stamp_s: float) -> TouchFrame:
+        """The frame of an instant at which nothing touches the skin."""
+        self._frame += 1
+        self._group_count = 0
+        return replace(self._nothing, stamp_s=stamp_s, **self._readings(None, None, stamp_s))
+
     def solve(self, contacts: SolidContacts) -> TouchFrame:
         """Pressure, shear and readings of every taxel under these contacts."""
-        self._frame += 1
         pair, stamp_s = contacts.pair, contacts.stamp_s
-        if not len(pair) or not np.any(self._skin.link_of_shape[pair] >= 0):
-            self._group_count = 0
-            return replace(self._nothing, stamp_s=stamp_s, **self._readings(None, None, stamp_s))
+        if not self.is_touched(pair):
+            return self.untouched(stamp_s)
+        self._frame += 1
         area = self._area_m2
         out = TaxelForces(
             load_n=np.zeros(len(area)),
             normal_n=np.zeros(len(area)),
             shear_n=np.zeros((len(area), 2)),
-            moment_nm=np.zeros((len(self._layout), 2)),
+            moment_nm=np.zeros((len(self.layout), 2)),
+            patch_m2=np.zeros((len(self.layout), 2)),
             die_pa=np.zeros(len(self._skin.dies)),
         )
+        faces = Faces(contacts.planes, contacts.first_beside, contacts.beside)
         total, bare, self._group_count = solve_touch(
-            Contacts(pair, contacts.position_m, contacts.normal, contacts.force_n),
-            Scene(
-                contacts.solids, contacts.planes, contacts.field_m, contacts.body_pos_m, contacts.body_R, *self._parts
-            ),
+            Contacts(pair, contacts.position_m, contacts.normal, contacts.force_n, contacts.slip_n),
+            Scene(contacts.solids, faces, contacts.body_pos_m, contacts.body_R, *self._parts),
             *(self._skin, self._elastic, self._windows, self._frame, self._groups, self._grid, out),
         )
         forces = np.add.reduceat(out.load_n, self._skin.pads["first"])
@@ -161,11 +186,12 @@ class HandTouch:
         centres[touched] = out.moment_nm[touched] / forces[touched, None]
         return TouchFrame(
             stamp_s=stamp_s,
-            layout=self._layout,
+            layout=self.layout,
             taxel_pressure_pa=out.normal_n / area,
             taxel_shear_pa=out.shear_n / area[:, None],
             pad_force_n=forces,
             pad_centre_m=centres,
+            pad_slip=out.patch_m2[:, 1] / np.maximum(out.patch_m2[:, 0], 1e-30),
             bare_skin_n=bare,
             contact_n=total,
             **self._readings(out.normal_n, out.die_pa, stamp_s),
@@ -190,9 +216,8 @@ def _frozen(array: FloatArray) -> FloatArray:
     return array
 
 
-def _parts(bodies: IntArray) -> tuple[IntArray, IntArray]:
-    """Shapes of every body: ``parts[first[b] : first[b + 1]]`` are those of body b."""
-    count = int(bodies.max()) + 1 if len(bodies) else 0
-    order = np.argsort(bodies, kind="stable")
-    first = np.searchsorted(bodies[order], np.arange(count + 1))
+def _parts(owner: IntArray, owners: int) -> tuple[IntArray, IntArray]:
+    """Shapes of every owner: ``parts[first[b] : first[b + 1]]`` are those of number b."""
+    order = np.argsort(owner, kind="stable")
+    first = np.searchsorted(owner[order], np.arange(owners + 1))
     return first.astype(np.int64), order.astype(np.int64)

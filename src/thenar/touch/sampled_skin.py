@@ -28,10 +28,10 @@ class SampledSkin:
         self._frames: deque[TouchFrame] = deque(maxlen=on_the_way)
         self._lock = threading.RLock()
 
-    def sample(self, contacts: SolidContacts, now_s: float) -> TouchFrame:
-        """Take a reading, and return the newest one that has been delivered by now."""
+    def sample(self, contacts: SolidContacts | None, now_s: float) -> TouchFrame:
+        """Take a reading (None: nothing touches), and return the newest one that has been delivered by now."""
         with self._lock:
-            self._frames.append(self._touch.solve(contacts))
+            self._frames.append(self._touch.untouched(now_s) if contacts is None else self._touch.solve(contacts))
             self.next_s = now_s + self.period_s if self.period_s else math.inf
             return self.delivered(now_s)
 

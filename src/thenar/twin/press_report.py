@@ -15,10 +15,11 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind, TouchFrame
 from thenar.sim.press import Indenter, Pressed, press
 from thenar.touch.hand_touch import HandTouch
+from thenar.touch.hertz import hertz_ellipse, punch_pressure
 from thenar.touch.sensor.calibration import IDEAL, Calibration
 from thenar.touch.solver.collision import HIT, ray_entry
-from thenar.touch.solver.hertz import hertz_ellipse, punch_pressure
 from thenar.touch.solver.influence import reduced_modulus_pa
+from thenar.touch.solver.touch_records import NO_FACES
 from thenar.touch.solver.window import SMOOTH_GRID
 
 SMOOTH_POINTS, EDGE_POINTS = 16, 60  # a side, when theory is averaged over a taxel
@@ -127,7 +128,7 @@ def _relative_curvature(pressed: Pressed, skin: np.void, thing: np.void) -> tupl
     """Principal curvatures of the gap [1/m], smaller first, and their directions in the plane of the contact."""
     n, at = pressed.normal, pressed.point_m
     e1, e2 = _plane_axes(n)
-    none = np.zeros((0, 4))
+    seen = np.zeros(1, dtype=np.int64)
     h = CURVE_STEP_M
 
     def gap(u: float, v: float) -> float:
@@ -135,7 +136,7 @@ def _relative_curvature(pressed: Pressed, skin: np.void, thing: np.void) -> tupl
         ends = []
         for solid, sign in ((skin, -1.0), (thing, 1.0)):
             R = solid["R"]
-            t = ray_entry(solid, none, none[0:0, 0], tuple(R.T @ (q - solid["pos_m"])), tuple(sign * (R.T @ n)))
+            t = ray_entry(solid, NO_FACES, tuple(R.T @ (q - solid["pos_m"])), tuple(sign * (R.T @ n)), seen)
             ends.append(t if t < HIT else math.nan)
         return ends[0] + ends[1]
 

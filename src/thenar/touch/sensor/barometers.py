@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draw_taxels, draws
 from thenar.touch.sensor.response import Response
@@ -18,7 +18,7 @@ DIES_STREAM, READINGS_STREAM = 12, 13  # of random numbers
 class Barometers:
     """All dies of a hand, pad after pad."""
 
-    def __init__(self, hand: HandSpec, calibration: Calibration, *, seed: int):
+    def __init__(self, hand: SkinSpec, calibration: Calibration, *, seed: int):
         """Draw every die's own gain and offset, from the seed."""
         self._seed = seed
         self._calibration = calibration

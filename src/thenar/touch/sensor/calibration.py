@@ -29,7 +29,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue, UnknownName, writing
-from thenar.hands.spec import HandSpec, Pad
+from thenar.hands.spec import Pad, SkinSpec
 from thenar.touch.sensor.learned import LearnedPad, learned_from_table, learned_table
 
 Profile = Literal["ideal", "measured"]
@@ -184,7 +184,7 @@ BAROMETERS = Calibration(
 )
 
 
-def profile_of(hand: HandSpec, profile: Profile) -> Calibration:
+def profile_of(hand: SkinSpec, profile: Profile) -> Calibration:
     """The skin that a hand has in a profile, before anybody calibrated it."""
     if profile == "measured" and any(pad.sensor == "barometer" for pad in hand.pads):
         return BAROMETERS
@@ -202,7 +202,7 @@ _MAY_BE_INFINITE = {"thickness_m", "rate_hz", "ceiling"}
 _MAY_BE_NEGATIVE = {"offset_counts", "lowest_counts", "drift", "die_offset_pa", "ambient_c", "warm_up_c"}
 
 
-def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -> Calibration:
+def load_calibration(path: Path, hand: SkinSpec, *, base: Calibration = IDEAL) -> Calibration:
     """Read and check a calibration file; a wrong entry is named with its line.
 
     Args:
@@ -238,7 +238,7 @@ def load_calibration(path: Path, hand: HandSpec, *, base: Calibration = IDEAL) -
 
 
 def write_calibration(
-    path: Path, hand: HandSpec, pads: Mapping[str, PadCalibration], notes: Iterable[str] = ()
+    path: Path, hand: SkinSpec, pads: Mapping[str, PadCalibration], notes: Iterable[str] = ()
 ) -> None:
     """Write a file that holds what was fitted to these pads, and nothing else.
 
@@ -266,7 +266,7 @@ def _toml(value: object) -> str:
 
 
 def _checked_entries(
-    path: Path, text: str, entries: dict[str, Any], known: Iterable[str], hand: HandSpec, pad: str | None
+    path: Path, text: str, entries: dict[str, Any], known: Iterable[str], hand: SkinSpec, pad: str | None
 ) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for key, value in entries.items():
@@ -278,7 +278,7 @@ def _checked_entries(
     return checked
 
 
-def _checked(path: Path, where: str, key: str, value: Any, hand: HandSpec, pad: str | None) -> Any:
+def _checked(path: Path, where: str, key: str, value: Any, hand: SkinSpec, pad: str | None) -> Any:
     if key in ("dead", "learned") and pad is None:
         table = "[pads.NAME]" if key == "dead" else "[pads.NAME.learned]"
         raise BadFile(path, f"{where} belongs into the table of a pad, as {table}")

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draw_taxels, draws
 from thenar.touch.sensor.response import Response
@@ -17,7 +17,7 @@ TAXELS_STREAM, NOISE_STREAM = 10, 11  # of random numbers
 class Sensor:
     """All taxels of a hand."""
 
-    def __init__(self, hand: HandSpec, calibration: Calibration, *, seed: int):
+    def __init__(self, hand: SkinSpec, calibration: Calibration, *, seed: int):
         """Draw every taxel's own gain and offset, from the seed."""
         self._seed = seed
         gain, offset = draw_taxels(hand, calibration, seed=seed, stream=TAXELS_STREAM)

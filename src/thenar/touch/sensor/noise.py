@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
 
 
@@ -15,7 +15,7 @@ def draws(seed: int, stream: int, count: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=[0, count, 0, 0]))
 
 
-def draw_taxels(hand: HandSpec, calibration: Calibration, *, seed: int, stream: int) -> tuple[FloatArray, FloatArray]:
+def draw_taxels(hand: SkinSpec, calibration: Calibration, *, seed: int, stream: int) -> tuple[FloatArray, FloatArray]:
     """Gain and offset of every taxel, spread about those of its calibration. Shapes (taxels,)."""
     random = draws(seed, stream)
     drawn = [random.standard_normal((2, pad.taxels)) for pad in hand.pads]
@@ -25,7 +25,7 @@ def draw_taxels(hand: HandSpec, calibration: Calibration, *, seed: int, stream: 
     return gain * (1.0 + gain_spread * by_gain), offset + offset_spread * by_offset
 
 
-def dead_taxels(hand: HandSpec, calibration: Calibration) -> BoolArray:
+def dead_taxels(hand: SkinSpec, calibration: Calibration) -> BoolArray:
     """Which taxels read their offset whatever presses, pad after pad. Shape (taxels,)."""
     grids = [np.zeros((pad.rows, pad.cols), dtype=bool) for pad in hand.pads]
     for grid, pad in zip(grids, hand.pads, strict=True):

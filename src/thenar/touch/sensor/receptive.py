@@ -57,7 +57,11 @@ def taxel_shares(pad: Pad, depth_m: float) -> FloatArray:
 
 
 def neighbors(pad: Pad) -> FloatArray:
-    """1 where two taxels share an edge. Shape (n, n)."""
+    """1 where two taxels share an edge or, of taxels that lie anywhere, are no farther apart. Shape (n, n)."""
+    if pad.points is not None and pad.cols == 1:
+        u, v = (grid.ravel() for grid in taxel_grid(pad))
+        apart = np.hypot(u[:, None] - u, v[:, None] - v)
+        return ((apart > 0.0) & (apart < 1.4 * pad.row_pitch_m)).astype(np.float64)
     row, col = np.divmod(np.arange(pad.taxels), pad.cols)
     return (abs(row[:, None] - row) + abs(col[:, None] - col) == 1).astype(np.float64)
 

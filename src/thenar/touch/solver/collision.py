@@ -10,12 +10,14 @@ import math
 
 import numba as nb
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.signals import SolidKind
-from thenar.touch.solver.touch_records import Record, Vector
+from thenar.touch.solver.touch_records import Faces, Record, Vector
 
 MISS = 1e9
 HIT = 5e8  # any entry parameter below this is a hit
+EDGE_ON = 1e-9  # cosine: a face that is seen like this from the side is not entered
+TOUCHING_M = 1e-12
 
 SPHERE, CAPSULE, CYLINDER = int(SolidKind.SPHERE), int(SolidKind.CAPSULE), int(SolidKind.CYLINDER)
 BOX, ROUNDED_BOX, ELLIPSOID = int(SolidKind.BOX), int(SolidKind.ROUNDED_BOX), int(SolidKind.ELLIPSOID)
@@ -23,15 +25,15 @@ PLANE, HULL = int(SolidKind.PLANE), int(SolidKind.HULL)
 
 
 @nb.njit(cache=True)
-def ray_entry(shape: Record, planes: FloatArray, field_m: FloatArray, point: Vector, direction: Vector) -> float:
+def ray_entry(shape: Record, faces: Faces, point: Vector, direction: Vector, seen: IntArray) -> float:
     """How far along ``direction`` from ``point`` a line enters a shape [m].
 
     Args:
         shape: The shape, see `thenar.signals.SOLID`.
-        planes: Planes of all hulls. Shape (planes, 4).
-        field_m: Distances of all fields [m].
+        faces: Faces of all hulls.
         point: Any point of the line, in the shape's own frame [m].
         direction: Unit vector in the same frame.
+        seen: The face of a hull that the last line entered, from which this one's is looked for; changed. Shape (1,).
     """
     x, y, z = point
     u, v, w = direction
@@ -54,8 +56,8 @@ def ray_entry(shape: Record, planes: FloatArray, field_m: FloatArray, point: Vec
     if kind == ROUNDED_BOX:
         return _rounded_box(x, y, z, u, v, w, size)
     if kind == HULL:
-        return _hull(shape, planes, x, y, z, u, v, w)
-    return _field(shape, field_m, x, y, z, u, v, w)
+        return _hull(shape, faces, x, y, z, u, v, w, seen)
+    return MISS
 
 
 @nb.njit(cache=True)
@@ -123,58 +125,46 @@ def _rounded_box(x: float, y: float, z: float, u: float, v: float, w: float, siz
 
 
 @nb.njit(cache=True)
-def _hull(shape: Record, planes: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
-    """Planes are rows (normal, distance): the hull is where normal . x <= distance for all of them."""
-    first, last = -MISS, MISS
+def _hull(
+    shape: Record, faces: Faces, x: float, y: float, z: float, u: float, v: float, w: float, seen: IntArray
+) -> float:
+    """Walk from face to face, each time to the one beside it that the line meets last.
+
+    The entry is the last meeting with any face that looks towards the line, and on a convex body a face that is met
+    later than all such faces beside it is met last of all. The line misses if it lies outside a face beside that one.
+    """
+    planes = faces.planes
+    face = seen[0]
+    if not shape.first <= face < shape.first + shape.count:
+        face = shape.first
+    toward = planes[face, 0] * u + planes[face, 1] * v + planes[face, 2] * w
+    if toward >= -EDGE_ON:  # begin at one that looks towards the line
+        face, toward = _facing(shape, planes, u, v, w)
+    entry = (planes[face, 3] - (planes[face, 0] * x + planes[face, 1] * y + planes[face, 2] * z)) / toward
+    for _ in range(shape.count):
+        best, latest, missed = face, entry, False
+        for k in range(faces.first_beside[face], faces.first_beside[face + 1]):
+            other = faces.beside[k]
+            toward = planes[other, 0] * u + planes[other, 1] * v + planes[other, 2] * w
+            away = planes[other, 3] - (planes[other, 0] * x + planes[other, 1] * y + planes[other, 2] * z)
+            if toward < -EDGE_ON:
+                if away < latest * toward:
+                    best, latest = other, away / toward
+            elif away < entry * toward - TOUCHING_M:
+                missed = True
+        if best == face:
+            seen[0] = face
+            return MISS if missed else entry
+        face, entry = best, latest
+    return MISS
+
+
+@nb.njit(cache=True)
+def _facing(shape: Record, planes: FloatArray, u: float, v: float, w: float) -> tuple[int, float]:
+    """The face that looks most straight towards a line, and how much it does (as the cosine, negative)."""
+    face, least = shape.first, 1.0
     for k in range(shape.first, shape.first + shape.count):
         toward = planes[k, 0] * u + planes[k, 1] * v + planes[k, 2] * w
-        away = planes[k, 3] - (planes[k, 0] * x + planes[k, 1] * y + planes[k, 2] * z)
-        if toward < -1e-9:
-            first = max(first, away / toward)
-        elif toward > 1e-9:
-            last = min(last, away / toward)
-        elif away < 0.0:
-            return MISS
-        if first > last:
-            return MISS
-    return first
-
-
-@nb.njit(cache=True)
-def _field(shape: Record, field_m: FloatArray, x: float, y: float, z: float, u: float, v: float, w: float) -> float:
-    """Walk along the line by the distance that is known to be free, from where it enters the field's cube."""
-    half = shape.size_m[0]
-    start = _box(x, y, z, u, v, w, half, half, half)
-    if start > HIT:
-        return MISS
-    walked = 0.0
-    longest = 2.0 * math.sqrt(3.0) * half
-    for _ in range(64):
-        s = start + walked
-        free = _distance(shape, field_m, x + s * u, y + s * v, z + s * w)
-        if free < 1e-7:
-            return s
-        walked += free
-        if walked > longest:
-            return MISS
-    return MISS if walked < 0.0 else start + walked
-
-
-@nb.njit(cache=True)
-def _distance(shape: Record, field_m: FloatArray, x: float, y: float, z: float) -> float:
-    """Trilinear distance to the surface; beyond the grid it is that of the nearest grid point."""
-    n, half = shape.count, shape.size_m[0]
-    scale = (n - 1) / (2.0 * half)
-    fx = min(max((x + half) * scale, 0.0), n - 1.000001)
-    fy = min(max((y + half) * scale, 0.0), n - 1.000001)
-    fz = min(max((z + half) * scale, 0.0), n - 1.000001)
-    i, j, k = int(fx), int(fy), int(fz)
-    a, b, c = fx - i, fy - j, fz - k
-    at = shape.first + (i * n + j) * n + k
-    step_x, step_y = n * n, n
-    low = (field_m[at] * (1 - c) + field_m[at + 1] * c) * (1 - b)
-    low += (field_m[at + step_y] * (1 - c) + field_m[at + step_y + 1] * c) * b
-    at += step_x
-    high = (field_m[at] * (1 - c) + field_m[at + 1] * c) * (1 - b)
-    high += (field_m[at + step_y] * (1 - c) + field_m[at + step_y + 1] * c) * b
-    return low * (1 - a) + high * a
+        if toward < least:
+            face, least = k, toward
+    return face, least

@@ -9,10 +9,13 @@ import numba as nb
 
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT
-from thenar.touch.solver.pads import CYLINDER_CHART, chart
-from thenar.touch.solver.touch_records import Record, TaxelForces, Vector, combine, dot, minus, to_local
+from thenar.touch.solver.pads import CYLINDER_CHART, POINTS_CHART, chart
+from thenar.touch.solver.shear import friction_of_cell
+from thenar.touch.solver.taxel_cloud import Cloud, nearest_taxel
+from thenar.touch.solver.touch_records import Record, Skin, TaxelForces, Vector, combine, dot, minus, to_local
 
 MAX_PIECES = 4  # of a cell
+FINE_PIECES = 5  # a side, of a cell in which taxels that are given points meet
 MIN_SIDE_M = 1e-9  # of a cell in a chart that sees it from the side
 ZERO = (0.0, 0.0, 0.0)
 POINT_M = 1e-6  # side of the cell that stands for a contact point
@@ -26,7 +29,7 @@ class LinkFrame(NamedTuple):
     e2: Vector
     normal: Vector
     friction: Vector
-    """Friction on the skin per newton of load."""
+    """Friction on the skin per newton of load, over the whole patch."""
     contact_n: float
     """Normal force of the engine's contacts per newton of load: above 1 where their normals differ."""
 
@@ -43,6 +46,11 @@ class Cell(NamedTuple):
     """Area on the slanted skin over area in the window."""
     reach_m: float
     """How far beside a pad its centre may be: its sides in the window, whatever the slope at an edge seems to be."""
+    friction: Vector
+    """Friction on it per newton of load."""
+    area_m2: float
+    slip_m2: float
+    """What of its area is at the friction limit: all of it or nothing."""
 
 
 @nb.njit(cache=True)
@@ -60,7 +68,7 @@ def link_frame(group: Record, link_pos_m: FloatArray, link_R: FloatArray) -> Lin
 
 
 @nb.njit(cache=True)
-def deposit(group: Record, window: Record, local: LinkFrame, pads: Record, out: TaxelForces) -> float:
+def deposit(group: Record, window: Record, local: LinkFrame, skin: Skin, out: TaxelForces) -> float:
     """Lay a window's force into the taxels of its link by exact overlap; returns what the pads took [N].
 
     Forces are shares of the contacts' normal force. A window that found no line through both shapes lays all its force
@@ -70,18 +78,18 @@ def deposit(group: Record, window: Record, local: LinkFrame, pads: Record, out: 
         group: Contacts with the window's cells and heights.
         window: The window with its pressures.
         local: The group's plane in the frame of its link.
-        pads: All pads of the hand.
+        skin: All pads of the hand.
         out: Forces are added to these.
     """
     if not group.solved:
         long, short = combine(ZERO, POINT_M, local.e1, 0.0, ZERO), combine(ZERO, POINT_M, local.e2, 0.0, ZERO)
-        return _lay_cell(
-            Cell(group.force_n, local.origin, long, short, 1.0, 2.0 * POINT_M), group.link, local, pads, out
-        )
+        slip_m2 = POINT_M**2 if window.slipping and window.pulls == 1 else 0.0
+        point = Cell(group.force_n, local.origin, long, short, 1.0, 2.0 * POINT_M, local.friction, POINT_M**2, slip_m2)
+        return _lay_cell(point, group.link, local, skin, out)
     taken = 0.0
     for k in range(group.grid * group.grid):
         if window.pressure[k] > 0.0:
-            taken += _lay_cell(_cell(group, window, local, k), group.link, local, pads, out)
+            taken += _lay_cell(_cell(group, window, local, k), group.link, local, skin, out)
     return taken
 
 
@@ -105,17 +113,24 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     side_v = combine(ZERO, hv, local.e2, hv * slope_v, local.normal)
     long, short = (side_u, side_v) if hu >= hv else (side_v, side_u)
     stretch = math.sqrt(1.0 + slope_u * slope_u + slope_v * slope_v)
-    return Cell(force_n, centre, long, short, stretch, hu + hv)
+    friction, slips = friction_of_cell(window, window.pressure[k])
+    area_m2 = hu * hv * stretch
+    return Cell(force_n, centre, long, short, stretch, hu + hv, friction, area_m2, area_m2 if slips else 0.0)
 
 
 @nb.njit(cache=True)
-def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, out: TaxelForces) -> float:
+def _lay_cell(cell: Cell, link: int, local: LinkFrame, skin: Skin, out: TaxelForces) -> float:
     """Share a cell's force over the taxels of all pads of its link; returns what they took [N]."""
-    c = cell.centre
+    c, pads = cell.centre, skin.pads
     taken = 0.0
     for q in range(len(pads)):
         pad = pads[q]
         if pad.link != link:
+            continue
+        before = taken
+        if pad.chart == POINTS_CHART:
+            taken += _lay_on_points(cell, local, pad, q, skin.cloud, out)
+            _note_patch(cell, q, local, taken - before, out)
             continue
         u, v, reaches = chart(pad, c[0], c[1], c[2])
         if (
@@ -134,11 +149,51 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, out: TaxelF
             max(0.5 * math.hypot(long_u / pieces, short_u), MIN_SIDE_M),
             max(0.5 * math.hypot(long_v / pieces, short_v), MIN_SIDE_M),
         )
-        shear = _along_pad(pad, local.friction, v)
+        shear = _along_pad(pad, cell.friction, v)
         for piece in range(pieces):
             along = (piece + 0.5) / pieces - 0.5
             middle = (u + along * long_u, v + along * long_v)
             taken += _overlap(pad, q, middle, half, cell.force_n / pieces, cell.stretch, shear, local.contact_n, out)
+        _note_patch(cell, q, local, taken - before, out)
+    return taken
+
+
+@nb.njit(cache=True)
+def _note_patch(cell: Cell, pad: int, local: LinkFrame, taken: float, out: TaxelForces) -> None:
+    """Add the share of a cell's area that a pad took to what is touched of it, and to what of that slips."""
+    share = taken / (cell.force_n * local.contact_n)
+    out.patch_m2[pad, 0] += share * cell.area_m2
+    out.patch_m2[pad, 1] += share * cell.slip_m2
+
+
+@nb.njit(cache=True)
+def _lay_on_points(cell: Cell, local: LinkFrame, pad: Record, number: int, cloud: Cloud, out: TaxelForces) -> float:
+    """Share a cell's force over taxels that are given points: whole, or in pieces where taxels meet in it."""
+    first = nearest_taxel(pad, cloud, cell.centre, local.normal)
+    pieces = 1
+    for a in (-0.5, 0.5):
+        for b in (-0.5, 0.5):
+            corner = combine(cell.centre, a, cell.long, b, cell.short)
+            if nearest_taxel(pad, cloud, corner, local.normal) != first:
+                pieces = FINE_PIECES
+    force_n = cell.force_n / (pieces * pieces)
+    felt, taken = force_n * local.contact_n, 0.0
+    for i in range(pieces):
+        for j in range(pieces):
+            a, b = (i + 0.5) / pieces - 0.5, (j + 0.5) / pieces - 0.5
+            point = combine(cell.centre, a, cell.long, b, cell.short)
+            found = first if pieces == 1 else nearest_taxel(pad, cloud, point, local.normal)
+            if found < 0:
+                continue
+            taxel, at = cloud.taxels[found], pad.first + found - pad.taxel
+            out.load_n[at] += felt
+            out.normal_n[at] += force_n * cell.stretch
+            out.shear_n[at, 0] += force_n * dot(cell.friction, taxel.e_u)
+            out.shear_n[at, 1] += force_n * dot(cell.friction, taxel.e_v)
+            away = minus(point, pad.centre_m)
+            out.moment_nm[number, 0] += felt * dot(away, pad.e_u)
+            out.moment_nm[number, 1] += felt * dot(away, pad.e_v)
+            taken += felt
     return taken
 
 

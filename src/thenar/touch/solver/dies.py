@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.hands.charts import taxel_points
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import SkinSpec
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.deposit import LinkFrame
 from thenar.touch.solver.touch_records import Record, Vector, combine, dot, minus
@@ -26,7 +26,7 @@ DIE = np.dtype([("link", np.int64), ("pos_m", np.float64, 3), ("normal", np.floa
 """One die in its link's frame: where it is, the outward normal of the skin above it and how far it lies under that."""
 
 
-def build_dies(hand: HandSpec, links: tuple[str, ...], depth_m: dict[str, float]) -> np.ndarray:
+def build_dies(hand: SkinSpec, links: tuple[str, ...], depth_m: dict[str, float]) -> np.ndarray:
     """Dies of all barometers, pad after pad: one under the centre of each taxel.
 
     Args:

@@ -4,8 +4,8 @@ Contacts on a link's skin are gathered by partner body and direction (`groups.py
 (`window.py`): along the force's direction every cell has a gap between skin and object (`gap.py`), and elastic contact
 asks for pressures that are nowhere negative, that carry exactly the contact's force, and under which the skin meets the
 object wherever there is pressure (`pressure.py`). Borders are put on edges that cut the patch (`edges.py`); objects
-close together make room for each other (`neighbors.py`); the force of every cell goes into taxels (`deposit.py`) and
-dies (`dies.py`).
+close together make room for each other (`neighbors.py`); friction is shared out (`shear.py`); the force of every cell
+goes into taxels (`deposit.py`) and dies (`dies.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import math
 
 import numba as nb
 
-from thenar.arrays import IntArray
 from thenar.touch.solver.deposit import deposit, link_frame
 from thenar.touch.solver.dies import add_die_stress
 from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
@@ -22,6 +21,7 @@ from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
 from thenar.touch.solver.groups import gather
 from thenar.touch.solver.neighbors import solve_neighbors
 from thenar.touch.solver.pressure import solve_pressure
+from thenar.touch.solver.shear import share_friction
 from thenar.touch.solver.touch_records import (
     Contacts,
     Elastic,
@@ -83,7 +83,7 @@ def solve_touch(
         Normal force of all contacts on the skin, the part of it that fell beside every pad [N], and the number of
         groups of contacts.
     """
-    count = gather(contacts, scene.shapes, skin.link_of_shape, groups)
+    count = gather(contacts, scene.shapes, skin, groups)
     total, bare = 0.0, 0.0
     for g in range(count):
         group = groups[g]
@@ -96,29 +96,30 @@ def solve_touch(
         group.window = _find_window(windows, group, frame)
         window = windows[group.window]
         parts = scene.parts[scene.first_part[group.partner] : scene.first_part[group.partner + 1]]
-        group.solved = solve_window(group, window, scene, parts, elastic, smooth_grid)
+        pieces = skin.pieces[skin.first_piece[group.skin] : skin.first_piece[group.skin + 1]]
+        lines = lines_of(scene, pieces, parts)
+        group.solved = solve_window(group, window, scene, lines, elastic, smooth_grid)
     solve_neighbors(groups[:count], windows, elastic)
     for g in range(count):
         group = groups[g]
         if group.force_n >= MIN_FORCE_N:
             body = scene.shapes[group.skin].body
             local = link_frame(group, scene.body_pos_m[body], scene.body_R[body])
-            bare += group.weight - deposit(group, windows[group.window], local, skin.pads, out)
+            share_friction(group, windows[group.window], scene.body_R[body])
+            bare += group.weight - deposit(group, windows[group.window], local, skin, out)
             add_die_stress(group, windows[group.window], local, skin.dies, out.die_pa)
     return total, bare, count
 
 
 @nb.njit(cache=True)
-def solve_window(
-    group: Record, window: Record, scene: Scene, parts: IntArray, elastic: Elastic, smooth_grid: int
-) -> bool:
+def solve_window(group: Record, window: Record, scene: Scene, lines: Lines, elastic: Elastic, smooth_grid: int) -> bool:
     """Fit a window to its patch and solve its pressures; False when skin and object share no line.
 
     Args:
         group: Contacts; cells, directions, heights and gaps of the last pass are written to it.
         window: The start (a fresh one has ``cell_m`` 0) and the result.
         scene: All shapes.
-        parts: Numbers of the object's shapes.
+        lines: Through the skin and the object.
         elastic: Influence tables and scratch memory.
         smooth_grid: Cells a side of a new window.
     """
@@ -127,7 +128,6 @@ def solve_window(
         start_window(group, window, scene.shapes[group.skin], smooth_grid)
     else:
         carry_window(group, window, scene)
-    lines = lines_of(group, scene, parts)
     warm, turns = not fresh, 0
     passes, fits = (MAX_PASSES, MAX_FITS) if fresh else (FRAME_PASSES, FRAME_FITS)
     window.passes = 0
@@ -237,4 +237,5 @@ def _find_window(windows: Record, group: Record, frame: int) -> int:
     w = windows[free]
     w.skin, w.partner, w.index, w.frame = group.skin, group.partner, group.index, frame
     w.cell_m = 0.0
+    w.pulls = 0
     return free

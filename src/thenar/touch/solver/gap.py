@@ -25,18 +25,22 @@ class Lines(NamedTuple):
     """The lines along a contact's normal, ready to be asked where they enter skin and object."""
 
     scene: Scene
+    skins: int
     shapes: IntArray
-    """Numbers of the skin's shape and, after it, of the object's."""
+    """Numbers of the shapes that are the skin (so many) and, after them, of the object's."""
     frames: FloatArray
     """The plane's origin and axes and the way lines enter, in the frame of each shape. Shape (shapes, 12)."""
+    seen: IntArray
+    """The face of each hull that the last line entered. Shape (shapes, 1)."""
 
 
 @nb.njit(cache=True)
-def lines_of(group: Record, scene: Scene, parts: IntArray) -> Lines:
-    """Lines that meet a group's skin and the shapes (their numbers) of its object; not yet aimed."""
-    shapes = np.empty(len(parts) + 1, dtype=np.int64)
-    shapes[0], shapes[1:] = group.skin, parts
-    return Lines(scene, shapes, np.empty((len(shapes), 12)))
+def lines_of(scene: Scene, pieces: IntArray, parts: IntArray) -> Lines:
+    """Lines that meet the shapes (their numbers) of a skin and of an object; not yet aimed."""
+    skins = len(pieces)
+    shapes = np.empty(skins + len(parts), dtype=np.int64)
+    shapes[:skins], shapes[skins:] = pieces, parts
+    return Lines(scene, skins, shapes, np.empty((len(shapes), 12)), np.full((len(shapes), 1), -1))
 
 
 @nb.njit(cache=True)
@@ -48,7 +52,7 @@ def aim(lines: Lines, group: Record) -> None:
         frame[3:6] = to_local(shape.R, group.e1)
         frame[6:9] = to_local(shape.R, group.e2)
         frame[9:12] = to_local(shape.R, group.normal)
-        if k == 0:
+        if k < lines.skins:
             frame[9:12] *= -1.0
 
 
@@ -71,7 +75,8 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
     cell_u, cell_v = window.cell_m, window.cell_m * window.aspect
     group.grid, group.cell_u, group.cell_v = grid, cell_u, cell_v
     half = (grid - 1) / 2.0
-    scene = lines.scene
+    scene, skins = lines.scene, lines.skins
+    height[: grid * grid] = gap[: grid * grid] = MISS
     for n in range(len(lines.shapes)):
         shape = scene.shapes[lines.shapes[n]]
         start, along_u, along_v, direction = _frame(lines, n)
@@ -79,14 +84,16 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
             row = combine(start, window.u_m + (i - half) * cell_u, along_u, 0.0, along_v)
             for j in range(grid):
                 k = i * grid + j
-                if n > 0 and height[k] == MISS:
+                if n >= skins and height[k] == MISS:
                     continue
                 point = combine(row, window.v_m + (j - half) * cell_v, along_v, 0.0, along_u)
-                t = ray_entry(shape, scene.planes, scene.field_m, point, direction)
-                if n == 0:
-                    height[k], gap[k] = -t if t < HIT else MISS, MISS
-                elif t < HIT:
+                t = ray_entry(shape, scene.faces, point, direction, lines.seen[n])
+                if t >= HIT:
+                    continue
+                if n >= skins:
                     gap[k] = min(gap[k], t - height[k])
+                elif height[k] == MISS or -t > height[k]:
+                    height[k] = -t
     _reach_to_edges(group, window, lines)
     least = MISS
     for k in range(grid * grid):
@@ -170,11 +177,12 @@ def measure_line(lines: Lines, u_m: float, v_m: float) -> tuple[float, float]:
     for k in range(len(lines.shapes)):
         start, along_u, along_v, direction = _frame(lines, k)
         point = combine(start, u_m, along_u, v_m, along_v)
-        t = ray_entry(scene.shapes[lines.shapes[k]], scene.planes, scene.field_m, point, direction)
-        if k == 0:
-            if t >= HIT:
-                return MISS, MISS
-            height = -t
-        elif t < HIT:
-            gap = min(gap, t - height)
+        t = ray_entry(scene.shapes[lines.shapes[k]], scene.faces, point, direction, lines.seen[k])
+        if t < HIT:
+            if k >= lines.skins:
+                gap = min(gap, t - height)
+            elif height == MISS or -t > height:
+                height = -t
+        if k == lines.skins - 1 and height == MISS:
+            return MISS, MISS
     return height, gap

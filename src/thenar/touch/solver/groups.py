@@ -7,9 +7,8 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.arrays import IntArray
 from thenar.touch.solver.influence import MAX_CELLS
-from thenar.touch.solver.touch_records import Contacts, Record, dot
+from thenar.touch.solver.touch_records import Contacts, Record, Skin, dot
 
 SAME_DIRECTION = math.cos(math.radians(30.0))
 SPREAD_M = (
@@ -19,7 +18,7 @@ MAX_GROUPS = 96
 
 GROUP = np.dtype(
     [
-        ("skin", np.int64),  # number of the skin's shape
+        ("skin", np.int64),  # number of the skin's shape, of several that are one surface the first
         ("link", np.int64),  # number among the skinned links
         ("partner", np.int64),  # number of the partner's body
         ("index", np.int64),  # among the groups of this skin and partner
@@ -31,6 +30,7 @@ GROUP = np.dtype(
         ("low", np.float64, 3),  # corners of the box around the contact points
         ("high", np.float64, 3),
         ("friction", np.float64, 3),  # tangential force on the skin
+        ("slip_n", np.float64),  # at which it would slide
         ("force_n", np.float64),  # size of the force: less than the weight where normals differ
         ("leans", np.int64),  # directions in which the contact points are spread: none, one or two
         ("line", np.float64, 3),  # that in which they are spread most
@@ -55,26 +55,30 @@ GROUP = np.dtype(
 
 
 @nb.njit(cache=True)
-def gather(contacts: Contacts, shapes: Record, link_of_shape: IntArray, groups: Record) -> int:
+def gather(contacts: Contacts, shapes: Record, skin: Skin, groups: Record) -> int:
     """Contacts on the skin of this hand, by link, partner body and direction; returns the number of groups."""
     count = 0
     for k in range(contacts.pair.shape[0]):
         position, normal, force = contacts.position_m[k], contacts.normal[k], contacts.force_n[k]
         press = dot(force, normal)
         for side in range(2):
-            skin, partner = contacts.pair[k, side], shapes[contacts.pair[k, 1 - side]].body
-            if link_of_shape[skin] < 0 or not press > 0.0:
+            if skin.link_of_shape[contacts.pair[k, side]] < 0 or not press > 0.0:
                 continue
+            surface, partner = (
+                int(skin.surface_of_shape[contacts.pair[k, side]]),
+                shapes[contacts.pair[k, 1 - side]].body,
+            )
             sign = 1.0 if side == 0 else -1.0  # the force on the first shape is the opposite of that on the second
-            found = _find_group(groups, count, skin, partner, sign, normal)
+            found = _find_group(groups, count, surface, partner, sign, normal)
             if found == MAX_GROUPS:
                 continue
             group = groups[found]
             if found == count:
                 count += 1
-                group.skin, group.link, group.partner = skin, link_of_shape[skin], partner
+                group.skin, group.link, group.partner = surface, skin.link_of_shape[surface], partner
             group.points += 1
             group.weight += press
+            group.slip_n += contacts.slip_n[k]
             for a in range(3):
                 out = sign * normal[a]
                 group.force[a] += press * out
@@ -106,7 +110,7 @@ def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float
                 return g
     if count < MAX_GROUPS:
         group = groups[count]
-        group.index, group.points, group.weight, group.solved = index, 0, 0.0, False
+        group.index, group.points, group.weight, group.slip_n, group.solved = index, 0, 0.0, 0.0, False
         group.force[:] = group.moment[:] = group.friction[:] = 0.0
         group.spread[:] = 0.0
         group.low[:], group.high[:] = math.inf, -math.inf

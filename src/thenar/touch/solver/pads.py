@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
 from thenar.hands.charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
-from thenar.hands.shapes import Capsule
-from thenar.hands.spec import HandSpec, Pad
+from thenar.hands.shapes import Capsule, Cylinder, Sphere
+from thenar.hands.spec import Pad, SkinSpec
+from thenar.touch.solver.taxel_cloud import Cloud, build_cloud
 from thenar.touch.solver.touch_records import Record, dot
 
-CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART = range(4)
-CHARTS = {"cylinder": CYLINDER_CHART, "cap": CAP_CHART, "face": FACE_CHART, "ellipsoid": ELLIPSOID_CHART}
+CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART, POINTS_CHART = range(5)
+CHARTS = {
+    "cylinder": CYLINDER_CHART,
+    "cap": CAP_CHART,
+    "face": FACE_CHART,
+    "ellipsoid": ELLIPSOID_CHART,
+    "points": POINTS_CHART,
+}
 ARC_NODES, ARC_WEIGHTS = np.polynomial.legendre.leggauss(6)  # where and how heavily the length of an arc is sampled
 AREA_POINTS = 4  # sub-points a side when a taxel's area is summed
 
@@ -40,6 +47,11 @@ PAD = np.dtype(
         ("first", np.int64),  # number of its first taxel
         ("modulus_pa", np.float64),
         ("thickness_m", np.float64),
+        ("taxel", np.int64),  # number of the first of its taxels that are given points, see `taxel_cloud`
+        ("first_voxel", np.int64),
+        ("voxels", np.int64, 3),
+        ("voxel_m", np.float64),
+        ("low", np.float64, 3),
     ]
 )
 """One pad in its link's frame."""
@@ -55,9 +67,11 @@ class HandPads:
     """Records of `PAD`."""
     area_m2: FloatArray
     """Area of every taxel of every pad, one after the other [m^2]."""
+    cloud: Cloud
+    """Taxels that are given points."""
 
 
-def build_pads(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dict[str, float]) -> HandPads:
+def build_pads(hand: SkinSpec, *, modulus_pa: dict[str, float], thickness_m: dict[str, float]) -> HandPads:
     """Pads of a hand as records.
 
     Args:
@@ -65,7 +79,8 @@ def build_pads(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dic
         modulus_pa: E* of the skin under each pad [Pa].
         thickness_m: Its thickness [m]; infinite: a half-space.
     """
-    links = tuple(link.name for link in hand.links if link.skin is not None)
+    pressed = {pad.link for pad in hand.pads}
+    links = tuple(link.name for link in hand.links if link.skin is not None or link.name in pressed)
     records = np.zeros(len(hand.pads), dtype=PAD)
     first = 0
     for record, pad in zip(records, hand.pads, strict=True):
@@ -74,17 +89,20 @@ def build_pads(hand: HandSpec, *, modulus_pa: dict[str, float], thickness_m: dic
         record["modulus_pa"], record["thickness_m"] = modulus_pa[pad.name], thickness_m[pad.name]
         first += pad.taxels
     areas = [taxel_areas_m2(hand, pad).ravel() for pad in hand.pads]
-    return HandPads(links=links, pads=records, area_m2=np.concatenate([np.zeros(0), *areas]))
+    cloud = build_cloud([(record, pad.points) for record, pad in zip(records, hand.pads, strict=True) if pad.points])
+    return HandPads(links=links, pads=records, area_m2=np.concatenate([np.zeros(0), *areas]), cloud=cloud)
 
 
-def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
+def _describe(hand: SkinSpec, pad: Pad, record: Record) -> None:
     skin = hand.link(pad.link).skin
     record["chart"] = CHARTS[pad.chart]
     for name in ("rows", "cols", "row_pitch_m", "col_pitch_m", "centre_m", "normal"):
         record[name] = getattr(pad, name)
     e_u, e_v, normal = pad_axes(pad)
     record["e_u"], record["e_v"] = e_u, e_v
-    if isinstance(skin, Capsule):
+    if isinstance(skin, Sphere):
+        record["radius_m"] = skin.radius_m
+    elif isinstance(skin, Capsule | Cylinder):
         start, end = np.asarray(skin.start_m), np.asarray(skin.end_m)
         axis = (end - start) / np.linalg.norm(end - start)
         record["radius_m"] = skin.radius_m
@@ -94,8 +112,10 @@ def _describe(hand: HandSpec, pad: Pad, record: Record) -> None:
         record["bend"] = ellipsoid_bend(hand, pad)
 
 
-def taxel_areas_m2(hand: HandSpec, pad: Pad) -> FloatArray:
+def taxel_areas_m2(hand: SkinSpec, pad: Pad) -> FloatArray:
     """Area of each taxel on the curved skin [m^2]. Shape (rows, cols)."""
+    if pad.points is not None:
+        return pad.points.area_m2.reshape(pad.rows, pad.cols)
     u, v = taxel_grid(pad)
     offsets = (np.arange(AREA_POINTS) + 0.5) / AREA_POINTS - 0.5
     du, dv = np.meshgrid(offsets * pad.row_pitch_m, offsets * pad.col_pitch_m)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numba as nb
+import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
 
@@ -19,14 +20,26 @@ class Contacts(NamedTuple):
     position_m: FloatArray
     normal: FloatArray
     force_n: FloatArray
+    slip_n: FloatArray
+
+
+class Faces(NamedTuple):
+    """Faces of all hulls, see `thenar.signals.SolidContacts`."""
+
+    planes: FloatArray
+    first_beside: IntArray
+    beside: IntArray
+
+
+NO_FACES = Faces(np.zeros((0, 4)), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+"""Where no shape is a hull."""
 
 
 class Scene(NamedTuple):
     """Collision shapes of the world and the poses of its bodies, see `thenar.signals.SolidContacts`."""
 
     shapes: Record
-    planes: FloatArray
-    field_m: FloatArray
+    faces: Faces
     body_pos_m: FloatArray
     body_R: FloatArray
     first_part: IntArray
@@ -39,8 +52,15 @@ class Skin(NamedTuple):
 
     link_of_shape: IntArray
     """Number of the skinned link that each shape of the world belongs to; -1: none."""
+    surface_of_shape: IntArray
+    """The first of the shapes that make up one surface with each: pieces of a mesh. Mostly the shape itself."""
+    first_piece: IntArray
+    """``pieces[first_piece[s] : first_piece[s + 1]]`` are the shapes of the surface whose first shape is s."""
+    pieces: IntArray
     pads: Record
     """Records of `pads.PAD`."""
+    cloud: Any
+    """Taxels that are given points, a `taxel_cloud.Cloud`."""
     dies: Record
     """Records of `dies.DIE`."""
     modulus_pa: float
@@ -81,6 +101,8 @@ class TaxelForces(NamedTuple):
     """Force along rows and columns [N]. Shape (n, 2)."""
     moment_nm: FloatArray
     """Load times place along rows and columns [N m]. Shape (p, 2)."""
+    patch_m2: FloatArray
+    """Area of every pad that is touched, and the part of it that is at its friction limit [m^2]. Shape (p, 2)."""
     die_pa: FloatArray
     """Stress at every buried die [Pa]. Shape (d,)."""
 

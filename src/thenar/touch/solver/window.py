@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
-from thenar.touch.solver.collision import CAPSULE, MISS
+from thenar.touch.solver.collision import CAPSULE, CYLINDER, MISS
 from thenar.touch.solver.influence import ASPECTS, MAX_CELLS
 from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, dot, minus, to_local, to_world
 
@@ -27,6 +27,7 @@ SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
 LEFT = 3  # cells: a patch that ends as far as this from an edge is no longer cut by it
 DRIFT = 0.15  # of a known patch's width: so far it may stray from the window's axis, from end to end
 KEPT, TURNED, RESIZED = range(3)
+MAX_PULLS = 12
 
 WINDOW = np.dtype(
     [
@@ -48,6 +49,14 @@ WINDOW = np.dtype(
         ("pressure", np.float64, MAX_CELLS),
         ("crowded", np.bool_),  # other objects press close by
         ("neighbor_displacement_m", np.float64, MAX_CELLS),  # what they press away
+        # Friction, see `shear.py`: load by load from 0 on, the friction that each newton of it carries.
+        ("pulls", np.int64),
+        ("upto_n", np.float64, MAX_PULLS),  # load up to which each pull goes
+        ("pull", np.float64, (MAX_PULLS, 3)),  # friction per load, in the link's frame
+        ("upto_pa", np.float64, MAX_PULLS),  # pressure that is left out of the patch at that load
+        ("rest", np.float64, 3),  # friction per load that does not lie in the window's plane
+        ("slipping", np.bool_),  # the outermost pull is at the friction limit
+        ("slid_m", np.float64, 3),  # how far the object has moved along the skin before it slides
     ]
 )
 """What is remembered of a contact from frame to frame."""
@@ -66,7 +75,7 @@ def start_window(group: Record, window: Record, skin: Record, grid: int) -> None
         _set_axes(group, (group.line[0], group.line[1], group.line[2]))
     else:
         window.aspect = 1.0
-        column = 2 if skin.kind == CAPSULE else 0  # the axis of a capsule, the x of a box
+        column = 2 if skin.kind == CAPSULE or skin.kind == CYLINDER else 0  # the axis of a rod, the x of a box
         _set_axes(group, (skin.R[0, column], skin.R[1, column], skin.R[2, column]))
     middle = minus(combine(group.low, 0.5, across, 0.0, across), group.origin)
     window.u_m, window.v_m = dot(middle, group.e1), dot(middle, group.e2)
