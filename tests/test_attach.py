@@ -258,10 +258,16 @@ def test_every_preset_reads_more_where_it_is_pressed(sensor: str):
     model, data = finger()
     kind = "barometer" if sensor == "takktile" else "force"
     skin = thenar.touch.attach(model, [grid("brick", sensor=kind)], calibration=sensor)
+    model.opt.gravity[2] = -100.0  # a push of 2 N
     resting = skin(data).counts["brick"].astype(np.float64)
-    mujoco.mj_step(model, data, 500)
+    for _ in range(10):  # what is read is delivered later
+        mujoco.mj_step(model, data, 40)
+        skin(data)
     more = skin(data).counts["brick"] - resting
-    assert more[3:5, 2:4].sum() > 0.3 * np.abs(more).sum()
+    pressed = np.zeros_like(more, dtype=bool)
+    pressed[2:6, 1:5] = True
+    spread = 1.2 if sensor == "takktile" else 2.0  # dies under 5 mm of rubber feel their surroundings
+    assert more[pressed].mean() > spread * np.abs(more[~pressed]).mean()
 
 
 def test_an_unknown_preset_is_refused_with_those_there_are():

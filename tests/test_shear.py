@@ -18,7 +18,7 @@ from thenar.touch.solver.influence import POISSON, reduced_modulus_pa
 from thenar.twin.press_report import press_pad
 
 INSPIRE = hands.load("inspire_right")
-FINE = {"rows": 24, "cols": 24, "row_pitch_m": 0.3e-3, "col_pitch_m": 0.3e-3}  # taxels much smaller than the patch
+FINE = {"rows": 12, "cols": 12, "row_pitch_m": 0.6e-3, "col_pitch_m": 0.6e-3}  # taxels smaller than the patch
 FINE_PALM = dataclasses.replace(INSPIRE.pad("palm"), **FINE)
 HAND = dataclasses.replace(INSPIRE, pads=tuple(FINE_PALM if pad.name == "palm" else pad for pad in INSPIRE.pads))
 MU, LOAD_N, RADIUS_M = 0.6, 2.0, 0.012
@@ -99,7 +99,7 @@ def test_the_map_of_shear_is_cattaneos():
     outer, inner = np.sqrt(np.maximum(1 - square / a**2, 0.0)), np.sqrt(np.maximum(1 - square / c**2, 0.0))
     wanted = MU * PATCH.peak_pa * (outer - c / a * inner).mean(axis=(2, 3))
     got = frame.shear["palm"][..., 1]
-    assert np.linalg.norm(got - wanted) < 0.05 * np.linalg.norm(wanted)
+    assert np.linalg.norm(got - wanted) < 0.08 * np.linalg.norm(wanted)  # taxels are hardly larger than cells
     by_pressure = MU * share * frame["palm"]  # what sharing by pressure alone would say
     assert np.linalg.norm(by_pressure - wanted) > 0.15 * np.linalg.norm(wanted)
 

@@ -10,7 +10,7 @@ import numba as nb
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.pads import CYLINDER_CHART, POINTS_CHART, chart
-from thenar.touch.solver.shear import friction_of_cell
+from thenar.touch.solver.shear import friction_of_cell, slip_of_cell
 from thenar.touch.solver.taxel_cloud import Cloud, nearest_taxel
 from thenar.touch.solver.touch_records import Record, Skin, TaxelForces, Vector, combine, dot, minus, to_local
 
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
     """Friction on it per newton of load."""
     area_m2: float
     slip_m2: float
-    """What of its area is at the friction limit: all of it or nothing."""
+    """What of its area is at the friction limit."""
 
 
 @nb.njit(cache=True)
@@ -113,9 +113,11 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     side_v = combine(ZERO, hv, local.e2, hv * slope_v, local.normal)
     long, short = (side_u, side_v) if hu >= hv else (side_v, side_u)
     stretch = math.sqrt(1.0 + slope_u * slope_u + slope_v * slope_v)
-    friction, slips = friction_of_cell(window, window.pressure[k])
-    area_m2 = hu * hv * stretch
-    return Cell(force_n, centre, long, short, stretch, hu + hv, friction, area_m2, area_m2 if slips else 0.0)
+    p, area_m2 = window.pressure, hu * hv * stretch
+    # How much p^2 differs from edge to edge: where it falls below that of the sticking patch's rim, the cell slips.
+    falls = abs(p[ib] ** 2 - p[ia] ** 2) / max(ib - ia, 1) * grid + abs(p[jb] ** 2 - p[ja] ** 2) / max(jb - ja, 1)
+    slip_m2 = area_m2 * slip_of_cell(window, p[k], falls)
+    return Cell(force_n, centre, long, short, stretch, hu + hv, friction_of_cell(window, p[k]), area_m2, slip_m2)
 
 
 @nb.njit(cache=True)

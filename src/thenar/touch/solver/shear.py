@@ -180,10 +180,10 @@ def _left_out(pressure: FloatArray, cells: int, peak: float, wanted: float) -> f
 
 
 @nb.njit(cache=True)
-def friction_of_cell(window: Record, pressure: float) -> tuple[Vector, bool]:
-    """Friction per load of a cell with this pressure, in the link's frame, and whether it is at its limit."""
+def friction_of_cell(window: Record, pressure: float) -> Vector:
+    """Friction per load of a cell with this pressure, in the link's frame."""
     x, y, z = window.rest[0], window.rest[1], window.rest[2]
-    outer, slips = pressure, False
+    outer = pressure
     for level in range(window.pulls - 1, -1, -1):
         inner = 0.0
         if level > 0 and pressure > window.upto_pa[level - 1]:
@@ -191,7 +191,17 @@ def friction_of_cell(window: Record, pressure: float) -> tuple[Vector, bool]:
         share, pull = (outer - inner) / pressure, window.pull[level]
         x, y, z = x + share * pull[0], y + share * pull[1], z + share * pull[2]
         if inner <= 0.0:
-            slips = window.slipping and level == window.pulls - 1
             break
         outer = inner
-    return (x, y, z), slips
+    return x, y, z
+
+
+@nb.njit(cache=True)
+def slip_of_cell(window: Record, pressure: float, falls: float) -> float:
+    """Share of a cell that is at its friction limit, if the square of pressure falls by so much from edge to edge."""
+    if not window.slipping:
+        return 0.0
+    if window.pulls == 1:
+        return 1.0
+    short = window.upto_pa[window.pulls - 2] ** 2 - pressure * pressure
+    return min(max(0.5 + short / falls, 0.0), 1.0) if falls > 0.0 else (1.0 if short > 0.0 else 0.0)
