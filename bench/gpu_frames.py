@@ -110,9 +110,12 @@ def random_frames(count: int, seed: int, *, lying: bool = False) -> Frames:
             frame = touch.solve(
                 SolidContacts(
                     stamp_s=0.0, solids=solids, body_pos_m=data.xpos.copy(), body_R=data.xmat.reshape(-1, 3, 3).copy(),
-                    planes=np.zeros((0, 4)), field_m=np.zeros(0), pair=np.array(rows["geom"], dtype=np.int64),
+                    planes=np.zeros((0, 4)), first_beside=np.zeros(1, dtype=np.int64),
+                    beside=np.zeros(0, dtype=np.int64),
+                    pair=np.array(rows["geom"], dtype=np.int64),
                     position_m=np.array(rows["pos"]), normal=np.ascontiguousarray(axes[:, 0]),
                     force_n=np.einsum("nk,nkx->nx", force, axes),
+                    slip_n=np.abs(force[:, 1]),  # all of it slides: friction goes by pressure, as on the device
                 )
             )  # fmt: skip
             for name, value in rows.items():

@@ -272,8 +272,10 @@ class Touch:
             contact = SimpleNamespace(
                 pos=c.pos.numpy()[index].astype(np.float64), frame=c.frame.numpy()[index].astype(np.float64),
                 geom=c.geom.numpy()[index], efc_address=c.efc_address.numpy()[index, 0],
+                dim=c.dim.numpy()[index], friction=c.friction.numpy()[index].astype(np.float64),
             )  # fmt: skip
-            data = SimpleNamespace(contact=contact, nefc=1, efc_force=d.efc.force.numpy()[number].astype(np.float64))
+            force = d.efc.force.numpy()[number].astype(np.float64)
+            data = SimpleNamespace(contact=contact, nefc=len(force), efc_force=force, model=self._model)
             for name in ("geom_xpos", "geom_xmat", "xpos", "xmat"):
                 setattr(data, name, getattr(d, name).numpy()[number].astype(np.float64))
             frame = skin.solve(self._reader.read(data, stamp_s=0.0))  # pyright: ignore[reportArgumentType]
