@@ -63,7 +63,10 @@ class TouchFrame(Value):
     die_temperature_c: FloatArray = field(default_factory=lambda: np.zeros(0))
     """Temperature of every barometer's die, in the same order [degrees Celsius]."""
     pad_slip: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides."""
+    """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides.
+
+    Empty where it is not known, as of a real hand's readings.
+    """
 
     def __getitem__(self, pad: str) -> FloatArray:
         """Pressure map of a pad [Pa]. Shape (rows, cols)."""
@@ -94,7 +97,8 @@ class TouchFrame(Value):
     @cached_property
     def slip(self) -> dict[str, float]:
         """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides."""
-        return {pad.name: float(share) for pad, share in zip(self.layout, self.pad_slip, strict=True)}
+        shares = self.pad_slip if len(self.pad_slip) else np.full(len(self.layout), np.nan)
+        return {pad.name: float(share) for pad, share in zip(self.layout, shares, strict=True)}
 
     @cached_property
     def counts(self) -> dict[str, IntArray]:

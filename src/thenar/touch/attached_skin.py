@@ -78,7 +78,7 @@ class AttachedSkin:
         self._now_s = now_s
         if now_s < before_s:  # the simulation was put back
             self.forget()
-        elif before_s < now_s < self._skin.next_s - 1e-9 and self._skin.period_s > 0.0 and np.isfinite(before_s):
+        elif self._skin.period_s > 0.0 and np.isfinite(before_s) and now_s < self._skin.next_s - 1e-9:
             return self._skin.delivered(now_s)
         touched = data.ncon > 0 and self._touch.is_touched(data.contact.geom)
         return self._skin.sample(self._reader.read(data, stamp_s=now_s) if touched else None, now_s)
