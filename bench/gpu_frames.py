@@ -150,6 +150,7 @@ def device_data(frames: Frames, step: int, *, device: Any, repeat: int = 1) -> t
         geom=put(rows["geom"].reshape(-1, 2), wp.vec2i), efc_address=put(np.tile(address, (worlds, 1)), int),
         worldid=put(np.repeat(np.arange(worlds, dtype=np.int32), contacts)),
         geomcollisionid=put(np.tile(np.arange(contacts, dtype=np.int32) % 2, worlds)),
+        dim=put(np.full(total, 3, dtype=np.int32)), friction=put(np.full((total, 5), 0.3, dtype=np.float32)),
     )  # fmt: skip
     poses = {name: put(rows[name], wp.vec3) for name in ("geom_xpos", "xpos")}
     poses |= {name: put(rows[name], wp.mat33) for name in ("geom_xmat", "xmat")}
