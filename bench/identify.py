@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -193,6 +194,7 @@ def judge(seeds: Sequence[int], *, predict: int) -> dict[str, object]:
         if k < predict:
             errors.append(_predict(truth, found, before_hand, seed))
         before_hand = found
+        print(f"hand {seed}: fitted in {took_s[-1]:.0f} s", file=sys.stderr, flush=True)
     table = {
         name: {
             "inside_percent": round(100 * float(np.mean(inside[name])), 1) if inside[name] else None,

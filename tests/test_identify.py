@@ -13,6 +13,7 @@ from thenar.hands.motors_file import read_motors
 from thenar.hands.spec import LeadScrew
 from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
 from thenar.sim.identify.programme import programme
+from thenar.twin.faults import FaultScript
 from thenar.twin.recording.identification import possible, write_identity
 
 INDEX = 3
@@ -146,6 +147,30 @@ def test_backlash_is_lost_when_a_motor_turns_back():
     assert stood["opening"] - stood["closing"] == pytest.approx(0.02, abs=0.002)
 
 
+def test_a_weak_motor_presses_less_a_loose_one_lags_and_a_repaired_one_does_neither():
+    world = thenar.World(HAND, props=[BAR])
+    world.advance(0.2)
+
+    def press() -> float:
+        world.command(HAND, thenar.HandCommand.closing(0.0, speed=1.0))
+        world.advance(1.5)
+        world.command(HAND, thenar.HandCommand.closing(1.0, speed=0.3, force_limit_n=10.0))
+        world.advance(4.0)
+        world.clear_errors(HAND)
+        return float(world.state(HAND).force_n[INDEX])
+
+    healthy = press()
+    world.faults.inject(HAND, "index", "weak")
+    assert press() < 0.6 * healthy
+    world.faults.repair(HAND, "index")
+    assert press() == pytest.approx(healthy, rel=0.1)
+    world.faults.inject(HAND, "index", "backlash")
+    kept = world.snapshot()
+    assert kept.motors["backlash_rad"][0, INDEX] > 0.03
+    world.faults.repair(HAND, "index")
+    assert world.snapshot().motors["backlash_rad"][0, INDEX] == 0.0
+
+
 def test_every_motor_has_its_own_latency():
     own = {"latency_spread_s": 0.0, "angle_noise": 0.0}
     motors = {HAND: {"index": {"latency_s": 0.2, **own}, "middle": {"latency_s": 0.02, **own}}}
@@ -155,3 +180,37 @@ def test_every_motor_has_its_own_latency():
     angle = world.state(HAND).angle_rad
     assert abs(angle[INDEX]) < 0.01
     assert angle[2] > 0.1
+
+
+def test_a_script_breaks_and_mends_by_the_clock(tmp_path: Path):
+    path = tmp_path / "faults.toml"
+    path.write_text(
+        '[[fault]]\nat_s = 0.2\nmotor = "index"\nkind = "jam"\n'
+        '[[fault]]\nat_s = 0.1\ntaxel = ["palm", 3, 7]\nkind = "dead"\n'
+        '[[fault]]\nat_s = 0.4\nmotor = "index"\nkind = "repair"\n'
+    )
+    world = thenar.World(HAND)
+    script, jammed = FaultScript(path, [SPEC]), []
+    for _ in range(250):
+        script(world)
+        world.advance(world.timestep_s)
+        jammed.append(bool(world.snapshot().motors["jammed"][0, INDEX]))
+    assert np.flatnonzero(jammed)[[0, -1]] * world.timestep_s == pytest.approx([0.2, 0.398])
+    assert world.faults.dead_taxels(HAND).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[fault]]\nat_s = 1\nmotor = 'index'\nkind = 'tired'", "tired"),
+        ("[[fault]]\nat_s = 1\nmotor = 'toe'\nkind = 'jam'", "toe"),
+        ("[[fault]]\nat_s = 1\ntaxel = ['palm', 99, 0]\nkind = 'dead'", "8 x 14"),
+        ("[[fault]]\nmotor = 'index'\nkind = 'jam'", "at_s"),
+        ("at_s = 1", "fault"),
+    ],
+)
+def test_a_wrong_script_of_faults_is_refused(tmp_path: Path, text: str, why: str):
+    path = tmp_path / "faults.toml"
+    path.write_text(text)
+    with pytest.raises(BadFile, match=why):
+        FaultScript(path, [SPEC])

@@ -16,8 +16,10 @@ from thenar.hands.spec import HandSpec, LeadScrew, Servo
 from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError, TorqueLaw
 from thenar.sim import motor_model
 
-Fault = Literal["jam", "hot", "motor", "communication"]
+Fault = Literal["jam", "hot", "weak", "backlash", "motor", "communication"]
 
+WEAK = 0.3  # of its strength is left to a motor that is made weak
+LOOSE = 0.03  # of the stroke is lost where a motor with backlash turns back
 HOT_C = 8.0  # a motor that is made hot is this far above where it switches off
 LATENCY_CLIP = 2.0  # standard deviations: no command is later than that
 LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
@@ -159,16 +161,20 @@ class MotorBank:
             if not isinstance(motor, LeadScrew):
                 raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
             record["temperature_c"] = motor.trip_c + HOT_C
+        elif fault == "weak":
+            record["strength"] = WEAK
+        elif fault == "backlash":
+            record["backlash_rad"] = LOOSE * self._params["stroke_rad"][number]
         elif fault in _ERROR_FAULTS:
             record["error"] |= _ERROR_FAULTS[fault]
         else:
-            raise UnknownName("fault", fault, ("jam", "hot", *_ERROR_FAULTS))
+            raise UnknownName("fault", fault, ("jam", "hot", "weak", "backlash", *_ERROR_FAULTS))
 
     def repair(self, hand: str, actuator: str) -> None:
-        """Free a jammed motor, and let it be as cool as when it was switched on."""
+        """Free a jammed motor, and let it be as cool, as strong and as tight as when it was switched on."""
         number = self._motor(hand, actuator)
-        self.records[0, number]["jammed"] = False
-        self.records[0, number]["temperature_c"] = self._rest[0][0, number]["temperature_c"]
+        for name in ("jammed", "temperature_c", "strength", "backlash_rad"):
+            self.records[0, number][name] = self._rest[0][0, number][name]
 
     def _own(self, hand: str) -> NDArray[np.void]:
         return self.records[:, self.index(hand).motors]

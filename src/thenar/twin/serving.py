@@ -14,6 +14,7 @@ from thenar.sim import scenes
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
+from thenar.twin.faults import FaultScript
 from thenar.twin.live_twin import Link, LiveTwin, warm_up
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig, complete
 from thenar.twin.world import World
@@ -52,6 +53,7 @@ def serve(
         config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config),
         motors=_by_hand("--motors", config.motors, config.hands),
     )  # fmt: skip
+    script = FaultScript(config.fault, [world.hand(name) for name in world.hand_names]) if config.fault else None
     warm_up(world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails
         context = LinkContext(hands=[world.hand(name) for name in world.hand_names], config=config, opened=opened)
@@ -70,6 +72,7 @@ def serve(
             state_hz=config.state_hz,
             touch_hz=config.touch_hz,
             publish_status=publish_status,
+            pre_step=script,
             record=config.record,
         )
         if page is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -40,10 +40,12 @@ from thenar.sim.motor_bank import LATENCY_CLIP
 from thenar.sim.world_config import WorldConfig
 
 POSTURES = np.linspace(0.0, 1.0, 21)
-ROUNDS = 2
+ROUNDS = 3
 TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
 CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
 MAX_DELAY_ERROR_S = 0.003  # of a delay that counts for the latency
+METHOD_ERROR = {"stop_s": 0.03, "reaction_s": 0.025}
+"""Standard errors of the method itself, as shares: readings 10 ms apart see little of 10 ms."""
 MAX_SHARE = 0.3  # an interval wider than this share of its value to either side is no knowledge
 MIN_DELAYS = 6
 
@@ -54,9 +56,9 @@ ADVICE = {
     "latency_spread_s": "send it from one end to the other at top speed and let it stand for half a second, 30 times",
     "full_stroke_s": "send it from one end to the other and let it stand, at several speeds",
     "stop_s": "turn it back at top speed half-way, 20 times",
-    "stiffness_n": "let it press on something rigid at a tenth of its top speed up to 4 N, five times",
-    "stiffening_n": "let it press on something rigid at a tenth of its top speed up to 4 N, five times",
-    "stall_n": "let it press on something rigid up to 4 N at two speeds, five times each",
+    "stiffness_n": "let it press on something rigid at a tenth of its top speed up to 3 N, five times",
+    "stiffening_n": "let it press on something rigid at a tenth of its top speed up to 3 N, five times",
+    "stall_n": "let it press on something rigid up to 3 N at two speeds, five times each",
     "reaction_s": "let it press on something rigid until the force limit stops it, at two speeds, five times each",
     "force_zero_n": "let it stand for two seconds in each of six postures from open to closed, with nothing in its way",
     "backlash": "send it to the same postures by closing and by opening, and let it stand there",
@@ -64,7 +66,7 @@ ADVICE = {
     "force_noise_n": "let it stand for ten seconds",
     "idle_a": "let it stand for two seconds, on a wire that tells the current",
     "drive_a": "send it from one end to the other at several speeds, on a wire that tells the current",
-    "amps_per_n": "let it press on something rigid up to 4 N, on a wire that tells the current",
+    "amps_per_n": "let it press on something rigid up to 3 N, on a wire that tells the current",
     "heating_c_per_a2": "let it move without rest for three minutes and stand for two, on a wire that tells its heat",
     "cooling_s": "let it move without rest for three minutes and stand for two, on a wire that tells its heat",
 }
@@ -130,7 +132,7 @@ def _identify_motor(
         for _ in range(ROUNDS):
             backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
             prior = Prior(
-                motor=motor,
+                motor=replace(motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC])),
                 zero_n=zero_n,
                 backlash=backlash.value if backlash else motor.backlash,
                 closed_noise=float(np.hypot(noise.value, 0.0003)),
@@ -194,8 +196,9 @@ def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
 
 
 def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
-    value, covariance = fit.value, fit.covariance
+    value, covariance = fit.value, fit.covariance.copy()
     top = value[TOP]
+    covariance[STOP, STOP] += (METHOD_ERROR["stop_s"] * value[STOP]) ** 2
     degrees = len(fit.starts) - int(fit.free.sum())
     slopes = {
         "full_stroke_s": (1.0 / top + value[STOP], {TOP: -(top**-2), STOP: 1.0}),
@@ -203,14 +206,17 @@ def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
         "stiffness_n": (value[LINEAR], {LINEAR: 1.0}),
         "stiffening_n": (value[CUBIC], {CUBIC: 1.0}),
         "stall_n": (value[STALL], {STALL: 1.0}),
-        "reaction_s": (value[REACTION], {REACTION: 1.0}),
+        "reaction_s": (value[REACTION] - TICK_S, {REACTION: 1.0}),  # a twin needs a step to notice and to act
     }
     found: dict[str, Estimate | None] = {}
     for name, (one, parts) in slopes.items():
         if all(fit.free[k] for k in parts):
             gradient = np.zeros(len(value))
             gradient[list(parts)] = list(parts.values())
-            found[name] = estimate(float(one), float(np.sqrt(gradient @ covariance @ gradient)), degrees)
+            error = np.hypot(
+                np.sqrt(gradient @ covariance @ gradient), METHOD_ERROR[name] * one if name == "reaction_s" else 0.0
+            )
+            found[name] = estimate(float(one), float(error), degrees)
     return found
 
 
@@ -230,7 +236,9 @@ def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
         shares = weight / np.sum(weight)
         spread2 = max(float(np.sum(shares * ((delay - mean) ** 2 - variance)) / (1.0 - np.sum(shares**2))), 1e-8)
     common = (weight / np.sum(weight)) @ slope
-    error = float(np.sqrt(1.0 / np.sum(weight) + common @ fit.covariance @ common))
+    covariance = fit.covariance.copy()
+    covariance[STOP, STOP] += (METHOD_ERROR["stop_s"] * fit.value[STOP]) ** 2
+    error = float(np.sqrt(1.0 / np.sum(weight) + common @ covariance @ common))
     total = spread2 + float(np.sum(shares * variance))
     spread_error = total * float(np.sqrt(2.0 / (len(delay) - 1)))  # of the square
     own = max(spread2 - TICK_S**2 / 12.0, 0.0) / CLIPPED_VARIANCE

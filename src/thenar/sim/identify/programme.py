@@ -11,7 +11,8 @@ from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec
 
 FREE_LIMIT_N = 2.0  # while nothing is to be met
-PRESS_LIMIT_N = 4.0
+PRESSES = ((0.1, 1.0, 3), (0.1, 3.0, 6), (0.2, 1.0, 6))
+"""Speed, limit [N] and how often: a motor stops late, and by then no more than 8 N are on the slowest known hand."""
 WAIT_S = 0.45  # standing, after a motion
 
 
@@ -110,7 +111,7 @@ class _Maker:
         if self.name == "thumb":  # it meets the closed fingers
             others = np.where(thumb, np.nan, 1.0)
             yield Step(phase=self.name, closed=others, speed=0.3, limit_n=FREE_LIMIT_N, wait_s=3.0, contact=False)
-        for speed, limit_n, times in ((0.1, PRESS_LIMIT_N, 5), (0.2, PRESS_LIMIT_N, 5), (0.2, 2.0, 3), (0.4, 1.0, 3)):
+        for speed, limit_n, times in PRESSES:
             for _ in range(times):
                 closing = np.where(self.moving, 1.0, np.nan)
                 opening = np.where(self.moving, 0.0, np.nan)

@@ -201,20 +201,20 @@ def _simulate(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray
 
 def _linearize(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArray, free: BoolArray) -> _Linear:
     path = _simulate(start, prior, value, delay_s)
-    load = load_of(start.move.track.force_n[start.move.rows], prior.zero_n, prior.motor.loaded_offset_n)
-    x = stretch(load, value[LINEAR], value[CUBIC])
+    raw, offset_n = start.move.track.force_n[start.move.rows], prior.motor.loaded_offset_n
+    known = prior.motor.stiffness_n, prior.motor.stiffening_n
+    # Noise of the force must not teach the spring: only loads do, and evened out. Elsewhere it is as known before.
+    load = load_of(smooth(raw, FORCE_WIDTH), prior.zero_n, offset_n)
+    still = stretch(load_of(raw, prior.zero_n, offset_n), *known)
+    x = np.where(start.loaded, stretch(load, value[LINEAR], value[CUBIC]), still)
     residual = path[0] - _finger(start.move) - x
-    spread = np.hypot(prior.closed_noise, prior.force_noise_n / slope(x, value[LINEAR], value[CUBIC]))
-    beside = load.copy()  # the same load by the readings beside it, whose noise is their own
-    beside[1:-1] = 0.5 * (load[:-2] + load[2:])
+    spread = np.hypot(prior.closed_noise, prior.force_noise_n / slope(np.where(start.loaded, x, 0.0), *known))
     shared = np.zeros((len(residual), len(NAMES)))
     for k in np.flatnonzero(free):
         near = value.copy()
         near[k] *= 1.0 + STEPS[k]
         if k in (LINEAR, CUBIC):
-            # Noise of the force must not teach the spring: only loads do, and not by the reading that is compared.
-            change = stretch(beside, value[LINEAR], value[CUBIC]) - stretch(beside, near[LINEAR], near[CUBIC])
-            shared[:, k] = np.where(start.loaded, change, 0.0)
+            shared[:, k] = np.where(start.loaded, x - stretch(load, near[LINEAR], near[CUBIC]), 0.0)
         else:
             shared[:, k] = _simulate(start, prior, near, delay_s)[0] - path[0]
         shared[:, k] /= STEPS[k] * value[k]
