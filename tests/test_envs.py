@@ -1,6 +1,8 @@
 """Environments: what Gymnasium asks of them, what seeds and goals mean, and that touch tells what it should."""
 
+import tomllib
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -167,3 +169,13 @@ def test_the_scripted_policy_does_better_than_standing_still(task: type[HandEnv]
 
     scripted, idle = (baselines.evaluate(env, policy, range(1))[0, 0] for policy in (baselines.SCRIPTED[task], nothing))
     assert scripted > idle + 5.0
+
+
+def test_lerobot_can_find_the_plug_in_by_its_name_and_it_stands_on_the_front_door():
+    folder = Path(__file__).resolve().parents[1] / "plugins" / "lerobot_robot_thenar"
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["name"] == folder.name  # LeRobot imports what a distribution with this beginning is called
+    modules = list((folder / folder.name).glob("*.py"))
+    assert (folder / folder.name / "__init__.py") in modules
+    named = {line for path in modules for line in path.read_text().splitlines() if line.startswith("from thenar")}
+    assert named == {"from thenar import envs", "from thenar.wire import inspire_codec, inspire_counts"}
