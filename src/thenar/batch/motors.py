@@ -7,6 +7,7 @@ Times are counted in steps, since seconds in single precision lose a step after 
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -142,12 +143,12 @@ def pending_slots(latency_s: float, dt_s: float) -> int:
     return math.ceil(latency_s / dt_s) + 2
 
 
-def new_records(struct: type, shape: int | tuple[int, ...]) -> RecordArray:
+def new_records(struct: Any, shape: int | tuple[int, ...]) -> RecordArray:
     """Records of a Warp struct, all zero, as numpy has them."""
     return np.zeros(shape, dtype=struct.numpy_dtype())
 
 
-def _shared_fields(source: RecordArray, struct: type) -> RecordArray:
+def _shared_fields(source: RecordArray, struct: Any) -> RecordArray:
     records = new_records(struct, source.shape)
     for name in set(records.dtype.names or ()) & set(source.dtype.names or ()):
         records[name] = source[name]

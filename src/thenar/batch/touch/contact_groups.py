@@ -321,3 +321,11 @@ def finish_pads(
         bare_skin_n[world] = float(world_sum[world, 1]) * newton
         world_sum[world, 0] = 0
         world_sum[world, 1] = 0
+
+
+@wp.kernel(enable_backward=False)
+def forget_windows(mask: wp.array[bool], keys: wp.array2d[wp.vec4i]):
+    """Let skins start without a past."""
+    world, k = wp.tid()
+    if mask[world]:
+        keys[world, k] = wp.vec4i(-1, 0, 0, 0)

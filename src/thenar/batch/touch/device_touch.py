@@ -179,7 +179,9 @@ class Touch:
     def forget(self, mask: Array) -> None:
         """Let skins of some worlds start without a past. ``mask``: Warp's, true for those. Shape (worlds,)."""
         if self._is_native():
-            wp.launch(_forget, dim=(self.count, groups.SLOTS), inputs=[mask, self._keys], device=self.device)
+            wp.launch(
+                groups.forget_windows, dim=(self.count, groups.SLOTS), inputs=[mask, self._keys], device=self.device
+            )
         else:
             for number in np.flatnonzero(mask.numpy()):
                 self._skins[number].forget()
@@ -286,10 +288,3 @@ class Touch:
                 ("contact_n", frame.contact_n), ("bare_skin_n", frame.bare_skin_n),
             ):  # fmt: skip
                 getattr(out, name).numpy()[number] = value  # on the CPU this is the array itself
-
-
-@wp.kernel(enable_backward=False)
-def _forget(mask: wp.array[bool], keys: wp.array2d[wp.vec4i]):
-    world, k = wp.tid()
-    if mask[world]:
-        keys[world, k] = wp.vec4i(-1, 0, 0, 0)

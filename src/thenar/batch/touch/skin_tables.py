@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
-from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
@@ -25,18 +25,18 @@ MAX_TAXELS = 128  # of a pad
 class SkinTables:
     """Skins of one hand in one model, in single precision."""
 
-    pads: FloatArray
+    pads: NDArray[np.float32]
     """Pads, ordered by link. Shape (pads, PAD_FLOATS)."""
-    link_pads: IntArray
+    link_pads: NDArray[np.int32]
     """``pads[link_pads[k] : link_pads[k + 1]]`` are those of link k."""
-    link_of_geom: IntArray
+    link_of_geom: NDArray[np.int32]
     """-1: not skin of this hand."""
-    area_m2: FloatArray
+    area_m2: NDArray[np.float32]
     bare_modulus_pa: float
-    first_part: IntArray
+    first_part: NDArray[np.int32]
     """``parts[first_part[b] : first_part[b + 1]]`` are the colliding geoms of body b."""
-    parts: IntArray
-    hulls: IntArray
+    parts: NDArray[np.int32]
+    hulls: NDArray[np.int32]
     """1 for bodies with a shape that lines cannot be asked about: a mesh."""
 
 
@@ -89,7 +89,7 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
 
 
 @cache
-def folded_tables(grid: int) -> FloatArray:
+def folded_tables(grid: int) -> NDArray[np.float32]:
     """Influence of every aspect in the order in which lanes load it.
 
     Cells of mirrored columns are added and subtracted, which halves the products. Shape (aspects, 2, columns / 2,

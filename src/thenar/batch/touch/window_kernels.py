@@ -1,6 +1,8 @@
 # type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
 """The native functions as Warp kernels: what solves queued windows, and what lays their pressures into taxels."""
 
+from typing import Any
+
 import warp as wp
 
 from thenar.batch.touch.skin_tables import native_text
@@ -39,7 +41,7 @@ def deposit_text(*, slot: int, cells: int, warps: int = WARPS):
     return native_text("deposit", WARPS=warps, SLOT=slot, SCALE=SCALE, CELLS=cells)
 
 
-def solve_kernel(grid: int, **options):
+def solve_kernel(grid: int, **options: Any) -> Any:
     """A kernel that solves the windows of one queue; options are those of `solve_text`."""
 
     @wp.func_native(solve_text(grid, **options))
@@ -66,7 +68,7 @@ def solve_kernel(grid: int, **options):
     return solve_windows
 
 
-def deposit_kernel(**options):
+def deposit_kernel(**options: Any) -> Any:
     """A kernel that lays the pressures of all windows into taxels; options are those of `deposit_text`."""
 
     @wp.func_native(deposit_text(**options))
