@@ -132,7 +132,7 @@ class Emulator:
             if not made.exists():
                 source = self._folder / f"{name}.cpp"
                 source.write_text(self._source[name])
-                options = ["-O1", "-w", "-std=c++17", "-shared", "-fPIC"]
+                options = ["-O0", "-w", "-std=c++17", "-shared", "-fPIC"]
                 subprocess.run([shutil.which("g++") or "c++", *options, "-o", str(made), str(source)], check=True)
             self._libraries[name] = ctypes.CDLL(str(made))
         given = type("Given", (ctypes.Structure,), {"_fields_": self._fields[name]})()

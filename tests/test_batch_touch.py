@@ -35,7 +35,7 @@ def error(touch: Touch, frames: Frames, step: int) -> np.ndarray:
 
 
 def test_curved_objects_on_every_link_are_felt_as_on_the_cpu(tmp_path: Path):
-    frames = random_frames(2, 3)
+    frames = random_frames(1, 3)
     touch = emulated(frames, tmp_path)
     for step in range(3):  # new windows, then lasting ones
         touch._m, touch._d = device_data(frames, step, device="cpu")
