@@ -490,7 +490,10 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
         (["command", "shadow_right", "--close", "1"], "Inspire"),
         (["command", "inspire_right", "--close", "1", "--wire", "modbus", "--modbus", "127.0.0.1:1"], "thenar serve"),
         (["serve", "--interface", "nosuch0"], "this machine has"),
-        (["serve", "--wire", "smoke"], "available: dfx, inspire, modbus, reflex, reflex_udp, rs485, sim, tienkung"),
+        (
+            ["serve", "--wire", "smoke"],
+            "available: brainco, dex1, dex3, dfx, dynamixel, inspire, modbus, reflex, reflex_udp",
+        ),
         (["watch", "touch", "--hand", "inspire_dfx_right"], "with skin"),
         (["serve", "--domain", "999"], "0 to 232"),
         (["serve", "--state-hz", "5000"], "hertz"),

@@ -12,6 +12,7 @@ from thenar import HandCommand, hands
 from thenar.errors import BadCommand
 from thenar.hands.spec import Servo
 from thenar.signals import TorqueLaw
+from thenar.twin.recording.recipe import from_text, to_text
 
 TABLES = json.loads((Path(__file__).parent / "data" / "unitree_hands.json").read_text())
 GRAVITY_M_S2 = 9.81
@@ -241,3 +242,9 @@ def test_the_fingers_of_a_dex1_slide_as_its_table_says():
             wanted = (place[0] + way * slide_m, *place[1:])
             np.testing.assert_allclose(data.body(name).xpos, wanted, atol=1e-9)
     np.testing.assert_allclose(spec.open_rad - spec.closed_rad, 5.4)
+
+
+def test_a_command_with_a_law_is_recorded_as_it_is():
+    world = thenar.World("dex3_left")
+    command = ask(np.linspace(-0.5, 0.5, 7), law_of(world, "dex3_left", kp=1.5, kd=0.2, dq=0.1, tau=-0.3))
+    assert from_text(to_text(command)) == command
