@@ -9,7 +9,9 @@ import pytest
 
 import thenar
 from thenar import hands
+from thenar.recordings.recording import JointColumns
 from thenar.touch.sensor.calibration import profile_of
+from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 
 SPEC = hands.load("inspire_right")
@@ -127,6 +129,17 @@ def test_messages_that_come_seldom_and_messages_that_are_missing_are_told_apart(
     assert rate.words == "state arrives at 61 Hz, 100 expected"
     (lost,) = find_rate_gaps("hand", "state", beat_s[rng.random(1000) > 0.1], 100.0)
     assert (lost.kind, lost.size) == ("lost messages", pytest.approx(0.1, abs=0.02))
+
+
+def test_a_hand_that_moves_without_a_command_is_told_as_that(twin: thenar.Recording):
+    motors = twin.motors("inspire_right")
+    still = replace(motors, angle_rad=np.repeat(motors.angle_rad[:1], len(motors.stamp_s), axis=0))
+    empty = np.zeros((0, 6))
+    nobody = JointColumns(stamp_s=np.zeros(0), names=(), position_rad=empty, velocity_rad_s=empty, effort=empty)
+    pair = pair_motors(SPEC, motors, still, nobody)
+    assert pair is not None
+    assert [one.kind for one in find_motor_gaps(pair)] == ["uncommanded"]
+    assert twin.episodes == []
 
 
 def test_a_report_is_one_page(twin: thenar.Recording, tmp_path: Path):

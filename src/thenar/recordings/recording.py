@@ -208,7 +208,7 @@ class Recording:
             if action["call"] == "episode"
         ]
         last_s = max((float(columns.stamp_s[-1]) for columns in map(self.motors, self.hands)), default=0.0)
-        following = [*marks[1:], (last_s, {})]
+        following = [*marks[1:], (last_s, {})][: len(marks)]
         return [
             Episode(task=words["task"], start_s=start_s, end_s=end_s, success=after.get("success"))
             for (start_s, words), (end_s, after) in zip(marks, following, strict=True)

@@ -155,5 +155,5 @@ def fit_follow(
                 if not known[1, motor] and behind_s[motor] > UNSEEN_S:
                     error[0, motor] = np.inf  # it was slow now and then: latency cannot be told from speed
         value[0] = np.clip(value[0], -0.05, MAX_LATENCY_S)
-        value[1] = np.clip(value[1], 0.1, 3.0)
+        value[1:] = np.clip(value[1:], [[0.1], [-1.0], [0.2]], [[3.0], [1.0], [3.0]])
     return Followed(value, error)

@@ -100,6 +100,10 @@ def _whole(spec: HandSpec, commands: JointColumns, hand: MotorColumns) -> Comman
 
 def find_motor_gaps(pair: MotorPair) -> list[Finding]:
     """Every difference that is sure, the most telling first."""
+    moved = np.degrees(np.ptp(pair.hand["angle_rad"], axis=0))
+    if len(pair.commands.stamp_s) == 1 and moved.max() > np.degrees(MOVED_RAD):
+        words = "moves, and nobody was heard to command it: its clients use another wire"
+        return [*_errors(pair), _simple(pair, "uncommanded", "hand", float(moved.max()), "degrees", 0.0, words)]
     swapped = list(_orders(pair))
     if swapped:  # nothing else can be compared
         return [*swapped, *_errors(pair)]
