@@ -56,7 +56,8 @@ pads = [
 skin = thenar.touch.attach(model, pads, calibration="paxini")
 for _ in range(300):
     mujoco.mj_step(model, data)
-    frame = skin(data)
+    skin(data)
+frame = skin(data)
 print(frame)
 print(
     "counts under the ball:", frame.counts["index"].max(), "slip:", {pad: round(x, 2) for pad, x in frame.slip.items()}
