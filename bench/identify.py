@@ -18,7 +18,7 @@ import numpy as np
 import thenar
 from thenar import hands
 from thenar.arrays import FloatArray
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
 from thenar.sim.identify.moves import Track, make_track
 from thenar.sim.identify.programme import Step, programme
@@ -65,6 +65,7 @@ def hidden_motors(seed: int) -> dict[str, dict[str, float]]:
     found = {}
     for actuator in spec.actuators:
         motor = actuator.motor
+        assert isinstance(motor, LeadScrew)
         own = {"latency_s": latency_s * rng.uniform(0.95, 1.05), "latency_spread_s": spread_s}
         own |= {
             "full_stroke_s": motor.full_stroke_s * rng.uniform(0.8, 1.3),
