@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from thenar.errors import BadValue
 from thenar.hands.spec import Actuator
 from thenar.signals import MotorError, MotorStatus
 from thenar.sim import motor_model
@@ -72,6 +73,9 @@ class MotorState:
     current_limit_a: float
     screw_rad: float
     screw_rad_s: float
+    nut_rad: float
+    backlash_rad: float
+    strength: float
     force_n: float
     zero_n: float
     reported_n: float
@@ -127,6 +131,9 @@ def steps_beyond(seconds: float, dt_s: float) -> int:
 def motor_records(actuators: Sequence[Actuator], dt_s: float) -> RecordArray:
     """Records of `Motor`. Shape (motors,)."""
     params = motor_model.motor_params(actuators)
+    if params["takes_law"].any():
+        names = [a.name for a, law in zip(actuators, params["takes_law"], strict=True) if law]
+        raise BadValue("motors", names, "motors without a torque law of their own: those are for the CPU so far")
     records = _shared_fields(params, Motor)
     records["reaction_steps"] = [steps_beyond(value, dt_s) for value in params["reaction_s"]]
     records["stall_steps"] = steps_beyond(motor_model.STALL_S, dt_s)
@@ -172,7 +179,7 @@ def _opposing_n(p: Motor, m: MotorState) -> float:
 
 @wp.func
 def _own_stall_n(p: Motor, m: MotorState) -> float:
-    return wp.max(p.stall_n, p.stall_over_limit * m.limit_n)
+    return m.strength * wp.max(p.stall_n, p.stall_over_limit * m.limit_n)
 
 
 @wp.func
@@ -293,7 +300,8 @@ def _warm_up(p: Motor, m: MotorState, driving: bool, dt_s: float) -> MotorState:
 def _limit_servo(p: Motor, m: MotorState, driving: bool, free_n: float) -> MotorState:
     """Clip a servo's force; it is damped only while it is not clipped, see the kernel."""
     slack = p.pulls_only != 0 and free_n <= 0.0
-    m.force_n = wp.clamp(free_n, -m.limit_n, m.limit_n)
+    most_n = m.strength * m.limit_n
+    m.force_n = wp.clamp(free_n, -most_n, most_n)
     at_limit = not slack and m.force_n != free_n
     if slack:
         m.force_n = 0.0
@@ -340,7 +348,9 @@ def step_motors(
     angle_rad = 0.0
     for k in range(6):
         angle_rad = angle_rad + d.weight[k] * qpos[world, d.qpos[k]]
-    ahead_rad = m.screw_rad - angle_rad
+    play_rad = 0.5 * m.backlash_rad
+    m.nut_rad = wp.min(wp.max(m.nut_rad, m.screw_rad - play_rad), m.screw_rad + play_rad)
+    ahead_rad = m.nut_rad - angle_rad
     if p.is_screw != 0:
         m.force_n = _screw_force(p, ahead_rad)
     else:
