@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from thenar import hands
+from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, print_json, print_table
-from thenar.errors import BadValue
+from thenar.cli.wire.wires import ConnectionOptions, Wire, connect
+from thenar.errors import BadValue, ThenarError
+
+if TYPE_CHECKING:
+    from thenar.sim.identify.programme import Phase
+
+MOST_FORCE_N = 20.0
 
 
 @dataclass(frozen=True)
@@ -65,18 +72,30 @@ class IdentifyFit:
 
 @dataclass(frozen=True)
 class IdentifyProtocol:
-    """Show the ten minutes of motions that tell everything."""
+    """Show the ten minutes of motions that tell everything, or let a hand do them."""
 
     hand: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="HAND")]
     """Hand to move."""
+    wire: Wire | None = None
+    """Protocol through which the hand is moved; without it nothing is. Record it meanwhile: thenar record."""
+    bar: bool = False
+    """Only the presses on a bar that you hold in the hand; without it, all that a bare hand can do."""
+    yes: bool = False
+    """You stand beside the hand, nothing is in its way and it may move: do not ask."""
+    force: float = 10.0
+    """Force at which everything stops [N]."""
+    connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
     json: bool = False
     """Print JSON instead of a table."""
 
     def run(self) -> None:
-        """Show it."""
+        """Show it, or do it."""
         from thenar.sim.identify.programme import programme
 
         phases = programme(hands.load(self.hand))
+        if self.wire is not None:
+            self._drive(self.wire, [phase for phase in phases if ("bar of" in phase.before) == self.bar])
+            return
         rows = [
             {
                 "phase": phase.name,
@@ -93,6 +112,41 @@ class IdentifyProtocol:
             return
         total_s = sum(phase.duration_s for phase in phases)
         print_table(f"{self.hand}: {total_s / 60:.1f} minutes", rows)
+        console.print(
+            f"Record it: thenar record bare.mcap --wire inspire --hands {self.hand}. Beside it: thenar identify "
+            f"protocol {self.hand} --wire inspire, and the same again with --bar into another file.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def _drive(self, wire: Wire, phases: list[Phase]) -> None:
+        from thenar.twin.recording.protocol_drive import drive_programme
+
+        if not 0.0 < self.force <= MOST_FORCE_N:
+            raise BadValue("--force", self.force, f"newtons up to {MOST_FORCE_N:g}")
+        minutes = sum(phase.duration_s for phase in phases) / 60
+        what = f"{self.hand} will move for {minutes:.1f} minutes, at up to its top speed. {phases[0].before}".strip()
+        if not self.yes:
+            if not console.is_terminal:
+                raise BadValue("--yes", "missing", "somebody beside the hand who says so")
+            if console.input(f"{what}\nNothing is in its way and you can reach Ctrl-C? Type move: ").strip() != "move":
+                raise BadValue("answer", "no", "move; nothing was moved")
+        stop = stop_on_signals()
+        with connect(hands.load(self.hand), wire, self.connection) as line:
+            outcome = drive_programme(
+                line,
+                hands.load(self.hand),
+                phases,
+                stop=stop,
+                before=lambda phase: console.print(f"{phase.name}: {phase.duration_s:.0f} s", highlight=False),
+                force_limit_n=self.force,
+            )
+        if outcome.why:
+            raise ThenarError(
+                f"stopped after {outcome.steps} motions: {outcome.why}. The hand stays where it is; to open it: "
+                f"thenar command {self.hand} --close 0 --speed 100"
+            )
+        console.print(f"done, {outcome.steps} motions", highlight=False)
 
 
 @dataclass(frozen=True)
@@ -102,6 +156,8 @@ class Identify:
     For example:
 
     thenar identify protocol inspire_right
+
+    thenar identify protocol inspire_right --wire inspire --interface eth0 --domain 0
 
     thenar identify bare.mcap bar.mcap -o motors.toml --report fit.html
 

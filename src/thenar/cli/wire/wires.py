@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -193,9 +194,18 @@ class _TienkungConnection:
 
 class _ModbusConnection:
     def __init__(self, hand: ModbusHand):
-        self.readings, self.taxel_counts, self._write = hand.readings, hand.taxel_counts, hand.write
+        self._hand, self._lock = hand, threading.Lock()  # one question at a time, from whichever thread
+
+    def readings(self) -> Readings:
+        with self._lock:
+            return self._hand.readings()
+
+    def taxel_counts(self) -> NDArray[np.int64]:
+        with self._lock:
+            return self._hand.taxel_counts()
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        for name, values in (("SPEED_SET", speed), ("FORCE_SET", force), ("ANGLE_SET", angle)):
-            if values:
-                self._write(name, values)
+        with self._lock:
+            for name, values in (("SPEED_SET", speed), ("FORCE_SET", force), ("ANGLE_SET", angle)):
+                if values:
+                    self._hand.write(name, values)

@@ -1,0 +1,128 @@
+"""The identification's programme drives a hand and stops: on a wish, on a contact, on silence."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import thenar
+from bench.identify import BAR
+from thenar import hands
+from thenar.errors import BadValue, ThenarError
+from thenar.sim.identify.programme import programme
+from thenar.twin.recording.protocol_drive import Outcome, drive_programme
+from thenar.units import GRAM_FORCE_N
+from thenar.wire.codecs import inspire_counts
+from thenar.wire.codecs.inspire_counts import Readings, Scale
+
+HAND = hands.load("inspire_right")
+BARE = [phase for phase in programme(HAND) if "bar" not in phase.before]
+PATIENT_S = 5.0  # a machine that has much to do is no lost hand
+
+
+class Twin:
+    """A twin in real time, spoken to in counts. It can fall silent."""
+
+    def __init__(self, *props: thenar.Capsule):
+        self.world = thenar.World("inspire_right", props=props)
+        self.sent: list[list[int]] = []
+        self.silent = self.over = False
+        self._news = threading.Condition()
+        self._newest: Readings | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        scale = Scale.of(HAND)
+        while not self.over:
+            time.sleep(0.01)
+            with self._news:
+                self.world.advance(0.01)
+                if not self.silent:
+                    self._newest = inspire_counts.readings(scale, self.world.state("inspire_right"))
+                    self._news.notify_all()
+
+    def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
+        self.sent.append(angle)
+        closed = np.array([np.nan if one < 0 else 1.0 - one / 1000 for one in angle])
+        command = thenar.HandCommand.closing(
+            closed,
+            speed=speed[0] / 1000 if speed else np.nan,
+            force_limit_n=force[0] * GRAM_FORCE_N if force else np.nan,
+        )
+        with self._news:
+            if all(one < 0 for one in angle):
+                here = np.full(6, np.nan)
+                stop = thenar.HandCommand(
+                    target_rad=here, speed_rad_s=here, force_limit_n=here, stop=np.ones(6, dtype=np.bool_)
+                )
+                self.world.command("inspire_right", stop)
+            else:
+                self.world.command("inspire_right", command)
+
+    def readings(self) -> Readings:
+        with self._news:
+            if not self._news.wait(1.0) or self._newest is None:
+                raise ThenarError("nobody publishes")
+            return self._newest
+
+    def close(self) -> None:
+        self.over = True
+        self._thread.join()
+
+
+@pytest.fixture
+def bare() -> Iterator[Twin]:
+    twin = Twin()
+    yield twin
+    twin.close()
+
+
+def wished(twin: Twin, after_s: float) -> Outcome:
+    stop = threading.Event()
+    threading.Timer(after_s, stop.set).start()
+    slow = [phase for phase in BARE if phase.name == "fingers: steps"]
+    return drive_programme(twin, HAND, slow, stop=stop, silence_s=PATIENT_S)
+
+
+def test_a_wish_stops_the_programme_and_the_hand_stays_where_it_is(bare: Twin):
+    outcome = wished(bare, 1.5)
+    assert outcome.why == "somebody wished it"
+    assert bare.sent[-1] == [-1] * 6
+    for _ in range(30):
+        bare.readings()
+    before = bare.readings().angle
+    for _ in range(30):
+        bare.readings()
+    assert np.abs(bare.readings().angle - before).max() < 15  # it neither goes on nor opens
+    assert before[:4].max() < 990
+
+
+def test_a_finger_that_meets_something_stops_the_programme():
+    twin = Twin(BAR)
+    steps = [phase for phase in BARE if phase.name == "fingers: steps"]
+    outcome = drive_programme(twin, HAND, steps, stop=threading.Event(), silence_s=PATIENT_S)
+    twin.close()
+    assert "met something" in outcome.why
+    assert outcome.steps == 1
+    assert twin.world.state("inspire_right").force_n.max() < 10.0
+
+
+def test_silence_stops_the_programme(bare: Twin):
+    threading.Timer(1.5, lambda: setattr(bare, "silent", True)).start()
+    outcome = drive_programme(bare, HAND, BARE, stop=threading.Event())
+    assert "said nothing" in outcome.why
+    assert bare.sent[-1] == [-1] * 6
+
+
+@pytest.mark.timing
+def test_from_a_wish_to_the_command_to_stay_it_takes_a_tenth_of_a_second_at_most(bare: Twin):
+    assert wished(bare, 1.0).reacted_s < 0.1
+
+
+def test_a_hand_whose_wire_tells_no_force_is_not_moved(bare: Twin):
+    with pytest.raises(BadValue, match="Inspire"):
+        drive_programme(bare, hands.load("reflex"), BARE, stop=threading.Event())
+    assert not bare.sent
