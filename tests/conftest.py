@@ -1,5 +1,6 @@
 """Words the tests share."""
 
+import signal
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,10 @@ from skip_gate import pytest_make_collect_report, pytest_runtest_makereport  # n
 import thenar
 from thenar.signals import HandState
 from thenar.sim.world_config import Profile
+
+signal.signal(
+    signal.SIGHUP, signal.SIG_DFL
+)  # a runner that nobody may hang up ignores it, and what it starts would too
 
 
 @pytest.fixture

@@ -64,7 +64,8 @@ def test_a_port_that_is_taken_is_named():
     from thenar.view.cameras.picture_server import PictureServer
 
     context = zmq.Context()
-    port = context.socket(zmq.PUB).bind_to_random_port("tcp://127.0.0.1")
+    taken = context.socket(zmq.PUB)
+    port = taken.bind_to_random_port("tcp://127.0.0.1")
     try:
         with pytest.raises(ThenarError, match=f"cannot listen at 127.0.0.1:{port}"):
             PictureServer("127.0.0.1", ports={"head": port}, config_port=free_port(), configuration=b"")
