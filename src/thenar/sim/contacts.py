@@ -55,7 +55,10 @@ class ContactReader:
         else:
             index, side = np.argwhere(self._hand[contact.geom] == hand).T
         geoms = contact.geom[index]
-        frame, force = contact.frame.reshape(-1, 3, 3)[index], _contact_forces(data, contact)[index]
+        frame, force = (
+            contact.frame.reshape(-1, 3, 3)[index],
+            _contact_forces(data, contact, pyramids=_has_pyramids(data))[index],
+        )
         # The engine's normal points from the first geom into the second and its force acts on the second.
         sign = 1.0 - 2.0 * side[:, None]
         normal = sign * frame[:, 0]
@@ -123,7 +126,8 @@ class SolidReader:
         solids["R"] = data.geom_xmat.reshape(-1, 3, 3)
         contact = data.contact
         frame = contact.frame.reshape(-1, 3, 3)
-        force = _contact_forces(data, contact)
+        pyramids = _has_pyramids(data)
+        force = _contact_forces(data, contact, pyramids=pyramids)
         stiff = np.all(contact.geom >= 0, axis=1) if len(force) else np.zeros(0, dtype=bool)  # no soft body's
         return SolidContacts(
             stamp_s=stamp_s,
@@ -137,16 +141,16 @@ class SolidReader:
             position_m=contact.pos[stiff],
             normal=frame[stiff, 0],
             force_n=np.einsum("nk,nkx->nx", force, frame)[stiff],
-            slip_n=_slip_forces(data, contact, force)[stiff],
+            slip_n=_slip_forces(contact, force, pyramids=pyramids)[stiff],
         )
 
 
-def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact) -> FloatArray:
+def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact, *, pyramids: bool) -> FloatArray:
     """Force of every contact on its second geom along the contact's axes, normal first [N]. Shape (contacts, 3)."""
     address, dim = contact.efc_address, contact.dim
     if not len(address) or not data.nefc:
         return np.zeros((len(address), 3))
-    if _has_pyramids(data):
+    if pyramids:
         # Each pair of edges of a pyramid leans one way and the other; a contact without friction is a single edge.
         edges = np.where(dim > 1, 2 * (dim - 1), 1)[:, None]
         column = np.arange(10)
@@ -161,14 +165,14 @@ def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact) -> FloatArra
     return forces * (address >= 0)[:, None]
 
 
-def _slip_forces(data: mujoco.MjData, contact: mujoco.MjContact, force_n: FloatArray) -> FloatArray:
+def _slip_forces(contact: mujoco.MjContact, force_n: FloatArray, *, pyramids: bool) -> FloatArray:
     """Friction at which each contact slides in the direction in which it is pulled [N]. Shape (contacts,)."""
     if not len(force_n):
         return np.zeros(0)
     coefficient = np.maximum(contact.friction[:, :2], 1e-12)
     share = np.abs(force_n[:, 1:]) / coefficient
-    used = share.sum(axis=1) if _has_pyramids(data) else np.linalg.norm(share, axis=1)
-    pull = np.linalg.norm(force_n[:, 1:], axis=1)
+    used = share[:, 0] + share[:, 1] if pyramids else np.hypot(share[:, 0], share[:, 1])
+    pull = np.hypot(force_n[:, 1], force_n[:, 2])
     grip = np.where(used > 0.0, pull / np.where(used > 0.0, used, 1.0), coefficient[:, 0])
     return np.where(contact.dim > 1, grip, 0.0) * force_n[:, 0]
 

@@ -24,7 +24,7 @@ BOX, ROUNDED_BOX, ELLIPSOID = int(SolidKind.BOX), int(SolidKind.ROUNDED_BOX), in
 PLANE, HULL = int(SolidKind.PLANE), int(SolidKind.HULL)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def ray_entry(shape: Record, faces: Faces, point: Vector, direction: Vector, seen: IntArray) -> float:
     """How far along ``direction`` from ``point`` a line enters a shape [m].
 
@@ -35,6 +35,14 @@ def ray_entry(shape: Record, faces: Faces, point: Vector, direction: Vector, see
         direction: Unit vector in the same frame.
         seen: The face of a hull that the last line entered, from which this one's is looked for; changed. Shape (1,).
     """
+    if shape.kind == HULL:
+        return _hull(shape, faces, point, direction, seen)
+    return _primitive(shape, point, direction)
+
+
+@nb.njit(cache=True)
+def _primitive(shape: Record, point: Vector, direction: Vector) -> float:
+    """The entry into anything but a hull: apart from it, because it is called far more often and needs no faces."""
     x, y, z = point
     u, v, w = direction
     size = shape.size_m
@@ -55,8 +63,6 @@ def ray_entry(shape: Record, faces: Faces, point: Vector, direction: Vector, see
         return -z / w if w < 0.0 else MISS
     if kind == ROUNDED_BOX:
         return _rounded_box(x, y, z, u, v, w, size)
-    if kind == HULL:
-        return _hull(shape, faces, x, y, z, u, v, w, seen)
     return MISS
 
 
@@ -125,14 +131,13 @@ def _rounded_box(x: float, y: float, z: float, u: float, v: float, w: float, siz
 
 
 @nb.njit(cache=True)
-def _hull(
-    shape: Record, faces: Faces, x: float, y: float, z: float, u: float, v: float, w: float, seen: IntArray
-) -> float:
+def _hull(shape: Record, faces: Faces, point: Vector, direction: Vector, seen: IntArray) -> float:
     """Walk from face to face, each time to the one beside it that the line meets last.
 
     The entry is the last meeting with any face that looks towards the line, and on a convex body a face that is met
     later than all such faces beside it is met last of all. The line misses if it lies outside a face beside that one.
     """
+    (x, y, z), (u, v, w) = point, direction
     planes = faces.planes
     face = seen[0]
     if not shape.first <= face < shape.first + shape.count:

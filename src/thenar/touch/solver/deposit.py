@@ -85,11 +85,11 @@ def deposit(group: Record, window: Record, local: LinkFrame, skin: Skin, out: Ta
         long, short = combine(ZERO, POINT_M, local.e1, 0.0, ZERO), combine(ZERO, POINT_M, local.e2, 0.0, ZERO)
         slip_m2 = POINT_M**2 if window.slipping and window.pulls == 1 else 0.0
         point = Cell(group.force_n, local.origin, long, short, 1.0, 2.0 * POINT_M, local.friction, POINT_M**2, slip_m2)
-        return _lay_cell(point, group.link, local, skin, out)
-    taken = 0.0
+        return _lay_cell(point, group.link, local, skin.pads, skin.cloud, out)
+    taken, pads, cloud = 0.0, skin.pads, skin.cloud
     for k in range(group.grid * group.grid):
         if window.pressure[k] > 0.0:
-            taken += _lay_cell(_cell(group, window, local, k), group.link, local, skin, out)
+            taken += _lay_cell(_cell(group, window, local, k), group.link, local, pads, cloud, out)
     return taken
 
 
@@ -121,9 +121,9 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
 
 
 @nb.njit(cache=True)
-def _lay_cell(cell: Cell, link: int, local: LinkFrame, skin: Skin, out: TaxelForces) -> float:
+def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, cloud: Cloud, out: TaxelForces) -> float:
     """Share a cell's force over the taxels of all pads of its link; returns what they took [N]."""
-    c, pads = cell.centre, skin.pads
+    c = cell.centre
     taken = 0.0
     for q in range(len(pads)):
         pad = pads[q]
@@ -131,7 +131,7 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, skin: Skin, out: TaxelFor
             continue
         before = taken
         if pad.chart == POINTS_CHART:
-            taken += _lay_on_points(cell, local, pad, q, skin.cloud, out)
+            taken += _lay_on_points(cell, local, pad, q, cloud, out)
             _note_patch(cell, q, local, taken - before, out)
             continue
         u, v, reaches = chart(pad, c[0], c[1], c[2])

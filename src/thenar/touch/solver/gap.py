@@ -78,7 +78,7 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
     scene, skins = lines.scene, lines.skins
     height[: grid * grid] = gap[: grid * grid] = MISS
     for n in range(len(lines.shapes)):
-        shape = scene.shapes[lines.shapes[n]]
+        shape, faces, seen = scene.shapes[lines.shapes[n]], scene.faces, lines.seen[n]
         start, along_u, along_v, direction = _frame(lines, n)
         for i in range(grid):
             row = combine(start, window.u_m + (i - half) * cell_u, along_u, 0.0, along_v)
@@ -87,7 +87,7 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
                 if n >= skins and height[k] == MISS:
                     continue
                 point = combine(row, window.v_m + (j - half) * cell_v, along_v, 0.0, along_u)
-                t = ray_entry(shape, scene.faces, point, direction, lines.seen[n])
+                t = ray_entry(shape, faces, point, direction, seen)
                 if t >= HIT:
                     continue
                 if n >= skins:
