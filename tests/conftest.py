@@ -12,9 +12,7 @@ import thenar
 from thenar.signals import HandState
 from thenar.sim.world_config import Profile
 
-signal.signal(
-    signal.SIGHUP, signal.SIG_DFL
-)  # a runner that nobody may hang up ignores it, and what it starts would too
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, and by what tests start too
 
 
 @pytest.fixture
