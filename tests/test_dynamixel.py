@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import pytest
 from peer_env import quiet_environment
 
 import thenar
@@ -45,6 +46,7 @@ def test_a_packet_is_found_behind_noise_and_in_pieces():
         assert dropped + more == len(noise)
 
 
+@pytest.mark.timing
 def test_a_dynamixel_program_reads_and_moves_all_sixteen_motors_of_a_leap_hand_at_60_hz(tmp_path: Path):
     port = tmp_path / "leap"
     with serve(

@@ -221,5 +221,6 @@ def test_a_hand_on_a_wire_is_recorded_and_a_twin_does_the_same_again(domain: int
     theirs = again.motors("inspire_right")
     little_rad = np.interp(motors.stamp_s, theirs.stamp_s, theirs.angle_rad[:, 0])
     apart = np.abs(np.degrees(little_rad - motors.angle_rad[:, 0]))
-    assert np.median(apart) < 0.5
+    assert np.ptp(np.degrees(motors.angle_rad[:, 0])) > 15.0
+    assert np.median(apart) < 2.0  # stamps are those of arrival: late ones on a busy machine
     assert len(again.touch("inspire_right").stamp_s) == len(touch.stamp_s)
