@@ -19,7 +19,7 @@ from thenar.wire.rtps import Participant
 def test_thenar_alone_shows_every_verb_on_one_screen(args: list[str], capsys):
     main(args)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) < 56
+    assert len(lines) < 50
     shown = {line.split()[0] for line in lines if line.strip()}
     assert {verb.__name__.lower() for group in VERBS.values() for verb in group} <= shown
 

@@ -81,11 +81,11 @@ def followed(hand: str, name: str, config: RetargetConfig) -> tuple[FloatArray, 
 
 BOTH = ("nodes21", "manus25")
 HARD = ("hard, 21 nodes", "hard, 25 nodes")
-NO_MIRROR_IMAGES = [name for name in hands.names() if not name.endswith("_left") and name != "dex1_right"]  # no thumb
+WITH_A_THUMB = [name for name in hands.names() if not name.startswith("dex1")]
 ONE_OF_EACH = ("shadow_right", "inspire_right", "inspire_dfx_left", "fourier_left", "reflex")
 
 
-@pytest.mark.parametrize("hand", NO_MIRROR_IMAGES)
+@pytest.mark.parametrize("hand", WITH_A_THUMB)
 @pytest.mark.parametrize("name", BOTH)
 def test_no_limit_coupling_or_speed_is_ever_broken(hand: str, name: str):
     _, quality = followed(hand, name, RetargetConfig())
@@ -93,7 +93,7 @@ def test_no_limit_coupling_or_speed_is_ever_broken(hand: str, name: str):
     assert quality.speed_ratio < 1.0 + 1e-6
 
 
-@pytest.mark.parametrize("hand", NO_MIRROR_IMAGES)
+@pytest.mark.parametrize("hand", WITH_A_THUMB)
 @pytest.mark.parametrize("name", BOTH)
 def test_a_hand_never_runs_into_itself(hand: str, name: str):
     assert followed(hand, name, RetargetConfig())[1].penetrating == 0.0
@@ -104,7 +104,7 @@ def test_limits_alone_would_run_into_itself():
     assert followed("shadow_right", "nodes21", LIMITS_ALONE)[1].penetrating > 0.02
 
 
-def broken_bars(tabled: Quality, lifted: Quality, alone: Quality) -> set[str]:
+def broken_bars(tabled: Quality, lifted: Quality, alone: Quality, *, tips_mm: float = 0.5) -> set[str]:
     """Headline figures that do not hold: at the motors' speed, with that limit lifted, beside limits alone."""
     bars = {
         "limits": tabled.limit_excess_deg == lifted.limit_excess_deg == 0.0,
@@ -113,7 +113,7 @@ def broken_bars(tabled: Quality, lifted: Quality, alone: Quality) -> set[str]:
         "pinches": tabled.pinch_ok >= 0.95 and lifted.pinch_ok >= 0.99,
         "pads": min(tabled.pinch_palmar, lifted.pinch_palmar) >= 0.80,
         "smooth": max(q.reversals_per_s[0.1] for q in (tabled, lifted)) <= 0.8 * alone.reversals_per_s[0.1],
-        "tips": tabled.tip_mm - alone.tip_mm <= 0.55 and lifted.tip_mm <= 1.5,
+        "tips": tabled.tip_mm - alone.tip_mm <= tips_mm and lifted.tip_mm <= 1.5,
         "segments": lifted.segment_deg <= 2.6,
     }
     return {name for name, holds in bars.items() if not holds}
@@ -122,7 +122,9 @@ def broken_bars(tabled: Quality, lifted: Quality, alone: Quality) -> set[str]:
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_shadow_keeps_to_the_bars(name: str):
     tabled, lifted = (followed("shadow_right", name, RetargetConfig(speed_scale=k))[1] for k in (1.0, LIFTED))
-    broken = broken_bars(tabled, lifted, followed("shadow_right", name, LIMITS_ALONE)[1])
+    # Real fingertips are wider than the capsules that the bar of 0.5 mm was met with: 0.53 on the hardest recording.
+    tips_mm = 0.55 if name == "hard, 21 nodes" else 0.5
+    broken = broken_bars(tabled, lifted, followed("shadow_right", name, LIMITS_ALONE)[1], tips_mm=tips_mm)
     # Close following is promised for 21 nodes: 25 nodes lie where this robot's knuckles do not.
     assert broken - ({"tips", "segments"} if recording(name).layout == "manus25" else set()) == set()
 
@@ -256,7 +258,7 @@ def random_postures(hand: str, count: int) -> FloatArray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("hand", NO_MIRROR_IMAGES)
+@pytest.mark.parametrize("hand", WITH_A_THUMB)
 def test_a_posture_shown_to_a_hand_comes_back(hand: str):
     model, fingers = model_of(hand), len(model_of(hand).fingers)
     postures = random_postures(hand, 500)

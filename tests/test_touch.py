@@ -205,7 +205,7 @@ def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp
     world = thenar.World("inspire_right", scene="palm_drop", seed=4, profile="ideal")
     rng = np.random.default_rng(4)
     seen = 0
-    for tick in range(1000):  # twenty seconds
+    for tick in range(3000):  # a minute
         if tick % 20 == 0:
             world.command("inspire_right", HandCommand.closing(rng.uniform(0.2, 0.9, 6), speed=0.6))
         world.advance(0.02)
@@ -218,7 +218,7 @@ def test_taxels_and_bare_skin_carry_exactly_the_solvers_force_throughout_a_grasp
         pressing = touching.where(skinned).normal_force_n.sum()
         assert frame.contact_n == pytest.approx(pressing, rel=1e-9, abs=1e-12)
         seen += frame.contact_n > 0.1
-    assert seen > 333
+    assert seen > 1000
 
 
 @pytest.mark.parametrize(("spec", "allowed"), [("sphere:10mm", 1e-3), ("box:14mm:edge", 0.04)])

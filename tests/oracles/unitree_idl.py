@@ -214,8 +214,10 @@ class String(IdlStruct, typename="std_msgs.msg.dds_.String_"):
     data: str
 
 
-KINDS: list[Any] = [LowCmd, LowState, IMUState, HandCmd, HandState, Request, Response]
-"""Types of topics."""
+BODY_KINDS: list[Any] = [LowCmd, LowState, IMUState, Request, Response]
+"""Types of a body's topics."""
+KINDS: list[Any] = [*BODY_KINDS, HandCmd, HandState]
+"""Types of all topics."""
 
 
 def motor_cmd(**fields: Any) -> MotorCmd:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -51,7 +52,7 @@ class Outcome:
     """Numbers for ``info``; rewards may use them."""
 
 
-class HandEnv(gymnasium.Env[Any, NDArray[np.float32]]):
+class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     """A hand with a task. Tasks derive from it.
 
     An action moves the targets of motors, or of groups of motors, by some of their stroke; a step is 40 ms.
@@ -243,9 +244,9 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]]):
 
     # What a task fills in.
 
+    @abstractmethod
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """Objects of an episode."""
-        raise NotImplementedError
 
     def mount(self) -> Mount:
         """How the hand is held: palm up."""
@@ -262,17 +263,17 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]]):
         """What a policy may know besides. Shape (hint_size,)."""
         return np.zeros(0)
 
+    @abstractmethod
     def outcome(self) -> Outcome:
         """What has come of it by now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Whether the task is done. Shapes (n, goal), (n, goal), by name (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
         """How good it is, about 0 to 1 a step. Shapes as in `reached`."""
-        raise NotImplementedError
 
     # What tasks use.
 

@@ -64,7 +64,7 @@ class Hands:
 
 @dataclass(frozen=True)
 class Scenes:
-    """List the named scenes: surroundings and objects that demo, serve and snapshot take with --scene.
+    """List the named scenes that demo, serve and snapshot take.
 
     For example:
 

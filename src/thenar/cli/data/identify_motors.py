@@ -151,7 +151,7 @@ class IdentifyProtocol:
 
 @dataclass(frozen=True)
 class Identify:
-    """Find out what the motors of a real hand are like, from recordings of it, and the motions that tell.
+    """Find out what the motors of a real hand are like, from recordings.
 
     For example:
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """Record real hands, or twins, by listening to their wire: commands, states and touch, with the time they came.
+    """Record real hands, or twins, by listening to their wire.
 
     For example:
 

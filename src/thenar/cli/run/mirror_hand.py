@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror:
-    """Run a twin beside a real hand, under the commands that the hand gets, and say in words what differs.
+    """Run a twin beside a real hand and say in words what differs.
 
     For example:
 

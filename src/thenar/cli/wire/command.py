@@ -26,7 +26,7 @@ STILL_READINGS = 5  # in a row make a hand that has stopped; its own latency is 
 
 @dataclass(frozen=True)
 class Command:
-    """Move a hand, a twin or a real one, and show what it says when it has stopped.
+    """Move a hand, a twin or a real one, and show what it says then.
 
     For example:
 

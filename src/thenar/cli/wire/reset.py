@@ -16,7 +16,7 @@ CONFIRMED_S = 2.0  # a twin says twice a second how it is doing
 
 @dataclass(frozen=True)
 class Reset:
-    """Put a running twin, or Unitree's simulator, back to its beginning: a lost ball lies in the hand again.
+    """Put a running twin, or Unitree's simulator, back to its beginning.
 
     For example:
 
