@@ -16,11 +16,11 @@ from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
-    from thenar.wire.clients.inspire_clients import DfxClient
+    from thenar.wire.clients.inspire_clients import DfxClient, InspireClient
     from thenar.wire.clients.listener import Place
     from thenar.wire.clients.modbus_client import ModbusHand
+    from thenar.wire.clients.tienkung_client import TienkungClient
     from thenar.wire.codecs.inspire_counts import Readings
-    from thenar.wire.rtps import Participant
 
 Wire = Literal["inspire", "dfx", "modbus", "tienkung"]
 CONNECT_S = 3.0
@@ -98,25 +98,25 @@ def connect_hands(
             ]
             yield tuple(_ModbusConnection(hand) for hand in hands)
         return
+    # All before the participant is open: an import may swallow the exit that a signal asks for.
+    from thenar.wire.clients.inspire_clients import DfxClient, InspireClient
+    from thenar.wire.clients.tienkung_client import TienkungClient
     from thenar.wire.rtps import Participant
 
     where = {"interface": options.interface, "peers": listed(options.peers)}
     with Participant(options.domain, name="thenar client", **where) as participant:
         if wire == "dfx":
-            from thenar.wire.clients.inspire_clients import DfxClient
-
             client, sent = DfxClient(participant), dict[str, list[float]]()
             yield tuple(_DfxConnection(client, spec, options, sent) for spec in specs)
-            return
-        kind = _InspireConnection if wire == "inspire" else _TienkungConnection
-        yield tuple(kind(participant, spec, options) for spec in specs)
+        elif wire == "inspire":
+            yield tuple(_InspireConnection(InspireClient(participant, spec), options) for spec in specs)
+        else:
+            yield tuple(_TienkungConnection(TienkungClient(participant, spec), options) for spec in specs)
 
 
 class _InspireConnection:
-    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
-        from thenar.wire.clients.inspire_clients import InspireClient
-
-        self._client, self._options = InspireClient(participant, spec), options
+    def __init__(self, client: InspireClient, options: ConnectionOptions):
+        self._client, self._options = client, options
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         from thenar.wire.codecs.inspire_codec import Ctrl, Mode
@@ -170,10 +170,8 @@ class _DfxConnection:
 
 
 class _TienkungConnection:
-    def __init__(self, participant: Participant, spec: HandSpec, options: ConnectionOptions):
-        from thenar.wire.clients.tienkung_client import TienkungClient
-
-        self._client, self._options = TienkungClient(participant, spec), options
+    def __init__(self, client: TienkungClient, options: ConnectionOptions):
+        self._client, self._options = client, options
 
     def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
         from thenar.wire.codecs.tienkung_codec import FINGER_IDS

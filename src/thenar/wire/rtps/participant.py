@@ -3,6 +3,7 @@
 It knows nothing of hands, messages or ROS 2.
 """
 
+import atexit
 import contextlib
 import itertools
 import logging
@@ -129,8 +130,9 @@ class Participant:
         """When each thread began with what it is at."""
         self._running = True
         self._thread = threading.Thread(target=self._run, name=f"rtps-{domain}", daemon=True)
-        self._thread.start()
         self._sender = threading.Thread(target=self._send_posted, name=f"rtps-{domain}-sender", daemon=True)
+        atexit.register(self.close)  # a signal may end the program before its owner has hold of us
+        self._thread.start()
         self._sender.start()
 
     def __enter__(self) -> "Participant":
@@ -235,7 +237,8 @@ class Participant:
 
     def close(self) -> None:
         """Take leave of all peers and stop; safe to call twice."""
-        if threading.current_thread() not in (self._thread, self._sender):
+        atexit.unregister(self.close)
+        if self._sender.is_alive() and threading.current_thread() not in (self._thread, self._sender):
             self._posted.put(None)
             self._sender.join()
         with self.lock:
@@ -243,7 +246,7 @@ class Participant:
                 return
             self._running = False
             self._directory.take_leave()
-        if threading.current_thread() is not self._thread:
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
         self._network.close()
 
