@@ -31,7 +31,9 @@ HISTORY = 8  # lines that scroll
 
 @dataclass(frozen=True)
 class Drop:
-    """Let cubes of random size, mass and pose fall on the open ReFlex hand and watch its 38 sensors as its driver does.
+    """Let cubes fall on the open ReFlex hand and watch its sensors.
+
+    Size, mass and pose are drawn; the 38 sensors are read as the hand's driver reads them.
 
     For example:
 
