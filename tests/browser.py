@@ -30,6 +30,10 @@ FLAGS = (
 )  # fmt: skip
 
 
+LOOK_S = 0.05
+"""Time between two looks at the page: each one makes the browser lay it out."""
+
+
 class Tab:
     """One page in the browser."""
 
@@ -106,7 +110,7 @@ class Tab:
 
     def wait_text(self, text: str, limit_s: float = 60.0) -> None:
         """Wait until a text is on the page."""
-        assert wait_for(lambda: text in self.text(), limit_s), f"{text!r} is not on the page:\n{self.text()}"
+        assert wait_for(lambda: text in self.text(), limit_s, LOOK_S), f"{text!r} is not on the page:\n{self.text()}"
 
     def place(self, script: str) -> tuple[float, float]:
         """The middle of the element that a piece of JavaScript finds, scrolled into view."""
@@ -123,7 +127,7 @@ class Tab:
             f"[...document.querySelectorAll({json.dumps(tag)})].find(e => e.innerText.trim() === {json.dumps(text)}"
             " && e.getBoundingClientRect().width > 0)"
         )
-        assert wait_for(lambda: self.run(f"!!({script})"), 30.0), f"nothing to click reads {text!r}"
+        assert wait_for(lambda: self.run(f"!!({script})"), 30.0, LOOK_S), f"nothing to click reads {text!r}"
         self.click_at(*self.place(script))
 
     def click_at(self, x: float, y: float) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from thenar.wire.clients.survey import local_domains
 
 
-def wait_for(condition: Callable[[], object], limit_s: float = 10.0) -> bool:
+def wait_for(condition: Callable[[], object], limit_s: float = 10.0, every_s: float = 0.005) -> bool:
     """Wait until something holds; False if it did not in time."""
     end_s = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > end_s:
             return False
-        time.sleep(0.005)
+        time.sleep(every_s)
     return True
 
 

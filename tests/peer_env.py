@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,37 @@ _unavailable: dict[str, str] = {}
 """Why an environment could not be made; without a network every try would take its time."""
 
 
-def peer_python(name: str, *requirements: str) -> Path:
+NEEDS: dict[str, tuple[str, ...]] = {
+    "cyclone": (),  # a development dependency of ours
+    "fast": ("fourier-aurora-client==0.1.8",),
+    "rosless": ("rosless==0.5.0",),
+    "dora": ("dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"),
+    "plusml": ("plusml-rh56dftp==0.1.7",),
+    "urdf_readers": (
+        "--no-deps",  # without what they need to draw
+        "yourdfpy==0.0.60",
+        "urchin==0.0.30",
+        "xacro==2.1.1",
+        "pyyaml==6.0.3",
+        "numpy==2.4.6",
+        "lxml==6.1.3",
+        "six==1.17.0",
+        "trimesh==5.2.0",
+        "networkx==3.6.1",
+        "pillow==13.0.0",
+    ),
+}
+"""What pip shall install for a peer, with versions pinned; what is installed here in that version is lent."""
+
+
+def peer_python(name: str) -> Path:
     """The Python of an environment that has what a peer needs; made on first use, made anew when the needs change.
 
     The test is skipped, with the reason, where the packages cannot be installed.
-
-    Args:
-        name: Name of the environment.
-        requirements: What pip shall install, with versions pinned.
     """
+    requirements = NEEDS[name]
+    if not requirements:
+        return Path(sys.executable)
     if name in _unavailable:
         pytest.skip(_unavailable[name])
     folder = CACHE / name
@@ -36,9 +59,11 @@ def peer_python(name: str, *requirements: str) -> Path:
     with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-            install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-            done = subprocess.run(install, capture_output=True, text=True, check=False)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)], check=True)
+            packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+            (packages / "lent.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+            pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
+            done = subprocess.run([*pip, "install", *requirements], capture_output=True, text=True, check=False)
             if done.returncode:
                 why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
                 _unavailable[name] = f"{', '.join(requirements)} cannot be installed here: {why}"

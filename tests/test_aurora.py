@@ -28,7 +28,6 @@ from thenar.twin.body.live_body import LiveBody, serve_body
 from thenar.wire.clients.aurora_client import AuroraListener
 from thenar.wire.rtps import Participant
 
-CLIENT = "fourier-aurora-client==0.1.8"
 GROUP_SIZES = {
     "left_leg": 6,
     "right_leg": 6,
@@ -45,7 +44,7 @@ class Client:
     """The vendor's client in a process of its own."""
 
     def __init__(self, **options: Any):
-        python = peer_python("aurora", CLIENT)
+        python = peer_python("fast")
         self._process = subprocess.Popen(
             [str(python), str(PEERS / "aurora_client.py"), json.dumps({"robot_name": "gr2", **options})],
             stdin=subprocess.PIPE,
@@ -92,7 +91,7 @@ def domain() -> int:
 
 @pytest.fixture
 def robot(domain: int) -> Iterator[LiveBody]:
-    peer_python("aurora", CLIENT)  # made before the clock runs
+    peer_python("fast")  # made before the clock runs
     with serve_body(domain=domain) as twin:
         yield twin
 

@@ -133,10 +133,11 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
 
 
 @pytest.mark.parametrize("verb", [verb.__name__.lower() for group in VERBS.values() for verb in group])
-def test_every_verb_has_help_with_examples(verb: str):
-    shown = subprocess.run(
-        [sys.executable, "-m", "thenar.cli", verb, "--help"], capture_output=True, text=True, check=True
-    ).stdout
+def test_every_verb_has_help_with_examples(verb: str, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    shown = capsys.readouterr().out
     assert shown.startswith(f"usage: thenar {verb}") or "usage: thenar" in shown
     examples = shown.count(f"thenar {verb}") - 1
     assert examples >= 2

@@ -26,21 +26,6 @@ from thenar.hands.spec import HandSpec
 # The other sides are mirror images made by the same code.
 HANDS = ("inspire_left", "inspire_right", "inspire_dfx_right", "shadow_right", "fourier_right", "reflex")
 
-# Without what they need to draw.
-URDF_READERS = (
-    "--no-deps",
-    "yourdfpy==0.0.60",
-    "urchin==0.0.30",
-    "xacro==2.1.1",
-    "pyyaml==6.0.3",
-    "numpy==2.4.6",
-    "lxml==6.1.3",
-    "six==1.17.0",
-    "trimesh==5.2.0",
-    "networkx==3.6.1",
-    "pillow==13.0.0",
-)
-
 
 def poses_of_spec(hand: HandSpec, joint_rad: dict[str, float]) -> dict[str, np.ndarray]:
     """Pose of every link in the root's frame, from the numbers of the spec alone. Shape (4, 4)."""
@@ -159,7 +144,7 @@ def test_readers_of_urdf_turn_every_coupled_joint(name: str, variant: str | None
     coupled = {coupling.joint for coupling in hand.couplings}
     driven = {joint: angle for joint, angle in some_angles(hand, 5).items() if joint not in coupled}
     poses = poses_of_spec(hand, coupled_angles(hand, driven))
-    python = peer_python("urdf_readers", *URDF_READERS)
+    python = peer_python("urdf_readers")
     command = [str(python), str(PEERS / "urdf_readers.py"), str(file), json.dumps(driven)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet_environment())
     assert done.returncode == 0, done.stderr
@@ -293,7 +278,7 @@ def test_without_sensors_links_weigh_what_they_weigh(format, tmp_path: Path):
 def expand(folder: Path, text: str, **arguments: str) -> str:
     """What ROS's xacro makes of a file."""
     (folder / "hand.xacro").write_text(text)
-    python = peer_python("urdf_readers", *URDF_READERS)
+    python = peer_python("urdf_readers")
     values = [f"{name}:={value}" for name, value in arguments.items()]
     command = [str(python), "-c", "import xacro; xacro.main()", str(folder / "hand.xacro"), *values]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet_environment())

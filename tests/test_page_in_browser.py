@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from browser import CHROMIUM, Tab, chromium
+from browser import CHROMIUM, LOOK_S, Tab, chromium
 from patience import free_port, wait_for
 from test_page_view import WINDOWS_PX
 
@@ -50,7 +50,7 @@ def twin() -> Iterator[LiveTwin]:
 
 @pytest.fixture(scope="module")
 def tab(twin: LiveTwin) -> Iterator[Tab]:
-    with chromium((1280, 800)) as open_tab:
+    with chromium((1024, 640)) as open_tab:  # without a graphics card every pixel costs
         tab = open_tab(page_of(twin).url)
         tab.wait_text("inspire right", SLOW_S)
         yield tab
@@ -180,9 +180,9 @@ def test_a_press_lights_the_right_pad(tab, twin):
         world.props.drag("ball", centre - np.array([0.0, 0.0, 0.2]))
 
     twin.run_on_loop(lambda world: world.props.move("ball", pos_m=(0.5, 0.5, 0.0)))  # where nothing is lit
-    assert wait_for(lambda: lit() == (0, 0), SLOW_S), lit()
+    assert wait_for(lambda: lit() == (0, 0), SLOW_S, LOOK_S), lit()
     twin.run_on_loop(press)
-    assert wait_for(lambda: lit()[0] > 30, SLOW_S), lit()
+    assert wait_for(lambda: lit()[0] > 30, SLOW_S, LOOK_S), lit()
     assert lit()[1] == 0
     tab.wait_text("right palm", SLOW_S)
     twin.run_on_loop(lambda world: world.props.drag("ball", None))
@@ -250,6 +250,5 @@ def test_the_picture_is_as_large_as_the_panels_leave_it(tab, twin):
     for wide, high in ((1024, 768), (412, 915)):  # a large one takes long without a graphics card
         size_px = WINDOWS_PX[wide, high]
         tab.call("Emulation.setDeviceMetricsOverride", width=wide, height=high, deviceScaleFactor=1, mobile=False)
-        assert wait_for(lambda size_px=size_px: np.abs(np.subtract(tab.run(box), size_px)).max() < 12, SLOW_S), (
-            wide, tab.run(box), size_px,
-        )  # fmt: skip
+        fits = wait_for(lambda size_px=size_px: np.abs(np.subtract(tab.run(box), size_px)).max() < 12, SLOW_S, LOOK_S)
+        assert fits, (wide, tab.run(box), size_px)

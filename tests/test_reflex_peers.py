@@ -25,8 +25,6 @@ from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.rtps import Participant, Writer, ros
 from thenar.wire.wire_config import ReflexOptions
 
-DORA = ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"]
-
 
 @pytest.fixture(scope="module")
 def twin() -> Iterator[tuple[LiveTwin, int, int]]:
@@ -97,7 +95,7 @@ def test_cyclone_uses_every_topic_and_service(twin: tuple[LiveTwin, int, int]):
 
 def test_rust_dds_hears_the_hand_and_moves_it(twin: tuple[LiveTwin, int, int]):
     _, domain, _ = twin
-    seen = run_peer(peer_python("dora", *DORA), PEERS / "reflex_dora.py", domain)
+    seen = run_peer(peer_python("dora"), PEERS / "reflex_dora.py", domain)
     assert seen["calibrate_tactile"] is True
     assert seen["set_speed"] is True
     assert seen["error"] == ["0x00"] * 4

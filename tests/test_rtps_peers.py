@@ -27,12 +27,6 @@ from thenar.wire.rtps.discovery import Address
 from thenar.wire.rtps.network import Network
 
 PROGRAMS = Path(__file__).parent / "peers"
-NEEDS = {
-    "cyclone": ["cyclonedds==11.0.1"],
-    "fast": ["fourier-aurora-client==0.1.8"],
-    "rosless": ["rosless==0.5.0"],
-    "dora": ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"],
-}
 ALL = ["cyclone", "fast", "fast2", "rosless", "dora"]
 CALLERS = ["cyclone", "fast", "fast2", "dora"]
 VENDORS = {
@@ -55,7 +49,7 @@ class Running:
         if name == "fast2":
             command = [str(fast2_program())]
         else:
-            command = [str(peer_python(name, *NEEDS[name])), str(PROGRAMS / f"{name}_peer.py")]
+            command = [str(peer_python(name)), str(PROGRAMS / f"{name}_peer.py")]
         env = {
             key: value for key, value in os.environ.items() if not key.startswith(("CYCLONEDDS", "ROS_", "FASTRTPS"))
         }

@@ -34,11 +34,6 @@ idl: Any = idl_types
 RIGHT = hands.load("inspire_right")
 SCALE = Scale.of(RIGHT)
 BOTH = ("inspire_left", "inspire_right")
-NEEDS = {
-    "dora": ["dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"],
-    "rosless": ["rosless==0.5.0"],
-    "fast": ["fourier-aurora-client==0.1.8"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +153,7 @@ def test_a_finger_that_closes_has_a_negative_velocity_and_a_current_in_amperes()
 
 
 def start(peer: str, domain: int, side: str) -> subprocess.Popen[str]:
-    python = sys.executable if peer == "cyclone" else peer_python(peer, *NEEDS[peer])
-    command = [str(python), str(PEERS / f"tienkung_{peer}.py"), str(domain), side]
+    command = [str(peer_python(peer)), str(PEERS / f"tienkung_{peer}.py"), str(domain), side]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet_environment()
     )

@@ -4,6 +4,7 @@ Shares no code with `thenar.touch` but the pad charts: heights and gaps come fro
 written out again, and the conjugate gradients are plain numpy run to convergence.
 """
 
+import itertools
 import math
 
 import mujoco
@@ -179,17 +180,15 @@ def fine_map(
     flat_u, flat_v = np.nan_to_num(slope_u).ravel(), np.nan_to_num(slope_v).ravel()
     steeper = np.sqrt(1 + flat_u**2 + flat_v**2)
     force = np.zeros((pad.rows, pad.cols))
-    for k in np.flatnonzero(p > 0):
-        # Nine points a cell, so that a cell across a border is shared.
-        for du in (-1 / 3, 0.0, 1 / 3):
-            for dv in (-1 / 3, 0.0, 1 / 3):
-                x = q[k] + du * hu * e1 + dv * hv * e2 + (high[k] + flat_u[k] * du * hu + flat_v[k] * dv * hv) * n
-                local = R.T @ (x - origin)
-                a, b, reaches = chart(record, *local)
-                row, col = (
-                    math.floor(a / pad.row_pitch_m + pad.rows / 2),
-                    math.floor(b / pad.col_pitch_m + pad.cols / 2),
-                )
-                if reaches and 0 <= row < pad.rows and 0 <= col < pad.cols:
-                    force[row, col] += p[k] * hu * hv * steeper[k] / 9
+    pressed = p > 0
+    share_n = (p * hu * hv * steeper / 9)[pressed]
+    # Nine points a cell, so that a cell across a border is shared.
+    for du, dv in itertools.product((-hu / 3, 0.0, hu / 3), (-hv / 3, 0.0, hv / 3)):
+        rise = high + flat_u * du + flat_v * dv
+        points = (q + du * e1 + dv * e2 + rise[:, None] * n)[pressed]
+        for local, part_n in zip((points - origin) @ R, share_n, strict=True):
+            a, b, reaches = chart(record, *local)
+            row, col = math.floor(a / pad.row_pitch_m + pad.rows / 2), math.floor(b / pad.col_pitch_m + pad.cols / 2)
+            if reaches and 0 <= row < pad.rows and 0 <= col < pad.cols:
+                force[row, col] += part_n
     return force / area
