@@ -81,13 +81,14 @@ def follow_force(env: HandEnv, *, gain: float = 0.15, approach: float = 0.7) -> 
     return act
 
 
-def loosen(env: HandEnv, *, keep_n: float = 6.0) -> Policy:
-    """Loosen until the force is what holds an average thing, and stay there."""
+def loosen(env: HandEnv, *, keep_n: float = 2.0, keep_motors_n: float = 3.5) -> Policy:
+    """Loosen until the force, felt or else reported by motors, is what holds an average thing, and stay there."""
 
     def act(observation: Observation) -> NDArray[np.float32]:
         felt = Felt(env, observation)
         force_n = sum(felt.force_n(finger) for finger in FINGERS)
-        return np.clip(0.05 * (keep_n - np.array([force_n])), -0.3, 0.1).astype(np.float32)
+        wanted_n = keep_motors_n if felt.pads is None else keep_n
+        return np.clip(0.05 * (wanted_n - np.array([force_n])), -0.3, 0.1).astype(np.float32)
 
     return act
 
