@@ -106,15 +106,16 @@ def measure_frames(out: Path | None, file: Path, iterations: int) -> None:
     def there_and_back() -> None:  # contacts move as far as in one step of 2 ms
         for moment in (1, 0):
             touch._m, touch._d = data[moment]
-            touch.update()
+            touch.feel()
 
     there_and_back()
     moving_s = seconds(capture(there_and_back), 10) / 2.0
-    frame_s = seconds(capture(touch.update), 20)
+    frame_s, read_s = (seconds(capture(work), 20) for work in (touch.feel, touch.update))
     queued = wp.clone(touch.queued)
     numbers = queued.numpy()
     windows = float(numbers[8])
-    for what, each_s in (("frames a second, still", frame_s), ("frames a second, moving", moving_s)):
+    rates = {"still": frame_s, "moving": moving_s, "still, with the sensor's counts": read_s}
+    for what, each_s in ((f"frames a second, {kind}", each_s) for kind, each_s in rates.items()):
         note(out, what=what, **row, rate=touch.count / each_s, windows_rate=windows / each_s)
 
     def solve(solver: Any) -> None:
@@ -166,7 +167,7 @@ def measure_worlds(out: Path | None, count: int, name: str) -> None:
     worlds.command(closed * rng.uniform(0.9, 1.0, (count, 1)))
     for _ in range(60):
         worlds.advance(0.02)
-    m, d, skin, row = worlds.m, worlds.d, worlds._skins[HAND], {"props": name, "worlds": count}
+    m, d, skin, row = worlds.m, worlds.d, worlds._skins[HAND].touch, {"props": name, "worlds": count}
     kept = [(array, wp.clone(array)) for array in (d.qpos, d.qvel, d.qacc_warmstart, worlds._motor_state)]
 
     def again() -> None:
@@ -180,10 +181,13 @@ def measure_worlds(out: Path | None, count: int, name: str) -> None:
         worlds.drive()
         mjw.step(m, d)
 
-    def felt(steps: int) -> None:
+    def felt(steps: int, *, counts: bool = False) -> None:
         for _ in range(steps):
             own()
-        skin.update()
+        if counts:
+            skin.update()
+        else:
+            skin.feel()
 
     def timed(work: Callable[[], None], steps: int) -> float:
         graph = capture(work)
@@ -200,6 +204,8 @@ def measure_worlds(out: Path | None, count: int, name: str) -> None:
     note(out, what="touch every step", **row, rate=count / every_s, of_bare=bare_s / every_s, queues=queues.tolist())
     tenth_s = timed(partial(felt, 10), 10)
     note(out, what="touch every 10th step", **row, rate=count / tenth_s, of_bare=bare_s / tenth_s)
+    told_s = timed(partial(felt, 10, counts=True), 10)
+    note(out, what="touch and counts every 10th step", **row, rate=count / told_s, of_bare=bare_s / told_s)
     note(out, what="bare again", **row, rate=count / timed(bare, 1))
     again()
     everyone, frames = wp.ones(count, dtype=bool), []
@@ -213,6 +219,15 @@ def measure_worlds(out: Path | None, count: int, name: str) -> None:
         frames.append(time.perf_counter() - start)
     mean_s = float(np.mean(frames[3:20]))
     note(out, what="frame of 20 ms", **row, mean_ms=1e3 * mean_s, all_windows_new=frames[20] / mean_s)
+    worlds.reset()
+    worlds.command(closed * rng.uniform(0.9, 1.0, (count, 1)))
+    for _ in range(60):  # until they hold it again
+        wp.synchronize()
+        start = time.perf_counter()
+        worlds.advance(0.02)
+        wp.synchronize()
+        frames.append(time.perf_counter() - start)
+    note(out, what="after a reset of all", **row, worst=max(frames[30:]) / mean_s, at=int(np.argmax(frames[30:])))
     flags = worlds.flags().numpy()
     bits = {f"bit_{k}": int((flags >> k & 1).sum()) for k in range(7)}
     note(out, what="flags", **row, **bits, finite=bool(np.isfinite(d.qpos.numpy()).all()))

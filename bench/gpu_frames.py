@@ -41,13 +41,14 @@ def _across(rng: np.random.Generator, normal: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def random_frames(count: int, seed: int, *, lying: bool = False) -> Frames:
+def random_frames(count: int, seed: int, *, lying: bool = False, answers: bool = True) -> Frames:
     """Random hands, every link pressed by one object, three frames each, as arrays of a model of many worlds.
 
     Args:
         count: Number of hands.
         seed: Of the random numbers.
         lying: Capsules and cylinders touch at two points, so that they lean.
+        answers: False: without what the CPU feels.
     """
     rng = np.random.default_rng(seed)
     spec = without_visuals(hands.load(HAND))
@@ -106,6 +107,15 @@ def random_frames(count: int, seed: int, *, lying: bool = False) -> Frames:
                     rows["frame"].append(axes)
                     rows["geom"].append((skin, geom))
                     rows["force"].append((share * newton, -0.3 * share * newton, 0.0))
+            for name, value in rows.items():
+                out[name].append(value)
+            for name, value in (
+                ("geom_xpos", solids["pos_m"]), ("geom_xmat", solids["R"]), ("geom_size", solids["size_m"][:, :3]),
+                ("xpos", data.xpos), ("xmat", data.xmat.reshape(-1, 3, 3)),
+            ):  # fmt: skip
+                out[name].append(np.array(value))
+            if not answers:
+                continue
             axes, force = np.array(rows["frame"]), np.array(rows["force"])
             frame = touch.solve(
                 SolidContacts(
@@ -118,15 +128,10 @@ def random_frames(count: int, seed: int, *, lying: bool = False) -> Frames:
                     slip_n=np.abs(force[:, 1]),  # all of it slides: friction goes by pressure, as on the device
                 )
             )  # fmt: skip
-            for name, value in rows.items():
-                out[name].append(value)
-            for name, value in (
-                ("geom_xpos", solids["pos_m"]), ("geom_xmat", solids["R"]), ("geom_size", solids["size_m"][:, :3]),
-                ("xpos", data.xpos), ("xmat", data.xmat.reshape(-1, 3, 3)), ("pressure_pa", frame.taxel_pressure_pa),
-                ("shear_pa", frame.taxel_shear_pa), ("pad_force_n", frame.pad_force_n),
-            ):  # fmt: skip
-                out[name].append(np.array(value))
-    made = {name: np.array(value) for name, value in out.items()}
+            out["pressure_pa"].append(frame.taxel_pressure_pa)
+            out["shear_pa"].append(frame.taxel_shear_pa)
+            out["pad_force_n"].append(frame.pad_force_n)
+    made = {name: np.array(value) for name, value in out.items() if value}
     return {
         name: value.reshape(count, len(MILD), *value.shape[1:]).astype(np.int32 if name == "geom" else np.float32)
         for name, value in made.items()
@@ -156,7 +161,7 @@ def device_data(frames: Frames, step: int, *, device: Any, repeat: int = 1) -> t
     poses |= {name: put(rows[name], wp.mat33) for name in ("geom_xmat", "xmat")}
     d = SimpleNamespace(
         contact=contact, nacon=put(np.array([total], dtype=np.int32)), nworld=worlds,
-        qpos=put(np.zeros((worlds, 1), dtype=np.float32)),
+        qpos=put(np.zeros((worlds, 1), dtype=np.float32)), time=put(np.full(worlds, 0.02 * step, dtype=np.float32)),
         efc=SimpleNamespace(force=put(rows["force"].reshape(worlds, -1))), **poses,
     )  # fmt: skip
     return SimpleNamespace(geom_size=put(rows["geom_size"], wp.vec3)), d

@@ -27,7 +27,7 @@ class Bench:
         drives = motors.new_records(motors.Drive, n)
         drives["qpos"], drives["dof"], drives["ctrl"] = np.arange(n)[:, None], np.arange(n)[:, None], np.arange(n)
         drives["weight"][:, 0], drives["tendon"], drives["latency_steps"] = 1.0, -1, LATENCY_STEPS
-        self.drives = wp.array(drives, dtype=motors.Drive, device="cpu")
+        self.drives = wp.array(drives[None], dtype=motors.Drive, device="cpu")
         self.device_params = wp.array(
             motors.motor_records(self.actuators, DT_S)[None], dtype=motors.Motor, device="cpu"
         )

@@ -76,3 +76,46 @@ def test_a_grasp_in_many_worlds_is_the_grasp_of_one():
     worlds.reset(np.array([True, False]))
     assert np.abs(worlds.state().joint_rad.numpy()).max(axis=1) == pytest.approx([0.0, 1.4], abs=1.0)
     np.testing.assert_allclose(worlds.d.time.numpy(), [0.0, 0.6], atol=1e-4)
+
+
+@pytest.mark.soak
+def test_worlds_that_differ_are_felt_by_skins_that_differ_and_each_is_a_world_of_its_own():
+    pytest.importorskip("mujoco_warp")
+    worlds = batch.Worlds(HAND, count=3, props=[BALL], device="cpu", profile="ideal", seed=5)
+    worlds.touch()
+    worlds.randomize(mass=1.0, friction=0.5, size=0.05, motors=0.15, skin=0.2, noise=0.5)
+    worlds.reset()
+    closed_rad = np.array(hands.load(HAND).closed_rad) * (1, 1, 1, 1, 1, 0.9)
+    worlds.command(closed_rad)
+    worlds.advance(0.6)
+    ones = [worlds.one(k) for k in range(3)]
+    worlds.advance(0.2)
+    angles = worlds.state().joint_rad.numpy()
+    assert np.abs(angles[0] - angles[2]).max() > 1e-3, "worlds should differ"
+    touch = worlds.touch()
+    for k, one in enumerate(ones):
+        one.model.opt.impratio = worlds.model.opt.impratio
+        one.advance(0.2)
+        assert np.abs(angles[k] - one.state(HAND).joint_rad).max() < 1e-3
+        frame = one.touch(HAND)
+        felt = touch.counts.numpy().astype(float)
+        size, off = np.linalg.norm(frame.taxel_counts), np.linalg.norm(felt - frame.taxel_counts, axis=1)
+        assert off[k] < 0.05 * size
+        assert (np.delete(off, k) > 0.1 * size).all(), "no other world should feel the same"
+        np.testing.assert_allclose(touch.pad_force_n.numpy()[k], frame.pad_force_n, rtol=0.05, atol=0.1)
+    worlds.reset(np.array([True, False, False]))
+    assert touch.pad_force_n.numpy().sum(axis=1)[0] == 0.0
+    assert touch.pad_force_n.numpy().sum(axis=1)[1] > 5.0
+
+
+@pytest.mark.soak
+def test_a_skin_with_a_rate_and_a_latency_is_read_when_it_should_be():
+    pytest.importorskip("mujoco_warp")
+    worlds = batch.Worlds(HAND, count=1, props=[BALL], device="cpu", profile="measured")  # 50 Hz, 10 ms
+    worlds.touch()
+    seen = []
+    for _ in range(40):
+        worlds.advance(0.002)
+        seen.append(int(worlds.touch().counts.numpy().astype(np.int64).sum()))
+    changed = [k + 1 for k in range(1, 40) if seen[k] != seen[k - 1]]
+    assert changed == [15, 25, 35]  # the readings at 20, 40 and 60 ms, 10 ms later

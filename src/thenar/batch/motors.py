@@ -318,7 +318,7 @@ def _limit_servo(p: Motor, m: MotorState, driving: bool, free_n: float) -> Motor
 @wp.kernel(enable_backward=False)
 def step_motors(
     params: wp.array2d[Motor],
-    drives: wp.array[Drive],
+    drives: wp.array2d[Drive],
     step: wp.array[int],
     dt_s: float,
     qpos: wp.array2d[float],
@@ -330,10 +330,10 @@ def step_motors(
 ):
     """One step of every motor: joint angles in, controls and dampings of the engine out.
 
-    Rows of ``params`` are those of worlds with motors of their own, or one for all.
+    Rows of ``params`` and ``drives`` are those of worlds with motors of their own, or one for all.
     """
     world, n = wp.tid()
-    p, d = params[world % params.shape[0], n], drives[n]
+    p, d = params[world % params.shape[0], n], drives[world % drives.shape[0], n]
     m = _copy(state[world, n])
     slots = pending.shape[2]
     while m.pending_count > 0:
@@ -385,7 +385,7 @@ def send_commands(
     target_rad: wp.array2d[float],
     speed_rad_s: wp.array2d[float],
     limit_n: wp.array2d[float],
-    drives: wp.array[Drive],
+    drives: wp.array2d[Drive],
     step: wp.array[int],
     seed: int,
     state: wp.array2d[MotorState],
@@ -393,7 +393,7 @@ def send_commands(
 ):
     """Send a command to every motor on its way, see `motor_model.push_command`; rows of one hand arrive together."""
     world, n = wp.tid()
-    d = drives[n]
+    d = drives[world % drives.shape[0], n]
     m = _copy(state[world, n])
     draw = wp.randn(wp.rand_init(seed, (step[0] * state.shape[0] + world) * 8 + d.hand))
     latency = d.latency_steps + d.latency_spread_steps * wp.clamp(draw, -2.0, 2.0)
@@ -419,7 +419,7 @@ def send_commands(
 @wp.kernel(enable_backward=False)
 def read_motors(
     params: wp.array2d[Motor],
-    drives: wp.array[Drive],
+    drives: wp.array2d[Drive],
     step: wp.array[int],
     seed: int,
     qpos: wp.array2d[float],
@@ -436,7 +436,7 @@ def read_motors(
 ):
     """What the motors report, with the noise of their sensors: the same when read twice at one step."""
     world, n = wp.tid()
-    d, m = drives[n], state[world, n]
+    d, m = drives[world % drives.shape[0], n], state[world, n]
     angle, velocity = 0.0, 0.0
     for k in range(6):
         angle = angle + d.weight[k] * qpos[world, d.qpos[k]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -13,13 +14,24 @@ import warp as wp
 
 from thenar.batch import motors, wrist_servos
 from thenar.batch.device import capacity, device_model, on_device, open_device, without_visuals
+from thenar.batch.randomizing import (
+    draw,
+    model_rows,
+    motor_rows,
+    no_factors,
+    own_actuator,
+    own_prop,
+    own_skin,
+    refuse_meshes,
+)
 from thenar.batch.touch.device_touch import Touch, TouchArrays
+from thenar.batch.touch.sampled_touch import SampledTouch
 from thenar.batch.world_kernels import count_step, flag_worlds, gather, reset_motors, reset_worlds
 from thenar.errors import BadCommand, BadValue, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.sim import scenes
-from thenar.sim.building import root_pose
+from thenar.sim.building import name_props, root_pose
 from thenar.sim.physics import Physics, check_duration
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Mount, Scene
@@ -131,10 +143,15 @@ class Worlds:
             self._set_up_motors(physics, [actuator for spec in specs for actuator in spec.actuators])
             self._set_up_wrists(physics)
             self._set_up_readings(physics)
-        self._graphs: dict[int, Any] = {}
-        self._skins: dict[str, Touch] = {}
-        self._residual_s = 0.0
+        self._graphs: dict[tuple[int, int], Any] = {}
+        self._skins: dict[str, SampledTouch] = {}
+        self._residual_s, self._steps, self._draws = 0.0, 0, 0
+        self._props = name_props((*self.config.scene.props, *self.config.props))
+        self.factors = no_factors(count, len(self._props), len(self._actuators))
+        """What `randomize` has drawn."""
         self.advance(timestep_s)  # compiles every kernel
+        self._step.zero_()
+        self._steps = 0
         self.reset()
 
     def _set_up_motors(self, physics: Physics, actuators: list[Any]) -> None:
@@ -155,8 +172,9 @@ class Worlds:
             own["latency_spread_steps"] = index.latency_spread_s / dt_s
             own["angle_noise_rad"], own["force_noise_n"] = index.angle_noise_rad, index.force_noise_n
         n = len(actuators)
-        self._drives = wp.array(drives, dtype=motors.Drive)
-        self._motor_params = wp.array(motors.motor_records(actuators, dt_s)[None], dtype=motors.Motor)
+        self._usual_motors = motors.motor_records(actuators, dt_s), drives
+        self._drives = wp.array(drives[None], dtype=motors.Drive)
+        self._motor_params = wp.array(self._usual_motors[0][None], dtype=motors.Motor)
         self._motor_rest = wp.array(motors.rest_records(actuators), dtype=motors.MotorState)
         self._motor_state = wp.zeros((self.count, n), dtype=motors.MotorState)
         self._pending = wp.zeros((self.count, n, slots), dtype=motors.Pending)
@@ -254,25 +272,28 @@ class Worlds:
         self._residual_s = residual_s - steps * self.timestep_s
         if not steps:
             return
+        begin = self._steps % math.lcm(*(skin.period for skin in self._skins.values() if skin.period))
+        self._steps += steps
         with wp.ScopedDevice(self.device):
             if not self.device.is_cuda or not self._graphs:
-                self._run(steps)  # the first time nothing can be captured: modules are loaded on the way
-                self._graphs.setdefault(0, None)
+                self._run(begin, steps)  # the first time nothing can be captured: modules are loaded on the way
+                self._graphs.setdefault((0, 0), None)
                 return
-            if steps not in self._graphs:
+            if (begin, steps) not in self._graphs:
                 with wp.ScopedCapture(device=self.device) as capture:
-                    self._run(steps)
-                self._graphs[steps] = capture.graph
-            wp.capture_launch(self._graphs[steps])
+                    self._run(begin, steps)
+                self._graphs[begin, steps] = capture.graph
+            wp.capture_launch(self._graphs[begin, steps])
 
-    def _run(self, steps: int) -> None:
-        for _ in range(steps):
+    def _run(self, begin: int, steps: int) -> None:
+        """Steps that begin at this one of the skins' clock."""
+        for step in range(begin + 1, begin + steps + 1):
             self.drive()
             mjw.step(self.m, self.d)
             wp.launch(count_step, dim=1, inputs=[self._step])
+            for skin in self._skins.values():
+                skin.after_step(step, last=step == begin + steps)
         wp.launch(flag_worlds, dim=self.count, inputs=[self.d.qpos, self.d.overflow, self._flags])
-        for skin in self._skins.values():
-            skin.update()
 
     def drive(self) -> None:
         """Write the controls, dampings and wrist forces of the next step, for a loop of one's own."""
@@ -306,7 +327,10 @@ class Worlds:
         return state
 
     def touch(self, hand: str | None = None) -> TouchArrays:
-        """What the skin of a hand feels, as of the last `advance`; from the first call on every `advance` ends with it.
+        """What the skin of a hand feels; from the first call on it is felt while worlds `advance`.
+
+        It is read at the rate of its sensor and delivered with its latency; one without a rate is read at the end of
+        every `advance`.
 
         Args:
             hand: Its name; None: the first with pads.
@@ -316,10 +340,73 @@ class Worlds:
         if hand not in self._skins:
             spec = look_up(self.config.specs, hand, "hand in these worlds")
             calibration = profile_of(spec, self.config.profile)
-            self._skins[hand] = Touch(self.model, spec, self.m, self.d, calibration=calibration, flags=self._flags)
-            self._skins[hand].update()  # compiles; graphs are captured anew
-            self._graphs = {0: None}
+            touch = Touch(
+                self.model, spec, self.m, self.d, calibration=calibration, flags=self._flags,
+                seed=self._seed + list(self.config.specs).index(hand),
+            )  # fmt: skip
+            self._skins[hand] = SampledTouch(touch, calibration, self.timestep_s)
+            self._randomize_skin(hand)
+            self._graphs = {(0, 0): None}  # captured anew
         return self._skins[hand].arrays
+
+    def randomize(
+        self,
+        *,
+        mass: float = 0.0,
+        friction: float = 0.0,
+        size: float = 0.0,
+        motors: float = 0.0,
+        skin: float = 0.0,
+        noise: float = 0.0,
+        mask: Array | None = None,
+    ) -> None:
+        """Let worlds differ: a spread of 0.3 draws factors from 1/1.3 to 1.3, as many above 1 as below; 0 keeps.
+
+        What was drawn stands in `factors`. The same seed gives a world the same factors, however many worlds there
+        are. Best before `reset`: objects that grow do so where they are.
+
+        Args:
+            mass: Of every object's mass.
+            friction: Of every object's friction.
+            size: Of every object's size; its mass stays.
+            motors: Of stiffness, strength and latency of every motor, each by itself.
+            skin: Of stiffness and gain of the skin.
+            noise: Of the noise of angles, forces and taxels.
+            mask: True for the worlds that get other factors. Shape (worlds,). None: all of them.
+        """
+        if size:
+            refuse_meshes(self._props)
+        chosen = self._everyone if mask is None else on_device("mask", mask, (self.count,), self.device, dtype=bool)
+        spreads = {"mass": mass, "friction": friction, "size": size, "motors": motors, "skin": skin, "noise": noise}
+        self.factors = draw(
+            self.factors, spreads, mask=np.asarray(chosen.numpy(), dtype=bool), seed=self._seed, count=self._draws
+        )
+        self._draws += 1
+        with wp.ScopedDevice(self.device):
+            if mass or friction or size:
+                names = [prop.name for prop in self._props]
+                for name, rows in model_rows(self.model, names, self.factors).items():
+                    setattr(self.m, name, self._own_rows(getattr(self.m, name), rows.astype(np.float32)))
+            if motors or noise:
+                params, drives = motor_rows(*self._usual_motors, self.factors)
+                self._motor_params = self._own_rows(self._motor_params, params)
+                self._drives = self._own_rows(self._drives, drives)
+        if skin or noise:
+            for hand in self._skins:
+                self._randomize_skin(hand)
+
+    def _own_rows(self, array: Array, rows: Any) -> Array:
+        """An array with a row per world; where it had one for all, graphs that read it are captured anew."""
+        if array.shape[0] == self.count > 1:
+            array.assign(rows)
+            return array
+        self._graphs = {(0, 0): None}
+        return wp.array(rows, dtype=array.dtype)
+
+    def _randomize_skin(self, hand: str) -> None:
+        touch = self._skins[hand].touch
+        touch.stiffen(self.factors.skin_stiffness[:, 0])
+        touch.sensor.scale(self.factors.skin_gain[:, 0], self.factors.skin_noise[:, 0])
 
     def flags(self) -> Array:
         """What went wrong in each world since its last reset, as bits of `batch.Flag`. Shape (worlds,)."""
@@ -353,8 +440,7 @@ class Worlds:
         """One of the worlds as a `World` on the CPU, where it is now: to look at and to check."""
         if not 0 <= number < self.count:
             raise BadValue("number", number, f"a world from 0 to {self.count - 1}")
-        names = ("props", "scene", "mounts", "timestep_s", "seed", "profile")
-        world = World(self.config.hands, **{name: getattr(self.config, name) for name in names})
+        world = self._own_world(number)
         rest = world.snapshot()
         world.data.qpos[:], world.data.qvel[:] = self._row(self.d.qpos, number), self._row(self.d.qvel, number)
         world.data.ctrl[:] = self._row(self.d.ctrl, number)
@@ -385,6 +471,21 @@ class Worlds:
                     steps=steps, wrists=wrists)
         )  # fmt: skip
         return world
+
+    def _own_world(self, number: int) -> World:
+        """A world like one of these, as `randomize` made it, at time 0."""
+        factors, config, first, hands = self.factors, self.config, 0, []
+        for spec in config.specs.values():
+            own = [own_actuator(one, factors, number, first + k) for k, one in enumerate(spec.actuators)]
+            hands.append(replace(spec, actuators=tuple(own)))
+            first += len(own)
+        skins = {spec.name: own_skin(profile_of(spec, config.profile), factors, number) for spec in hands if spec.pads}
+        return World(
+            hands,
+            props=[own_prop(prop, factors, number, k) for k, prop in enumerate(self._props)],
+            scene=replace(config.scene, props=()),
+            mounts=config.mounts, timestep_s=config.timestep_s, seed=config.seed, profile=config.profile, skin=skins,
+        )  # fmt: skip
 
     def _row(self, array: Array, number: int) -> Any:
         return array[number : number + 1].numpy()[0] if array.size else array.numpy()[0:0].reshape(array.shape[1:])

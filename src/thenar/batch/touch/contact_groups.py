@@ -134,6 +134,7 @@ def group_contacts(
     pads: wp.array2d[float],
     hulls: wp.array[int],
     bare_modulus_pa: float,
+    stiffness: wp.array[float],
     small_grid: int,
     body_xpos: wp.array2d[wp.vec3],
     body_xmat: wp.array2d[wp.mat33],
@@ -253,7 +254,7 @@ def group_contacts(
             group[out + 12 + a] = middle[a]
             group[out + 16 + a] = line[a]
         group[out + 6] = size
-        group[out + 7] = modulus
+        group[out + 7] = modulus * stiffness[world]
         group[out + 8] = s.weight
         group[out + 15] = across
         group_of[slot] = wp.vec4i(s.skin, s.partner, world, leans)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,8 +12,10 @@ import numpy as np
 import warp as wp
 
 from thenar import hands as catalogue
+from thenar.arrays import FloatArray
 from thenar.batch.touch import contact_groups as groups
 from thenar.batch.touch.skin_tables import folded_tables, skin_tables
+from thenar.batch.touch.taxel_counts import TaxelSensor
 from thenar.batch.touch.window_kernels import (
     DEPOSIT_BLOCKS,
     ITERATIONS,
@@ -53,6 +56,8 @@ class TouchArrays:
     """All normal force on the skin. Shape (w,)."""
     bare_skin_n: Array
     """The part of it beside every pad. Shape (w,)."""
+    counts: Array
+    """What the sensor says of it. Shape (w, n)."""
 
 
 class Solver(NamedTuple):
@@ -85,6 +90,7 @@ class Touch:
         calibration: Calibration | None = None,
         flags: Array | None = None,
         iterations: int = ITERATIONS,
+        seed: int = 0,
     ):
         """Lay out a hand's skin in every world.
 
@@ -97,6 +103,7 @@ class Touch:
             calibration: What its skin is like; None: that of the ``ideal`` profile.
             flags: Where worlds are flagged, see `Flag`. Shape (worlds,). None: in an array of its own.
             iterations: Of the solver in a frame, for contacts that last.
+            seed: Of what differs from taxel to taxel and from reading to reading.
         """
         spec = catalogue.load(hand) if isinstance(hand, str) else hand
         if model.opt.cone != mujoco.mjtCone.mjCONE_ELLIPTIC:
@@ -117,14 +124,17 @@ class Touch:
                 pad_centre_m=wp.zeros((n, pads), dtype=wp.vec2),
                 contact_n=wp.zeros(n, dtype=float),
                 bare_skin_n=wp.zeros(n, dtype=float),
+                counts=wp.zeros((n, taxels), dtype=int),
             )
+            self.sensor = TaxelSensor(spec, calibration, n, seed=seed)
+            self._stiffness = wp.ones(n, dtype=float)
             if self._is_native():
                 self._set_up_device(skin_tables(model, spec, calibration, prefix=prefix), iterations)
         if not self._is_native():
             shapes = {link.name: [model.geom(prefix + name).id for name in link.skin_names] for link in spec.links}
             self._reader = SolidReader(model)
-            bodies = self._reader.bodies
-            self._skins = [HandTouch(spec, calibration, skin_shapes=shapes, bodies=bodies) for _ in range(n)]
+            self._skin_of = partial(HandTouch, spec, skin_shapes=shapes, bodies=self._reader.bodies)
+            self._calibration, self._skins = calibration, [self._skin_of(calibration) for _ in range(n)]
 
     def _is_native(self) -> bool:
         return self.device.is_cuda
@@ -176,8 +186,15 @@ class Touch:
             for s in self._solvers
         }
 
+    def stiffen(self, factor: FloatArray) -> None:
+        """Give worlds stiffnesses of their own, as factors of Young's modulus. Shape (worlds,)."""
+        self._stiffness.assign(factor.astype(np.float32))
+        if not self._is_native():
+            self._skins = [self._skin_of(scaled_skin(self._calibration, float(one))) for one in factor]
+
     def forget(self, mask: Array) -> None:
         """Let skins of some worlds start without a past. ``mask``: Warp's, true for those. Shape (worlds,)."""
+        self.sensor.forget(mask, self.arrays)
         if self._is_native():
             wp.launch(
                 groups.forget_windows, dim=(self.count, groups.SLOTS), inputs=[mask, self._keys], device=self.device
@@ -187,7 +204,12 @@ class Touch:
                 self._skins[number].forget()
 
     def update(self) -> None:
-        """Feel the contacts of the last step."""
+        """Feel the contacts of the last step, and read the sensor."""
+        self.feel()
+        self.sensor.read(self._d.time, self.arrays.pressure_pa, self.arrays.counts)
+
+    def feel(self) -> None:
+        """Pressure and shear of the contacts of the last step, without the sensor."""
         if not self._is_native():
             self._update_on_cpu()
             return
@@ -214,8 +236,9 @@ class Touch:
             dim=self.count,
             block_dim=64,
             inputs=[self._contact_count, self._contacts, self._order, self._sums, self._keys, skin["link_of_geom"],
-                    self._body_of_geom, skin["link_pads"], skin["pads"], skin["hulls"], self._bare_modulus_pa, SMALL,
-                    d.xpos, d.xmat, self._group, self._group_of, self._place, self._kind_of, self._queue, self.queued,
+                    self._body_of_geom, skin["link_pads"], skin["pads"], skin["hulls"], self._bare_modulus_pa,
+                    self._stiffness, SMALL, d.xpos, d.xmat, self._group, self._group_of, self._place, self._kind_of,
+                    self._queue, self.queued,
                     self._world_sum.flatten(), float(SCALE), self.flags],
         )  # fmt: skip
 
@@ -288,3 +311,10 @@ class Touch:
                 ("contact_n", frame.contact_n), ("bare_skin_n", frame.bare_skin_n),
             ):  # fmt: skip
                 getattr(out, name).numpy()[number] = value  # on the CPU this is the array itself
+
+
+def scaled_skin(calibration: Calibration, factor: float) -> Calibration:
+    """A skin that is stiffer by a factor, on pads and beside them."""
+    pads = {name: replace(pad, young_pa=pad.young_pa * factor) for name, pad in calibration.pads.items()}
+    bare = replace(calibration.bare, young_pa=calibration.bare.young_pa * factor)
+    return replace(calibration, bare=bare, pads=pads)

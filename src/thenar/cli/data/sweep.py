@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import tyro
 
@@ -45,11 +46,11 @@ class Sweep:
                 raise BadFile(self.file, f"has no {name!r}; wanted rows = [{{...}}, ...] and def trial(row, folder)")
         if not callable(names["trial"]):
             raise BadFile(self.file, f"trial is {names['trial']!r}; wanted a function of a row and a folder")
-        rows: Any = names["rows"]
+        rows = cast(Callable[[], Any], names["rows"])() if callable(names["rows"]) else names["rows"]
         begun = time.monotonic()
 
         def show(finished: int, total: int) -> None:
             console.print(f"{finished} of {total} rows, {time.monotonic() - begun:.0f} s")
 
-        results = sweep(source, rows() if callable(rows) else rows, out=self.out, workers=self.workers, done=show)
+        results = sweep(source, rows, out=self.out, workers=self.workers, done=show)
         console.print(f"{len(results)} rows in {self.out}")
