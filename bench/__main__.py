@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 from rich.progress import track
 
-from bench import grip, live, speed, touch
+from bench import grip, live, skin, speed, touch
 from bench.touch_report import short_rows, write_touch_report
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table
@@ -44,6 +44,8 @@ class Bench:
         costs, accuracies = touch.measure_cost(), touch.measure_accuracy()
         cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
+        meshes = [asdict(row) for row in skin.measure_accuracy(full=self.minutes > 0.0)]
+        skins = [asdict(skin.measure_cost(meshed=meshed)) for meshed in (True, False)]
         message = [asdict(live.measure_message())]
         drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
         grips = [asdict(row) for row in grip.measure_grips(60.0 if self.minutes > 0.0 else 2.0)]
@@ -64,6 +66,8 @@ class Bench:
                     "speed": speeds,
                     "touch_cost": cost,
                     "touch_accuracy": accuracy,
+                    "mesh_accuracy": meshes,
+                    "skin_cost": skins,
                     "touch_message": message,
                     "drops": drops,
                     "grips": grips,
@@ -81,6 +85,8 @@ class Bench:
         print_table("Touch: time of a frame", cost)
         title = "Touch: median difference to contact theory in percent (relative L2), same presses"
         print_table(title, short_rows(accuracies))
+        print_table("Meshed skins: difference in percent (relative L2)", meshes)
+        print_table("Twelve fingertips of any model, a ball on each", skins)
         print_table("Encoding and writing one touch message, beside the DDS library's own path", message)
         print_table("Random cubes that fall on the ReFlex hand, its sensors read at 40 Hz", drops)
         print_table("Twenty objects from 5 g to 1 kg in a fist", grips)

@@ -270,6 +270,37 @@ def mesh_on_mesh(count: int, *, seed: int) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SkinAccuracy:
+    """Presses on meshed skins beside a judge that shares no code with the solver."""
+
+    judge: str
+    presses: int
+    median: float
+    """Relative L2 difference of the taxels' pressures [%]."""
+    p99: float
+    worst: float
+    worst_sum: float
+    """Largest error of the sum of forces, as a share."""
+
+
+def measure_accuracy(*, seed: int = 21, full: bool = True) -> list[SkinAccuracy]:
+    """200 presses of eggs against Hertz, 24 of eggs, edges and corners against a fine grid; in brief fewer."""
+    hertz = mesh_presses(200 if full else 8, seed=seed, models=20 if full else 4)
+    grid = mesh_on_mesh(24 if full else 3, seed=seed)
+    return [
+        SkinAccuracy(
+            judge=judge,
+            presses=len(errors),
+            median=round(100 * float(np.median(errors)), 2),
+            p99=round(100 * float(np.quantile(errors, 0.99)), 2),
+            worst=round(100 * float(errors.max()), 2),
+            worst_sum=float(sums.max()),
+        )
+        for judge, (errors, sums) in (("Hertz", hertz), ("fine grid", grid))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class SkinCost:
     """What a skin of twelve fingertips costs, each with a ball on it and 96 taxels."""
 

@@ -43,7 +43,7 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("motors", "modelled: servos with the gains of mujoco_menagerie"),
         ("status", "modelled"),
         ("current, temperature", _UNMEASURED),
-        ("touch", "absent"),
+        ("touch", "assumed grids on the fingertips; the 92 regions of gymnasium-robotics as a variant"),
         ("protocols", "absent in this release"),
         ("checked on hardware by us", "no"),
     ),

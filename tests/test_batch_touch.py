@@ -92,7 +92,7 @@ def test_kernels_compile_for_a_gpu_that_is_not_there(tmp_path: Path):
 
 
 def test_skins_that_the_device_cannot_do_are_refused_by_name():
-    for name, why in (("reflex", "force taxels"), ("shadow_right", "has none")):
+    for name, why in (("reflex", "force taxels"), ("fourier_right", "has none")):
         spec = hands.load(name)
         with pytest.raises(BadValue, match=why):
             skin_tables(thenar.World(name).model, spec, profile_of(spec, "ideal"), prefix=f"{name}/")

@@ -516,7 +516,10 @@ def test_protocol_tells_what_to_do(capsys):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["protocol", "shadow_right"], "a hand with pads: inspire_left, inspire_right, reflex"),
+        (
+            ["protocol", "fourier_right"],
+            "inspire_right, shadow_left, shadow_right, reflex, dex3_left",
+        ),
         (["protocol", "reflex", "--pad", "tip"], "no pad named 'tip'"),
         (["protocol", "reflex", "--follow"], "wanted --check FILE"),
         (["protocol", "reflex", "--json", "--pad", "palm_1,finger_1_distal"], "wanted one pad with --json"),

@@ -1,5 +1,6 @@
 """A URDF or MJCF of the user's own in place of a built-in hand."""
 
+import math
 from pathlib import Path
 
 import mujoco
@@ -9,6 +10,7 @@ import pytest
 import thenar
 from thenar import hands
 from thenar.errors import BadFile
+from thenar.hands.charts import taxel_points
 from thenar.signals import HandCommand
 
 
@@ -116,3 +118,99 @@ def test_a_wrong_mapping_file_names_the_file_and_the_entry(change: tuple[str, st
 def test_an_unreadable_model_names_the_file(tmp_path):
     with pytest.raises(BadFile, match=r"mine\.urdf: not a model MuJoCo can read"):
         thenar.World(hands.load(str(mapping(tmp_path, "<robot"))))
+
+
+def own_inspire(folder: Path, *, name: str, meshed: bool = False) -> Path:
+    """The catalogue's hand as a file with other names, in frames that are turned against the catalogue's."""
+    hand = hands.load(name)
+    spec = mujoco.MjSpec.from_string(thenar.export_hand(hand, format="mjcf"))
+    for element in (*spec.actuators, *spec.equalities, *spec.sensors, *spec.excludes):
+        spec.delete(element)
+    links = {link.name for link in hand.links}
+    turn = np.array([math.cos(0.4), 0.0, math.sin(0.4), 0.0])
+    back = turn * [1, -1, -1, -1]
+    for body in [body for body in spec.bodies if body.name in links]:
+        body.quat = _product(body.quat, turn)  # the frame turns, what is in it turns back
+        for part in (*body.geoms, *body.sites, *body.bodies):
+            part.pos, part.quat = _turned(back, part.pos), _product(back, part.quat)
+        for joint in body.joints:
+            joint.axis, joint.name = _turned(back, joint.axis), f"my_{joint.name}"
+        if body.explicitinertial:  # how it is turned makes no difference to a fist that has closed
+            body.ipos = _turned(back, body.ipos)
+        if meshed and body.name == "index_2":
+            skin = next(geom for geom in body.geoms if geom.name == "index_2_skin")
+            ball = as_points(hand.link("index_2").skin)
+            spec.add_mesh(name="hull", uservert=np.array([_turned(back, p) for p in ball]).ravel().tolist())
+            spec.delete(skin)
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="hull", name="fingertip", mass=0.01)
+        body.name = f"my_{body.name}"
+    spec.compile()
+    (folder / "mine.xml").write_text(spec.to_xml())
+    path = folder / "mine.toml"
+    joints = "".join(f'{joint} = "my_{joint}"\n' for joint in hand.joint_names)
+    mapped = "".join(f'{link} = "my_{link}"\n' for link in links)
+    path.write_text(f'hand = "{name}"\nfile = "mine.xml"\n[joints]\n{joints}[links]\n{mapped}')
+    return path
+
+
+def _product(one, other) -> np.ndarray:
+    made = np.zeros(4)
+    mujoco.mju_mulQuat(made, np.array(one), np.array(other))
+    return made
+
+
+def _turned(quat, vector) -> np.ndarray:
+    made = np.zeros(3)
+    mujoco.mju_rotVecQuat(made, np.array(vector), np.array(quat))
+    return made
+
+
+def as_points(skin) -> np.ndarray:
+    """Points all over a capsule [m]."""
+    angle, turn = np.meshgrid(np.linspace(0.0, math.pi, 41), np.linspace(0.0, 2 * math.pi, 60, endpoint=False))
+    axis = np.subtract(skin.end_m, skin.start_m) / skin.length_m
+    side = np.cross(axis, [0.0, 0.0, 1.0])
+    side /= np.linalg.norm(side)
+    out = np.cos(angle)[..., None] * axis + np.sin(angle)[..., None] * (
+        np.cos(turn)[..., None] * side + np.sin(turn)[..., None] * np.cross(axis, side)
+    )
+    ends = np.where(angle[..., None] < math.pi / 2, skin.end_m, skin.start_m)
+    return (ends + skin.radius_m * out).reshape(-1, 3)
+
+
+def _felt(hand: str) -> thenar.TouchFrame:
+    """A fist, felt."""
+    world = thenar.World(hand, profile="ideal")
+    world.command(world.hand_names[0], HandCommand.closing(0.9))
+    world.advance(1.5)
+    return world.touch(world.hand_names[0])
+
+
+@pytest.mark.parametrize("name", ["inspire_right", "inspire_left"])
+def test_a_mapped_model_keeps_its_pads_and_feels_what_the_catalogues_hand_feels(name: str, tmp_path):
+    wanted = _felt(name)
+    felt = _felt(str(own_inspire(tmp_path, name=name)))
+    assert [pad.name for pad in felt.layout] == [pad.name for pad in wanted.layout]
+    assert wanted.contact_n > 5.0
+    np.testing.assert_allclose(felt.pad_force_n, wanted.pad_force_n, rtol=0.02, atol=0.02 * wanted.contact_n)
+    for pad in wanted.layout:
+        np.testing.assert_allclose(felt[pad.name], wanted[pad.name], atol=0.05 * wanted.taxel_pressure_pa.max())
+
+
+def test_pads_lie_on_the_meshes_of_a_mapped_model(tmp_path):
+    world = thenar.World(str(own_inspire(tmp_path, name="inspire_right", meshed=True)), profile="ideal")
+    spec = world.hand("inspire_right")
+    points, _ = taxel_points(spec, spec.pad("index_top"))
+    assert spec.pad("index_top").points is not None
+    own, catalogue = world.data.body("inspire_right/index_2"), thenar.World("inspire_right")
+    there = catalogue.data.body("inspire_right/index_2")
+    hand = catalogue.hand("inspire_right")
+    at = points @ own.xmat.reshape(3, 3).T + own.xpos
+    wanted = taxel_points(hand, hand.pad("index_top"))[0] @ there.xmat.reshape(3, 3).T + there.xpos
+    np.testing.assert_allclose(at, wanted, atol=2e-4)
+
+
+def test_pads_of_a_model_with_other_proportions_are_left_out_with_a_warning(tmp_path, caplog):
+    world = thenar.World(str(mapping(tmp_path, own_urdf())))
+    assert not world.hand("my_gripper").pads
+    assert "its joints are" in caplog.text

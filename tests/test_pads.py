@@ -1,15 +1,45 @@
 """Pads and taxels lie on the skin, where the sheet puts them."""
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 
+import thenar
 from tests.oracles import sheet_kinematics as sheet
 from thenar import hands
 from thenar.errors import UnknownName
 from thenar.hands.charts import taxel_points
 from thenar.hands.shapes import Box, Capsule
+from thenar.sim.press import parse_indenter
+from thenar.touch.lay_pads import check_overlaps
+from thenar.touch.solver.pads import build_pads, taxel_areas_m2
+from thenar.twin.press_report import press_pad
 
 HANDS = ["inspire_right", "inspire_left"]
+SHADOWS = ["shadow_right", "shadow_left"]
+
+# Sites of gymnasium-robotics' hand with 92 touch sensors, in the frames of their links [mm]: centre, and half edges of
+# a box or the radius of a ball. Its thumb is turned against ours, and has its own x where ours has y.
+SITES_MM = {
+    "palm_b0": ((11, -5, 6), (33, 7, 19)),
+    "palm_bl": ((-11, -5, 41), (11, 7, 16)),
+    "palm_fr": ((33, -5, 73), (11, 7, 16)),
+    "palm_b1": ((-32.5, -5, 14), (12, 7, 27)),
+    "ffproximal_front_left_bottom": ((-5, -5, 6.25), (5, 5, 16.25)),
+    "ffproximal_front_right_top": ((5, -5, 38.75), (5, 5, 16.25)),
+    "lfproximal_back_left": ((-5, 5, 22.5), (5, 5, 32.5)),
+    "mfproximal_tip": ((0, 0, 45), (11,)),
+    "rfmiddle_back_right": ((4.51, 4.51, 12.5), (4.51, 4.51, 20.55)),
+    "mftip_front_left": ((-4.51, -4.51, 12), (4.51, 4.51, 19.05)),
+    "fftip_tip": ((0, 0, 24), (8,)),
+    "thproximal_front_left": ((-7, -7, 19), (7, 7, 32)),
+    "thmiddle_back_left": ((-6, 6, 16), (6, 6, 27)),
+    "thmiddle_tip": ((0, 0, 32), (12,)),
+    "thtip_front_right": ((5.6, -5.6, 13), (5.6, 5.6, 22.18)),
+    "thtip_tip": ((0, 0, 26), (10,)),
+}
 
 
 def distance_to_skin(skin: Capsule | Box, points: np.ndarray) -> np.ndarray:
@@ -42,7 +72,7 @@ def test_pads_have_the_sheets_place_and_grid(hand: str):
             np.testing.assert_allclose((pad.row_pitch_m, pad.col_pitch_m), wanted.pitch_m, rtol=0.1)
 
 
-@pytest.mark.parametrize("hand", HANDS)
+@pytest.mark.parametrize("hand", [*HANDS, *SHADOWS])
 def test_taxels_lie_on_the_skin_with_outward_normals(hand: str):
     spec = hands.load(hand)
     for pad in spec.pads:
@@ -97,3 +127,53 @@ def test_rows_and_columns_grow_the_way_the_pad_says(hand: str):
         columns = np.cross(pad.normal, pad.row_axis) * (-1.0 if hand == "inspire_left" else 1.0)
         assert along @ np.array(pad.row_axis) > 0.9 * np.linalg.norm(along), pad.name
         assert across @ columns > 0.9 * np.linalg.norm(across), pad.name
+
+
+def test_regions_of_the_92_lie_within_gymnasium_robotics_own_sites():
+    spec = hands.load("shadow_right", variant="touch_92")
+    assert [len(spec.pads), spec.taxels] == [92, 92]
+    assert [pad.name for pad in spec.pads[:2]] == ["palm_b0", "palm_bl"]
+    fingers = Counter(pad.name[:2] for pad in spec.pads)
+    assert fingers == {"pa": 8, "ff": 17, "mf": 17, "rf": 17, "lf": 18, "th": 15}
+    for name, (centre_mm, size_mm) in SITES_MM.items():
+        x, y, z = 1e3 * np.array(spec.pad(name).centre_m)
+        away = np.subtract((y, -x, z) if name.startswith("th") else (x, y, z), centre_mm)
+        off_mm = np.abs(away) - size_mm if len(size_mm) == 3 else np.linalg.norm(away) - size_mm[0]
+        assert np.max(off_mm) < 0.01, name
+
+
+@pytest.mark.parametrize("hand", SHADOWS)
+@pytest.mark.parametrize("variant", [None, "touch_92"])
+def test_no_two_pads_of_the_shadow_hand_claim_one_place(hand: str, variant: str | None):
+    spec = hands.load(hand, variant=variant)
+    infinite = {pad.name: math.inf for pad in spec.pads}
+    check_overlaps(spec, build_pads(spec, modulus_pa=infinite, thickness_m=infinite))
+
+
+def test_regions_of_a_finger_cover_all_of_it():
+    spec = hands.load("shadow_left", variant="touch_92")
+    skin = spec.link("mfproximal").skin
+    assert isinstance(skin, Capsule)
+    area = sum(taxel_areas_m2(spec, pad).sum() for pad in spec.pads if pad.link == "mfproximal")
+    side, end = 2 * math.pi * skin.radius_m * skin.length_m, 2 * math.pi * skin.radius_m**2
+    assert area == pytest.approx(side + end, rel=1e-9)
+
+
+def test_a_fist_of_the_shadow_hand_is_felt_by_the_regions_that_meet():
+    forces = []
+    for side in ("left", "right"):
+        spec = hands.load(f"shadow_{side}", variant="touch_92")
+        world = thenar.World(spec, profile="ideal")
+        world.command(spec.name, thenar.HandCommand.closing(0.9))
+        world.advance(1.0)
+        touch = world.touch(spec.name)
+        assert touch.pad_force_n.sum() + touch.bare_skin_n == pytest.approx(touch.contact_n, rel=1e-9)
+        assert touch.pad_force_n.sum() > 0.9 * touch.contact_n > 10.0
+        forces.append(touch.pad_force_n)
+    np.testing.assert_allclose(forces[0], forces[1], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("pad", ["ff_tip", "th_pad"])
+def test_a_ball_on_a_shadow_fingertip_is_felt_as_hertz_says(pad: str):
+    felt = press_pad(hands.load("shadow_right"), pad, parse_indenter("sphere:10mm"), force_n=2.0, at_m=(3e-4, -5e-4))
+    assert felt.relative_l2 < 0.05

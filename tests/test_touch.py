@@ -520,7 +520,7 @@ def test_an_unknown_pad_lists_the_pads_and_a_hand_without_skin_says_so():
     with pytest.raises(UnknownName, match="index_top"):
         world.touch("inspire_right")["index"]
     with pytest.raises(BadValue, match="this one has none"):
-        thenar.World("shadow_right").touch("shadow_right")
+        thenar.World("fourier_right").touch("fourier_right")
 
 
 @pytest.mark.parametrize("text", ["sphere", "sphere:10", "ball:3mm", "box:10mm:side", "ellipsoid:1mm,2mm", "cone:3mm"])

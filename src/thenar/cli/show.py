@@ -82,7 +82,7 @@ def cell(value: object) -> str:
 
 def print_json(value: object) -> None:
     """Print a value as JSON."""
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    sys.stdout.write(json.dumps(value, indent=2, default=np.ndarray.tolist) + "\n")
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from thenar.errors import BadValue, UnknownName
 from thenar.hands.flexure import as_hinges
 from thenar.hands.flexure import with_stiffness as with_stiffness
 from thenar.hands.own_model import FingerFile, read_own_model
-from thenar.hands.spec import Coupling, HandSpec, Joint
+from thenar.hands.spec import Coupling, HandSpec, Joint, Pad
 
 if TYPE_CHECKING:
     import mujoco
@@ -53,7 +53,7 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
 
     Args:
         name: Name in the catalogue, or path of a file that names a URDF or MJCF of yours, see `own_model`.
-        variant: Name of another coupling law or flexure, see `HandSpec.variants`.
+        variant: Name of another coupling law, flexure or layout of pads, see `HandSpec.variants`.
     """
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
@@ -61,7 +61,9 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
             from thenar.hands.own_hand import from_file
 
             return from_file(own.path, own.fingers, **own.options)
-        return replace(as_hinges(load(own.hand, variant=variant)), own_model=own.model, pads=(), name=own.name)
+        hand = as_hinges(load(own.hand, variant=variant))
+        pads = tuple(pad for pad in hand.pads if pad.link in own.model.links)
+        return replace(hand, own_model=own.model, pads=pads, name=own.name)
     if name not in names():
         raise UnknownName("hand", name, names())
     if name in _REGISTERED:
@@ -73,10 +75,13 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
 
 
 def with_variant(spec: HandSpec, variant: str) -> HandSpec:
-    """The hand with another coupling law or other joints; limits of coupled joints are widened to fit the law."""
+    """The hand with another law of coupling (limits of coupled joints are widened to fit it), other joints or pads."""
     if variant not in spec.variants:
         raise UnknownName(f"variant of {spec.name}", variant, spec.variants)
     parts = spec.variants[variant]
+    pads = tuple(part for part in parts if isinstance(part, Pad))
+    if pads:
+        return replace(spec, pads=pads)
     other = {part.name: part for part in parts if isinstance(part, Joint)}
     if other:
         return replace(spec, joints=tuple(other.get(joint.name, joint) for joint in spec.joints))

@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, Vec3, Visual
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, Vec3, Visual, as_vec3
 from thenar.hands.spec import HandSpec, Joint, Link, Pad, PalmFrame, Side, Tip
 
 Axis = Literal["x", "y", "z"]
@@ -44,6 +44,10 @@ def mirrored(
         links=tuple(_link(link, frame[link.name]) for link in spec.links),
         joints=tuple(_joint(joint, frame[joint.parent], frame[joint.child]) for joint in spec.joints),
         pads=tuple(_pad(pad, frame[pad.link]) for pad in spec.pads),
+        variants={
+            name: tuple(_pad(part, frame[part.link]) if isinstance(part, Pad) else part for part in parts)
+            for name, parts in spec.variants.items()
+        },
         tips=tuple(Tip(finger=t.finger, link=t.link, pos_m=frame[t.link].point(t.pos_m)) for t in spec.tips),
         palm=PalmFrame(
             pos_m=root.point(spec.palm.pos_m),
@@ -60,10 +64,10 @@ class _Frame(NamedTuple):
     shift_m: FloatArray
 
     def point(self, point_m: Vec3) -> Vec3:
-        return _vec3(self.M @ np.asarray(point_m) - self.shift_m)
+        return as_vec3(self.M @ np.asarray(point_m) - self.shift_m)
 
     def direction(self, direction: Vec3) -> Vec3:
-        return _vec3(self.M @ np.asarray(direction))
+        return as_vec3(self.M @ np.asarray(direction))
 
     def shape(self, shape: Shape) -> Shape:
         match shape:
@@ -92,18 +96,13 @@ def _reflection(axis: Axis) -> FloatArray:
     return np.diag([-1.0 if axis == own else 1.0 for own in "xyz"])
 
 
-def _vec3(values: FloatArray) -> Vec3:
-    x, y, z = values + 0.0  # + 0.0 turns -0.0 into 0.0
-    return float(x), float(y), float(z)
-
-
 def _joint(joint: Joint, parent: _Frame, child: _Frame) -> Joint:
     rpy_rad = rpy_from_matrix(parent.M @ matrix_from_rpy(joint.rpy_rad) @ child.M)
     return replace(
         joint,
-        pos_m=_vec3(np.asarray(parent.point(joint.pos_m)) + matrix_from_rpy(rpy_rad) @ child.shift_m),
+        pos_m=as_vec3(np.asarray(parent.point(joint.pos_m)) + matrix_from_rpy(rpy_rad) @ child.shift_m),
         rpy_rad=rpy_rad,
-        axis=_vec3(-child.M @ np.asarray(joint.axis)),
+        axis=as_vec3(-child.M @ np.asarray(joint.axis)),
     )
 
 
@@ -126,6 +125,14 @@ def _link(link: Link, frame: _Frame) -> Link:
 
 
 def _pad(pad: Pad, frame: _Frame) -> Pad:
+    if pad.points is not None:
+        points = replace(
+            pad.points,
+            points_m=pad.points.points_m @ frame.M - frame.shift_m,
+            normals=pad.points.normals @ frame.M,
+            row_axes=pad.points.row_axes @ frame.M,
+        )
+        pad = replace(pad, points=points)
     return replace(
         pad,
         centre_m=frame.point(pad.centre_m),

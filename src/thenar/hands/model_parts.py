@@ -17,7 +17,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 from thenar.hands.rotations import matrix_about, matrix_from_quat_wxyz, rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, hull_around
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, as_vec3, hull_around
 from thenar.hands.spec import Coupling, Joint, Link, Tendon
 from thenar.hands.urdf_file import read_urdf
 
@@ -301,9 +301,3 @@ def left_alone(
     pairs |= {pair for pair, count in meet.items() if count > OFTEN * POSTURES}
     named = [tuple(sorted(pair)) for pair in pairs if len(pair) == 2 and "" not in pair and not pair <= ends]
     return tuple((a, b) for a, b in sorted(named))
-
-
-def as_vec3(values: FloatArray) -> Vec3:
-    """Three numbers as a spec has them."""
-    x, y, z = (float(value) for value in values)
-    return x, y, z

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.build import check_finite
-from thenar.hands.model_parts import as_vec3, couplings_of, left_alone, link_of, read_model, tendons_of, walk
+from thenar.hands.model_parts import couplings_of, left_alone, link_of, read_model, tendons_of, walk
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
+from thenar.hands.shapes import as_vec3
 from thenar.hands.spec import Actuator, HandSpec, Joint, Palette, PalmFrame, Servo, Side, Tip
 
 FINGERS = ("thumb", "index", "middle", "ring", "little")

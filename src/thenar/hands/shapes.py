@@ -21,6 +21,12 @@ HULL_DIRECTIONS, MAX_HULL_POINTS, HULL_ERROR_M = 400, 24, 0.0004
 DOME_RINGS = 5
 
 
+def as_vec3(values: FloatArray) -> Vec3:
+    """Three numbers as a spec has them."""
+    x, y, z = (float(value) + 0.0 for value in values)  # + 0.0 turns -0.0 into 0.0
+    return x, y, z
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Rod:
     start_m: Vec3

@@ -399,10 +399,11 @@ class HandSpec(SkinSpec):
     """Pairs of links that touch by construction and are left alone by the collision."""
     poses: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Named postures, a closing fraction per actuator."""
-    variants: Mapping[str, tuple[Coupling, ...] | tuple[Joint, ...]] = field(default_factory=dict)
-    """Other published coupling laws, or other joints (a softer flexure), by name; the spec's own are the default.
+    variants: Mapping[str, tuple[Coupling | Joint | Pad, ...]] = field(default_factory=dict)
+    """Other published coupling laws, other joints (a softer flexure) or other pads, by name; the spec's own are the
+    default.
 
-    Couplings take the place of all couplings, joints that of the joints of the same name.
+    Couplings and pads take the place of all couplings and all pads, joints that of the joints of the same name.
     """
     notes: tuple[str, ...] = ()
     """What sources disagree about, and what was taken."""

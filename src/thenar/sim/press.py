@@ -129,6 +129,8 @@ def press(
     """
     if not (math.isfinite(force_n) and force_n > 0.0):
         raise BadValue("force", force_n, "newtons above 0")
+    if hand.own_model is not None:
+        raise BadValue("hand", hand.name, "a hand of the catalogue; your own model is felt in a thenar.World")
     spec, at_wl, R_wl = rigid_hand(hand, link, timestep_s=TIMESTEP_S)
     at, out = at_wl + R_wl @ point_m, R_wl @ normal
     R = _frame(out, R_wl[:, 0], spin_rad) @ np.array(indenter.R)

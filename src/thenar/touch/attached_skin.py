@@ -44,7 +44,7 @@ class AttachedSkin:
         """Lay the pads onto the model's geoms; what does not fit is refused by name."""
         check_pads(pads)
         self._reader = SolidReader(model)
-        surfaces = _surfaces(model, self._reader, pads)
+        surfaces = surfaces_under(model, self._reader, pads)
         laid = tuple(lay_pad(pad, surfaces[pad.name]) for pad in pads)
         kinds = {surface.name: surface for surface in surfaces.values()}
         self.spec = SkinSpec(
@@ -129,7 +129,7 @@ def attach(
     return AttachedSkin(model, pads, calibration, seed=seed)
 
 
-def _surfaces(model: Any, reader: SolidReader, pads: Sequence[GeomPad]) -> dict[str, Surface]:
+def surfaces_under(model: Any, reader: SolidReader, pads: Sequence[GeomPad]) -> dict[str, Surface]:
     """The surface under each pad, by the pad's name; pads whose geoms meet have one surface."""
     named = {model.geom(k).name or f"geom {k}": k for k in range(model.ngeom)}
     wanted = {pad.name: _geoms(model, reader, pad, named) for pad in pads}

@@ -12,9 +12,8 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.hands.charts import pad_axes, points_on_skin, taxel_grid, taxel_points
-from thenar.hands.model_parts import as_vec3
 from thenar.hands.rotations import matrix_from_rpy
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, as_vec3
 from thenar.hands.spec import Pad, SkinSpec, TaxelPoints
 from thenar.touch.geom_pads import CoverPad, GeomPad, GridPad, TaxelPad
 from thenar.touch.solver.pads import AREA_POINTS, PAD, POINTS_CHART, HandPads, chart

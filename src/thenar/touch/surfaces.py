@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.hands.model_parts import as_vec3
 from thenar.hands.rotations import rpy_from_matrix
-from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, as_vec3
 from thenar.signals import SolidKind
 from thenar.touch.solver.collision import HIT, ray_entry
 from thenar.touch.solver.touch_records import Faces, Record, to_local

@@ -31,6 +31,7 @@ from thenar.sim.props import Prop, Sphere
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.world_config import Profile, Robot, WorldConfig, resolve_hands
 from thenar.touch.hand_touch import HandTouch
+from thenar.touch.own_pads import lay_own_pads
 from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
 from thenar.twin.faults import Faults
@@ -86,8 +87,9 @@ class World:
         """
         if isinstance(props, Prop):
             raise BadValue("props", props, "a list of objects")
+        specs = tuple(lay_own_pads(hand) if hand.own_model else hand for hand in resolve_hands(hands))
         config = WorldConfig(
-            hands=identified(resolve_hands(hands), motors),
+            hands=identified(specs, motors),
             props=tuple(props),
             scene=scenes.load(scene),
             mounts=mounts or {},
@@ -377,15 +379,21 @@ class World:
 
     def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
         spec, calibration = self.hand(hand), self.calibration(hand)
-        solids = {
-            link.name: tuple(self.model.geom(f"{hand}/{name}").id for name in link.skin_names)
-            for link in spec.links
-            if link.skins
-        }
         bodies = self.physics.solid_contacts().solids["body"].astype(np.int64)
-        return HandTouch(
-            spec, calibration, skin_shapes=solids, bodies=bodies, seed=self.physics.config.seed
-        ), calibration
+        if spec.own_model is None:
+            solids = {
+                link.name: tuple(self.model.geom(f"{hand}/{name}").id for name in link.skin_names)
+                for link in spec.links
+                if link.skins
+            }
+        else:  # all that collides of the links that were mapped
+            own = {name: self.model.body(f"{hand}/{name}").id for name in spec.own_model.links}
+            solids = {name: tuple(np.flatnonzero(bodies == body).tolist()) for name, body in own.items()}
+        pieces = [shapes for shapes in solids.values() if len(shapes) > 1] if spec.own_model else ()
+        touch = HandTouch(
+            spec, calibration, skin_shapes=solids, bodies=bodies, pieces=pieces, seed=self.physics.config.seed
+        )
+        return touch, calibration
 
 
 def identified(

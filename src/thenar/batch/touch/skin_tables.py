@@ -42,8 +42,8 @@ class SkinTables:
 
 def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration, *, prefix: str) -> SkinTables:
     """Tables of a hand whose names in a model start with ``prefix``; skins that the device cannot do are refused."""
-    if not hand.pads:
-        raise BadValue("hand", hand.name, "a hand with pads; this one has none")
+    if not hand.pads or hand.own_model is not None:
+        raise BadValue("hand", hand.name, "a hand of the catalogue with pads; this one has none")
     own = {pad.name: calibration.pad(pad.name) for pad in hand.pads}
     made = build_pads(
         hand,
@@ -53,7 +53,7 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
     thin = [name for name, pad in own.items() if pad.thickness_m < HALF_SPACE_M]
     if thin or calibration.bare.thickness_m < HALF_SPACE_M:
         raise BadValue("calibration", thin or "bare skin", "skin without a thickness: layers are for the CPU so far")
-    if {pad.sensor for pad in hand.pads} != {"force"} or np.any(made.pads["chart"] == ELLIPSOID_CHART):
+    if {pad.sensor for pad in hand.pads} != {"force"} or np.any(made.pads["chart"] >= ELLIPSOID_CHART):
         raise BadValue("hand", hand.name, "force taxels on flat, cylindrical or spherical skin, as the Inspire hand's")
     if max(pad.taxels for pad in hand.pads) > MAX_TAXELS:
         raise BadValue("hand", hand.name, f"pads of at most {MAX_TAXELS} taxels")

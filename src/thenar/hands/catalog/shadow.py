@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from thenar.hands.catalog.rows import NO_TURN, X, Y, actuator, hinge
+from thenar.hands.catalog.shadow_pads import fingertip_pads, touch_92
 from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Hull, Loft, Shape, Sphere, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tendon, Tip
@@ -105,13 +106,20 @@ VISUALS: dict[str, tuple[Visual, ...]] = {
 
 
 def _link(
-    name: str, mass_kg: float, source: str, skin: Shape | None = None, *collision: Shape, outline: Hull | None = None
+    name: str,
+    mass_kg: float,
+    source: str,
+    skin: Shape | None = None,
+    *collision: Shape,
+    more_skin: tuple[Shape, ...] = (),
+    outline: Hull | None = None,
 ) -> Link:
     return Link(
         name=name,
         mass_kg=mass_kg,
         source=f"{URDF}: mass; {source}",
         skin=skin,
+        more_skin=more_skin,
         collision=collision,
         outline=outline,
         visuals=VISUALS[name],
@@ -140,12 +148,13 @@ FINGER_OUTLINE, THUMB_OUTLINE = (
     _outline(FINGER_OUTLINE_MM, FINGER_ROUNDED_MM),
     _outline(THUMB_OUTLINE_MM, THUMB_ROUNDED_MM),
 )
+THUMB_BALL = Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010)
 METACARPAL = Capsule(start_m=(0.019, 0.0, 0.010), end_m=(0.0490, 0.0, 0.0343), radius_m=0.0100)
 
 LINKS = (
     _link("forearm", 3.0, "size assumed", None, *FOREARM),
     _link("wrist", 0.1, "size assumed", None, WRIST),
-    _link("palm", 0.3, "two boxes within the palm between knuckles and wrist", None, *PALM),
+    _link("palm", 0.3, "two boxes within the palm between knuckles and wrist", PALM[0], more_skin=PALM[1:]),
     _link("lfmetacarpal", 0.030, "capsule from the joint to the knuckle", METACARPAL),
     *(
         link
@@ -160,12 +169,14 @@ LINKS = (
     _link("thbase", 0.010, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013)),
     _link("thproximal", 0.040, PRIMITIVES, _bone(0.011, 0.029, 0.0105)),
     _link("thhub", 0.005, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011)),
-    _link(
-        "thmiddle", 0.020, PRIMITIVES, _bone(0.003, 0.021, 0.009), Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010)
-    ),
+    _link("thmiddle", 0.020, PRIMITIVES, _bone(0.003, 0.021, 0.009), more_skin=(THUMB_BALL,)),
     _link("thdistal", 0.017, FITTED, _bone(0.008, 0.026, 0.009), outline=THUMB_OUTLINE),
 )
 
+
+SKINS = {link.name: link.skin for link in LINKS if isinstance(link.skin, Capsule)}
+PADS = fingertip_pads({finger: SKINS[f"{finger}distal"] for finger in (*FINGERS, "th")})
+TOUCH_92 = touch_92(SKINS, {"thmiddle": THUMB_BALL}, PALM)
 
 HINGED = {"armature_kgm2": 2e-4, "friction_nm": 0.01}
 DAMPED = HINGED | {"damping_nms_rad": 0.02}
@@ -297,6 +308,8 @@ RIGHT = HandSpec(
     joints=JOINTS,
     tendons=TENDONS,
     actuators=ACTUATORS,
+    pads=PADS,
+    variants={"touch_92": TOUCH_92},
     tips=(
         *(Tip(finger=f, link=f"{f}distal", pos_m=(0.0, 0.0, 0.026)) for f in FINGERS),
         Tip(finger="th", link="thdistal", pos_m=(0.0, 0.0, 0.0275)),
@@ -307,6 +320,7 @@ RIGHT = HandSpec(
     poses=POSES,
     notes=(
         "J1 <= J2 is a limit of its own tendon; the wording of Shadow's manual was not found in print.",
+        "The pads are an assumption: grids on the fingertips; variant touch_92 has the regions of gymnasium-robotics.",
         "The little finger's knuckle is the URDF's (z 0.0866 m in the palm); mujoco_menagerie has 0.0865.",
     ),
 )

@@ -49,7 +49,8 @@ def build_cloud(pads: list[tuple[Record, TaxelPoints]]) -> Cloud:
     for record, points in pads:
         part = np.zeros(len(points.points_m), dtype=TAXEL)
         part["pos_m"], part["normal"], part["e_u"] = points.points_m, points.normals, points.row_axes
-        part["e_v"] = np.cross(points.normals, points.row_axes)
+        turned = -1.0 if np.cross(record["normal"], record["e_u"]) @ record["e_v"] < 0.0 else 1.0  # a mirrored pad
+        part["e_v"] = turned * np.cross(points.normals, points.row_axes)
         part["half_m"], part["reach_m"] = points.half_m, points.reach_m
         record["taxel"], record["first_voxel"] = taxel, voxel
         number, candidates = _lay_voxels(record, part)
