@@ -46,7 +46,6 @@ for y in (0.0, 0.06):  # something to feel: a ball of 100 g on each fingertip
     ball = spec.worldbody.add_body(pos=[0.001, y, 0.0175])
     ball.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
     ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.008, 0, 0], mass=0.1)
-
 pads = [
     thenar.GridPad(name="index", geom="index_tip", rows=10, cols=8, size_m=(0.01, 0.008), towards=(0, 0, 1)),
     thenar.CoverPad(name="thumb", geom="thumb_tip", spacing_m=0.002, towards=(0, 0, 1)),
@@ -55,33 +54,27 @@ pads = [
 # MuJoCo's own sensors on the taxels of the index finger: `tactile` has a depth at each, `touch_grid` the force of
 # contact points by direction, seen from far behind the pad.
 places, outward = (part.reshape(-1, 3) for part in thenar.touch.attach(spec, pads[:1]).taxels("index"))
-tip = spec.body("index_tip")
 spec.add_mesh(name="taxels", uservert=np.concatenate([places, places - 0.003 * outward]).ravel().tolist())
+tip = spec.body("index_tip")
 tip.add_geom(name="taxels", type=mujoco.mjtGeom.mjGEOM_MESH, meshname="taxels", contype=0, conaffinity=0, mass=0)
 tactile = spec.add_sensor(name="tactile", type=mujoco.mjtSensor.mjSENS_TACTILE, objname="taxels", refname="taxels")
 tactile.objtype, tactile.reftype = mujoco.mjtObj.mjOBJ_MESH, mujoco.mjtObj.mjOBJ_GEOM
 tip.add_site(name="eye", pos=[0, 0, -0.2], quat=[0, 1, 0, 0])
 spec.activate_plugin("mujoco.sensor.touch_grid")
-plugin = spec.add_plugin(name="grid", plugin_name="mujoco.sensor.touch_grid", active=True)
-plugin.config = {"nchannel": "1", "size": "8 10", "fov": "1.1 1.4", "gamma": "0"}
-grid = spec.add_sensor(
-    name="grid", type=mujoco.mjtSensor.mjSENS_PLUGIN, objtype=mujoco.mjtObj.mjOBJ_SITE, objname="eye"
-)
+bins = spec.add_plugin(name="grid", plugin_name="mujoco.sensor.touch_grid", active=True)
+bins.config = {"nchannel": "1", "size": "8 10", "fov": "1.1 1.4", "gamma": "0"}
+grid = spec.add_sensor(name="grid", type=mujoco.mjtSensor.mjSENS_PLUGIN, objname="eye")
+grid.objtype = mujoco.mjtObj.mjOBJ_SITE
 grid.plugin.name, grid.plugin.plugin_name, grid.plugin.active = "grid", "mujoco.sensor.touch_grid", True
-
 model = spec.compile()
 data = mujoco.MjData(model)
 skin = thenar.touch.attach(model, pads, calibration="paxini")
 for _ in range(300):
     mujoco.mj_step(model, data)
     skin(data)
-frame = skin(data)
-print(frame)
-print(
-    "counts under the ball:", frame.counts["index"].max(), "slip:", {pad: round(x, 2) for pad, x in frame.slip.items()}
-)
-depth_um = 1e6 * data.sensor("tactile").data[: model.mesh_vertnum[model.mesh("taxels").id]]
-bins_n = np.abs(data.sensor("grid").data)
-print(f"of 0.98 N: ours {frame.force_n['index']:.2f} N on {(frame['index'] > 0).sum()} taxels,", end=" ")
+print(frame := skin(data))
+print("counts under the ball:", frame.counts["index"].max(), "slip:", round(frame.slip["index"], 2))
+depth_um, bins_n = 1e6 * data.sensor("tactile").data[: 2 * len(places)], np.abs(data.sensor("grid").data)
+print(f"ours {frame.force_n['index']:.2f} N on {(frame['index'] > 0).sum()} taxels,", end=" ")
 print(f"touch_grid {bins_n.sum():.2f} N in {(bins_n > 0).sum()} bin,", end=" ")
 print(f"tactile no force, {depth_um.max():.0f} um deep at {(depth_um > 0).sum()} taxels")
