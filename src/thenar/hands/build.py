@@ -65,6 +65,15 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
     return spec
 
 
+def at_zero(hand: HandSpec) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The hand alone with all joints at 0: the places of its parts are known, nothing else is."""
+    model = build_spec(hand).compile()
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.0
+    mujoco.mj_kinematics(model, data)
+    return model, data
+
+
 def joint_inertia_kgm2(hand: HandSpec) -> FloatArray:
     """Inertia of the open hand as its joints feel it, in the spec's order [kg m^2]. Shape (joints, joints)."""
     model = build_spec(hand).compile()

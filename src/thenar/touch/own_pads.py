@@ -6,12 +6,11 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
-from thenar.hands.build import build_spec
+from thenar.hands.build import at_zero
 from thenar.hands.shapes import as_vec3
 from thenar.hands.spec import HandSpec, Pad
 from thenar.sim.contacts import SolidReader
@@ -33,7 +32,7 @@ def lay_own_pads(hand: HandSpec) -> HandSpec:
     """
     if not hand.pads:
         return hand
-    ours, theirs = (_at_zero(spec) for spec in (replace(hand, own_model=None), hand))
+    ours, theirs = (at_zero(spec) for spec in (replace(hand, own_model=None), hand))
     R, shift, apart_m = _laid_over(hand, ours, theirs)
     if apart_m > MAX_APART_M:
         logger.warning(
@@ -62,14 +61,6 @@ def lay_own_pads(hand: HandSpec) -> HandSpec:
     return replace(hand, pads=tuple(laid), links=links)
 
 
-def _at_zero(spec: HandSpec) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    model = build_spec(spec).compile()
-    data = mujoco.MjData(model)
-    data.qpos[:] = 0.0
-    mujoco.mj_kinematics(model, data)
-    return model, data
-
-
 def _laid_over(hand: HandSpec, ours: Any, theirs: Any) -> tuple[FloatArray, FloatArray, float]:
     """How the catalogue's hand lies over the model: rotation, shift, and how far joints' axes then are apart [m]."""
     a, b = (np.array([data.joint(name).xanchor for name in hand.joint_names]) for _, data in (ours, theirs))
@@ -82,7 +73,7 @@ def _laid_over(hand: HandSpec, ours: Any, theirs: Any) -> tuple[FloatArray, Floa
 
 
 def _lay(
-    pad: Pad, model: mujoco.MjModel, reader: SolidReader, place: FloatArray, out: FloatArray, row_axis: FloatArray
+    pad: Pad, model: Any, reader: SolidReader, place: FloatArray, out: FloatArray, row_axis: FloatArray
 ) -> tuple[Surface, Pad]:
     grid = GridPad(
         name=pad.name,
