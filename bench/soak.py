@@ -124,16 +124,16 @@ def _faults(page: PageLink, starts: list[int]) -> list[Fault]:
         Fault(name="a page that is killed", plant=kill_page, seen=lambda _twin, _: page.process.starts > starts[0]),
         Fault(
             name="a cable that is pulled",
-            plant=lambda twin: twin.disconnect({"dfx"}),
+            plant=lambda twin: twin.run_on_loop(lambda world: world.faults.inject("", "dfx", "disconnected")),
             seen=lambda _, health: "dfx" in health.disconnected,
-            mend=lambda twin: twin.disconnect(()),
+            mend=lambda twin: twin.run_on_loop(lambda world: world.faults.repair("", "dfx")),
         ),
         Fault(name="a network thread that stands", plant=hold_lock, seen=lambda _, health: health.standing),
         Fault(
             name="a dead taxel",
-            plant=lambda twin: twin.run_on_loop(lambda world: world.faults.kill_taxel(DRIVEN, "palm", 1, 1)),
-            seen=lambda twin, _: twin.world.faults.dead_taxels(DRIVEN).any(),
-            mend=lambda twin: twin.run_on_loop(lambda world: world.faults.kill_taxel(DRIVEN, "palm", 1, 1, dead=False)),
+            plant=lambda twin: twin.run_on_loop(lambda world: world.faults.inject(DRIVEN, "palm 1 1", "dead")),
+            seen=lambda twin, _: twin.world.faults.broken_taxels(DRIVEN).any(),
+            mend=lambda twin: twin.run_on_loop(lambda world: world.faults.repair(DRIVEN, "palm 1 1")),
         ),
     ]
 

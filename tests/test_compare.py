@@ -113,7 +113,7 @@ def test_skins_are_compared_taxel_by_taxel(tmp_path: Path):
     assert thenar.compare(recorded(tmp_path / "a.mcap", seed=9, **held), twin).findings == ()
     pressed = twin.touch("inspire_right")["palm"].mean(axis=0)
     row, col = np.unravel_index(np.argmax(pressed), pressed.shape)
-    kill = lambda world: world.faults.kill_taxel("inspire_right", "palm", int(row), int(col))  # noqa: E731
+    kill = lambda world: world.faults.inject("inspire_right", f"palm {row} {col}", "dead")  # noqa: E731
     dead = found(thenar.compare(recorded(tmp_path / "b.mcap", disturb=kill, **held), twin))
     assert ("dead taxel", f"palm {row},{col}") in dead
     gains = found(thenar.compare(recorded(tmp_path / "c.mcap", skin=loud, **held), twin))

@@ -13,7 +13,6 @@ from thenar.hands.motors_file import read_motors
 from thenar.hands.spec import LeadScrew
 from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
 from thenar.sim.identify.programme import programme
-from thenar.twin.faults import FaultScript
 from thenar.twin.recording.identification import possible, write_identity
 
 INDEX = 3
@@ -180,37 +179,3 @@ def test_every_motor_has_its_own_latency():
     angle = world.state(HAND).angle_rad
     assert abs(angle[INDEX]) < 0.01
     assert angle[2] > 0.1
-
-
-def test_a_script_breaks_and_mends_by_the_clock(tmp_path: Path):
-    path = tmp_path / "faults.toml"
-    path.write_text(
-        '[[fault]]\nat_s = 0.2\nmotor = "index"\nkind = "jam"\n'
-        '[[fault]]\nat_s = 0.1\ntaxel = ["palm", 3, 7]\nkind = "dead"\n'
-        '[[fault]]\nat_s = 0.4\nmotor = "index"\nkind = "repair"\n'
-    )
-    world = thenar.World(HAND)
-    script, jammed = FaultScript(path, [SPEC]), []
-    for _ in range(250):
-        script(world)
-        world.advance(world.timestep_s)
-        jammed.append(bool(world.snapshot().motors["jammed"][0, INDEX]))
-    assert np.flatnonzero(jammed)[[0, -1]] * world.timestep_s == pytest.approx([0.2, 0.398])
-    assert world.faults.dead_taxels(HAND).sum() == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("[[fault]]\nat_s = 1\nmotor = 'index'\nkind = 'tired'", "tired"),
-        ("[[fault]]\nat_s = 1\nmotor = 'toe'\nkind = 'jam'", "toe"),
-        ("[[fault]]\nat_s = 1\ntaxel = ['palm', 99, 0]\nkind = 'dead'", "8 x 14"),
-        ("[[fault]]\nmotor = 'index'\nkind = 'jam'", "at_s"),
-        ("at_s = 1", "fault"),
-    ],
-)
-def test_a_wrong_script_of_faults_is_refused(tmp_path: Path, text: str, why: str):
-    path = tmp_path / "faults.toml"
-    path.write_text(text)
-    with pytest.raises(BadFile, match=why):
-        FaultScript(path, [SPEC])

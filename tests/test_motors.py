@@ -9,7 +9,6 @@ from thenar.errors import BadCommand
 from thenar.hands.spec import Servo
 from thenar.signals import HandCommand, MotorError, MotorStatus
 from thenar.sim import motor_model
-from thenar.sim.motor_bank import Fault
 from thenar.units import GRAM_FORCE_N
 
 INSPIRE = ["inspire_right", "inspire_dfx_right"]
@@ -374,7 +373,7 @@ def test_current_protection_stops_a_grip_that_draws_too_much(blocked_middle):
 
 
 @pytest.mark.parametrize(("fault", "error"), [("motor", MotorError.MOTOR), ("communication", MotorError.COMMUNICATION)])
-def test_a_broken_motor_reports_a_fault_and_stands_still(fault: Fault, error: MotorError):
+def test_a_broken_motor_reports_a_fault_and_stands_still(fault: str, error: MotorError):
     hand = "inspire_right"
     world = thenar.World(hand)
     world.faults.inject(hand, "ring", fault)

@@ -23,6 +23,7 @@ from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.control.robot_config import BodyConfig
 from thenar.retarget.retargeter import Retargeted, Retargeter
 from thenar.signals import GloveFrame, HandCommand, MotorError, SolidContacts, TouchFrame
+from thenar.signals.fault_kinds import Fault
 from thenar.sim.props import Sphere
 from thenar.touch.hand_touch import HandTouch
 from thenar.twin.body.live_body import serve_body
@@ -36,7 +37,6 @@ from thenar.twin.serving import serve
 from thenar.twin.world import World
 from thenar.view import meshes
 from thenar.view.pad_map import PadMap
-from thenar.view.page_scene import Fault
 from thenar.view.shared_memory import SharedRecords
 from thenar.wire.wire_config import ModbusOptions
 
@@ -253,18 +253,18 @@ def test_a_dragged_object_follows_and_falls_when_let_go():
 
 
 def test_a_stalled_motor_says_so_until_it_is_mended(twin):
-    act(twin, "inject_fault", fault=Fault(kind="jam", hand=HAND, motor="index"))
+    act(twin, "inject_fault", fault=Fault(kind="jam", hand=HAND, part="index"))
     ask_index(twin, 1.2)
     assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).error[3]) & MotorError.STALL)
     act(twin, "clear_faults")
     assert not twin.run_on_loop(lambda w: w.state(HAND).error).any()
-    assert page_of(twin).faults == []
+    assert twin.world.faults.active == ()
     ask_index(twin, 1.0)
     assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).angle_rad[3]) > 0.8)
 
 
 def test_a_hot_motor_switches_off_until_it_is_mended(twin):
-    act(twin, "inject_fault", fault=Fault(kind="hot", hand=HAND, motor="middle"))
+    act(twin, "inject_fault", fault=Fault(kind="hot", hand=HAND, part="middle"))
     assert wait_for(lambda: twin.run_on_loop(lambda w: w.state(HAND).error[2]) & MotorError.OVER_TEMPERATURE)
     act(twin, "clear_faults")
     assert wait_for(lambda: not twin.run_on_loop(lambda w: w.state(HAND).error).any())
@@ -278,27 +278,29 @@ def test_a_dead_taxel_reads_nothing_under_load():
     pad = max(counts, key=lambda name: counts[name].max())
     row, col = (int(k) for k in np.unravel_index(counts[pad].argmax(), counts[pad].shape))
     assert counts[pad][row, col] > 0
-    world.faults.kill_taxel(HAND, pad, row, col)
+    world.faults.inject(HAND, f"{pad} {row} {col}", "dead")
     assert world.touch(HAND).counts[pad][row, col] == 0
     assert world.touch(HAND)[pad][row, col] > 0.0  # the skin itself is still pressed
-    world.faults.kill_taxel(HAND, pad, row, col, dead=False)
+    world.faults.repair(HAND, f"{pad} {row} {col}")
     assert world.touch(HAND).counts[pad][row, col] > 0
 
 
 def test_a_cut_wire_hears_and_says_nothing(twin):
-    act(twin, "inject_fault", fault=Fault(kind="link", wire="modbus"))
-    assert twin.health().disconnected == ("modbus",)
+    act(twin, "inject_fault", fault=Fault(kind="disconnected", part="modbus"))
+    assert wait_for(lambda: twin.health().disconnected == ("modbus",))
     act(twin, "clear_faults")
-    assert twin.health().disconnected == ()
+    assert wait_for(lambda: twin.health().disconnected == ())
     page, before_rad = page_of(twin), target_rad(twin)[3]
-    twin.disconnect({"page"})
+    twin.run_on_loop(lambda world: world.faults.inject("", "page", "disconnected"))
+    assert wait_for(lambda: twin.health().disconnected == ("page",))
     twin.step()  # what was being written when the cable was pulled is through
     written, at_s = page.health().written, twin.run_on_loop(lambda world: world.time_s)
     ask_index(twin, before_rad + 0.3)
     assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) > at_s + 0.3)
     assert target_rad(twin)[3] == before_rad
     assert page.health().written == written
-    twin.disconnect(())
+    act(twin, "clear_faults")
+    assert wait_for(lambda: twin.health().disconnected == ())
     ask_index(twin, before_rad + 0.3)
     assert wait_for(lambda: abs(target_rad(twin)[3] - before_rad - 0.3) < 1e-3)
     assert wait_for(lambda: page.health().written > written)

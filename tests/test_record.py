@@ -37,7 +37,7 @@ def grip(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for hand in HANDS:
                 world.command(hand, thenar.HandCommand.closing(rng.uniform(0.0, 1.0, 6), speed=0.7))
             if beat == 2:
-                world.faults.kill_taxel("inspire_right", "palm", 3, 7)
+                world.faults.inject("inspire_right", "palm 3 7", "dead")
                 world.faults.inject("inspire_left", "index", "jam")
                 world.props.drag(world.props.names[0], (0.1, 0.05, 0.2))
             if beat == 4:

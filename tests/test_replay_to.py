@@ -68,7 +68,9 @@ def test_a_hand_that_falls_silent_on_the_way_is_told_to_stop(session: Path, doma
     recording = thenar.Recording(session)
     alone = {"hands": ("inspire_right",), "scene": "empty", "wires": ("inspire",), "domain": domain}
     with serve(thenar.ServeConfig(**alone)) as twin:
-        timer = threading.Timer(0.3, lambda: twin.disconnect(["inspire"]))
+        timer = threading.Timer(
+            0.3, lambda: twin.run_on_loop(lambda world: world.faults.inject("", "inspire", "disconnected"))
+        )
         timer.start()
         began_s = time.perf_counter()
         with pytest.raises(ThenarError, match=r"has not told its state for 0\.3 s"):

@@ -82,6 +82,6 @@ def test_frame_keeps_its_counts_when_a_taxel_dies_after_it():
     pad = max(early.force_n, key=early.force_n.__getitem__)
     row, col = (int(at[0]) for at in np.nonzero(early[pad] == early[pad].max()))
     before = early.counts[pad][row, col]
-    world.faults.kill_taxel("inspire_right", pad, row, col)
+    world.faults.inject("inspire_right", f"{pad} {row} {col}", "dead")
     assert late.counts[pad][row, col] == before > 0
     assert early == late

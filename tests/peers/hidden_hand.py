@@ -153,7 +153,7 @@ with ExitStack() as opened:
             frame = twin.run_on_loop(lambda w: w.skin(HAND).newest)
             if frame["ring_top"].max() > 2e4:
                 row, col = np.unravel_index(np.argmax(frame["ring_top"]), frame["ring_top"].shape)
-                twin.run_on_loop(lambda w, r=int(row), c=int(col): w.faults.kill_taxel(HAND, "ring_top", r, c))
+                twin.run_on_loop(lambda w, r=int(row), c=int(col): w.faults.inject(HAND, f"ring_top {r} {c}", "dead"))
                 break
             time.sleep(0.01)
         sys.stdin.read()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import mujoco
 import numpy as np
@@ -16,14 +15,14 @@ from thenar.hands.spec import HandSpec, LeadScrew, Servo
 from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError, TorqueLaw
 from thenar.sim import motor_model
 
-Fault = Literal["jam", "hot", "weak", "backlash", "motor", "communication"]
-
-WEAK = 0.3  # of its strength is left to a motor that is made weak
-LOOSE = 0.03  # of the stroke is lost where a motor with backlash turns back
 HOT_C = 8.0  # a motor that is made hot is this far above where it switches off
 LATENCY_CLIP = 2.0  # standard deviations: no command is later than that
 LATENCY_STREAM, READING_STREAM = 0, 1  # of random numbers
+POWERLESS = 1e-9  # of its strength is left to a motor without power; not 0, which something is divided by
 _ERROR_FAULTS = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNICATION}
+_RECORD_FAULTS = {"jam": "jammed", "hot": "temperature_c", "weak": "strength", "backlash": "backlash_rad"}
+# What a motor does not lose with its power: where it is, how warm it is, and what is wrong with it.
+_LASTING = ("screw_rad", "nut_rad", "angle_rad", "temperature_c", "jammed", "strength", "backlash_rad")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +46,8 @@ class MotorBank:
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, hands: Mapping[str, HandSpec], *, seed: int):
         """Find every motor's joints and control in a compiled world."""
         self._data, self._seed, self._dt_s = data, seed, float(model.opt.timestep)
+        self._friction_nm, self._own_friction_nm = model.dof_frictionloss, model.dof_frictionloss.copy()
+        self._dark: tuple[float, NDArray[np.void]] | None = None  # until when, and the motors as they were
         self._hands = _index_hands(model, hands)
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
         self._params = motor_model.motor_params(actuators)
@@ -62,12 +63,15 @@ class MotorBank:
     def reset(self) -> None:
         """At rest, cool, nothing under way; joints of open hands where they belong."""
         self.records[:], self.pending[:] = self._rest
+        self._dark, self._friction_nm[:] = None, self._own_friction_nm
         self.command_counts = dict.fromkeys(self._hands, 0)
         for hand in self._hands.values():
             self._data.qpos[hand.joint_qpos] = list(hand.spec.joint_angles(hand.spec.open_rad).values())
 
     def step(self, now_s: float) -> None:
         """Write the controls and dampings of the engine's next step."""
+        if self._dark is not None and now_s >= self._dark[0] - 1e-9:
+            self._power_on(self._dark[1])
         motor_model.drive_motors(
             self._params, self.records, self.pending, self.drives, self._qpos, now_s, self._dt_s, self._work,
             *self._outputs,
@@ -81,6 +85,8 @@ class MotorBank:
         """Send a command on its way; it acts after the hand's latency. One that does not fit changes nothing."""
         index = self.index(hand)
         target, speed, limit = checked_command(index.spec, command)
+        if self._dark is not None:  # nobody hears it
+            return
         if isinstance(command, HandCommand) and command.law is not None:
             own = self._own(hand)
             own[:] = motor_model.take_law(self._params[index.motors], own, target, command.law)
@@ -150,31 +156,83 @@ class MotorBank:
             raise BadValue("hand", hand, "a hand that measures its current; this one does not")
         self._own(hand)["current_limit_a"] = limits
 
-    def inject_fault(self, hand: str, actuator: str, fault: Fault) -> None:
+    def inject_fault(self, hand: str, actuator: str, fault: str, amount: float) -> None:
         """Break a motor, see `Faults.inject`."""
         number = self._motor(hand, actuator)
         record = self.records[0, number]
         if fault == "jam":
             record["jammed"] = True
+        elif fault == "sticky":
+            coupled = self._coupled_dofs(hand, actuator)
+            if not coupled:
+                raise BadValue("fault", fault, f"one that {actuator} of {hand} can have: no other joint follows it")
+            self._friction_nm[coupled] = self._own_friction_nm[coupled] + amount
         elif fault == "hot":
             motor = self.index(hand).spec.actuators[number - self.index(hand).motors.start].motor
             if not isinstance(motor, LeadScrew):
                 raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
             record["temperature_c"] = motor.trip_c + HOT_C
         elif fault == "weak":
-            record["strength"] = WEAK
+            record["strength"] = max(amount, POWERLESS)
         elif fault == "backlash":
-            record["backlash_rad"] = LOOSE * self._params["stroke_rad"][number]
+            record["backlash_rad"] = amount * self._params["stroke_rad"][number]
         elif fault in _ERROR_FAULTS:
             record["error"] |= _ERROR_FAULTS[fault]
         else:
-            raise UnknownName("fault", fault, ("jam", "hot", "weak", "backlash", *_ERROR_FAULTS))
+            raise UnknownName("fault of a motor", fault, (*_RECORD_FAULTS, "sticky", *_ERROR_FAULTS))
 
-    def repair(self, hand: str, actuator: str) -> None:
-        """Free a jammed motor, and let it be as cool, as strong and as tight as when it was switched on."""
+    def repair(self, hand: str, actuator: str, fault: str) -> None:
+        """Mend a motor, see `Faults.repair`."""
         number = self._motor(hand, actuator)
-        for name in ("jammed", "temperature_c", "strength", "backlash_rad"):
+        if fault == "sticky":
+            coupled = self._coupled_dofs(hand, actuator)
+            self._friction_nm[coupled] = self._own_friction_nm[coupled]
+        elif fault in _ERROR_FAULTS:
+            self.records[0, number]["error"] &= ~int(_ERROR_FAULTS[fault])
+        else:
+            name = _RECORD_FAULTS[fault]
             self.records[0, number][name] = self._rest[0][0, number][name]
+
+    @property
+    def dark(self) -> bool:
+        """Whether the power is off."""
+        return self._dark is not None
+
+    def brown_out(self, now_s: float, seconds: float) -> None:
+        """Take the power of all motors for a while: screws hold, servos are limp."""
+        before = self._dark[1] if self._dark else self.records.copy()
+        self._dark = now_s + seconds, before
+        motors = self.records
+        motors["strength"], motors["speed_rad_s"], motors["target_rad"] = POWERLESS, 0.0, motors["screw_rad"]
+        motors["stiffness_nm_rad"] = motors["damping_nms_rad"] = motors["feed_nm"] = 0.0
+        motors["pending_count"] = 0
+
+    def _power_on(self, before: NDArray[np.void]) -> None:
+        """Let motors wake up: where they are, with the speeds and limits of power-on, no targets and no errors."""
+        self._dark = None
+        now = self.records.copy()
+        self.records[:], self.pending[:] = self._rest
+        for name in _LASTING:
+            self.records[name] = (before if name == "strength" else now)[name]
+        drives = self.drives  # a servo that was limp holds where its joint is now
+        servo = ~self._params["is_screw"]
+        angle = (drives["weight"] * self._qpos[drives["qpos"]]).sum(axis=1)
+        angle = np.clip(angle, self._params["lower_rad"], self._params["upper_rad"])
+        self.records["screw_rad"] = np.where(servo, angle, self.records["screw_rad"])
+        self.records["target_rad"] = self.records["screw_rad"]
+
+    def _coupled_dofs(self, hand: str, actuator: str) -> list[int]:
+        """Degrees of freedom of the joints that follow a motor's own."""
+        index = self.index(hand)
+        driven = next(one.drives for one in index.spec.actuators if one.name == actuator)
+        tendon = next((one for one in index.spec.tendons if one.name == driven), None)
+        joints = [joint for joint, _ in tendon.joints] if tendon else [driven]
+        own = joints[0]
+        for coupling in index.spec.couplings:  # drivers come before what they drive
+            if coupling.driver in joints:
+                joints.append(coupling.joint)
+        numbers = dict(zip(index.spec.joint_names, index.joint_dof.tolist(), strict=True))
+        return [numbers[joint] for joint in joints if joint != own]
 
     def _own(self, hand: str) -> NDArray[np.void]:
         return self.records[:, self.index(hand).motors]

@@ -94,12 +94,12 @@ class AttachedSkin:
 
     def kill(self, pad: str, row: int, col: int, *, dead: bool = True) -> None:
         """Break or mend one taxel: a broken one reads its offset whatever presses."""
-        self._skin.kill(pad, row, col, dead=dead)
+        self._skin.break_taxel(pad, row, col, fault="dead" if dead else "")
 
     @property
     def dead(self) -> BoolArray:
         """Which taxels are broken. Shape (taxels,)."""
-        return self._skin.dead
+        return self._skin.broken
 
     def taxels(self, pad: str) -> tuple[FloatArray, FloatArray]:
         """Centres [m] and outward normals of a pad's taxels in the frame of its body. Shapes (rows, cols, 3)."""

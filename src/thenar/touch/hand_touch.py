@@ -107,6 +107,8 @@ class HandTouch:
             taxel_counts=np.zeros(taxels, dtype=np.int64),
         )
         self._groups = np.zeros(MAX_GROUPS, dtype=GROUP)
+        self._wrong: dict[int, tuple[bool, float, float]] = {}
+        """Taxels that are stuck (True) or drift, by how much, and since when."""
         self.forget()
 
     def forget(self) -> None:
@@ -117,15 +119,30 @@ class HandTouch:
         self._group_count = 0
         self._sensor.reset()
 
-    def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
-        """Break or mend one taxel: a broken one reads its offset whatever presses."""
+    def break_taxel(self, pad: str, row: int, col: int, *, fault: str, amount: float = 0.0) -> None:
+        """Break or mend one taxel.
+
+        Args:
+            pad: Where it is.
+            row: Its row.
+            col: Its column.
+            fault: ``dead`` reads its offset, ``stuck`` reads ``amount``, ``drifting`` reads so much more each second
+                from its next reading on; empty mends it.
+            amount: In counts, of a barometer in pascal.
+        """
         place = next(layout for layout in self.layout if layout.name == pad)
-        self._sensor.dead[place.first + row * place.cols + col] = dead
+        taxel = place.first + row * place.cols + col
+        self._sensor.dead[taxel] = fault == "dead"
+        self._wrong.pop(taxel, None)
+        if fault in ("stuck", "drifting"):
+            self._wrong[taxel] = fault == "stuck", amount, math.nan
 
     @property
-    def dead(self) -> BoolArray:
+    def broken(self) -> BoolArray:
         """Which taxels are broken. Shape (taxels,)."""
-        return self._sensor.dead.copy()
+        broken = self._sensor.dead.copy()
+        broken[list(self._wrong)] = True
+        return broken
 
     def windows(self) -> list[dict[str, Any]]:
         """The windows of the last frame: where they lay, how wide they were and what they carried."""
@@ -200,14 +217,28 @@ class HandTouch:
     def _readings(self, force_n: FloatArray | None, stress_pa: FloatArray | None, stamp_s: float) -> dict[str, Any]:
         """What the sensors say of the force on every taxel or of the stress at every die; None: nothing touches."""
         if isinstance(self._sensor, Sensor):
-            return {"taxel_counts": self._sensor.read(force_n, stamp_s)}
+            counts = self._sensor.read(force_n, stamp_s)
+            if self._wrong:
+                counts = np.clip(self._spoiled(counts, stamp_s), 0, self._sensor.top_counts).astype(np.int64)
+            return {"taxel_counts": counts}
         still = np.zeros(len(self._skin.dies)) if stress_pa is None else stress_pa
         pressure_pa, temperature_c = self._sensor.read(still, stamp_s)
+        pressure_pa = self._spoiled(pressure_pa, stamp_s)
         return {
             "taxel_counts": np.round(pressure_pa - self._ambient_pa).astype(np.int64),
             "die_pressure_pa": pressure_pa,
             "die_temperature_c": temperature_c,
         }
+
+    def _spoiled(self, readings: FloatArray | IntArray, stamp_s: float) -> FloatArray:
+        """Readings with what stuck and drifting taxels make of them."""
+        spoiled = readings.astype(np.float64)
+        for taxel, (stuck, amount, since_s) in self._wrong.items():
+            if math.isnan(since_s):
+                self._wrong[taxel] = stuck, amount, stamp_s
+                since_s = stamp_s
+            spoiled[taxel] = amount if stuck else spoiled[taxel] + amount * (stamp_s - since_s)
+        return spoiled
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -51,15 +51,15 @@ class SampledSkin:
         with self._lock:
             return self._touch.windows()
 
-    def kill(self, pad: str, row: int, col: int, *, dead: bool) -> None:
-        """Break or mend one taxel."""
+    def break_taxel(self, pad: str, row: int, col: int, *, fault: str, amount: float = 0.0) -> None:
+        """Break or mend one taxel, see `HandTouch.break_taxel`."""
         with self._lock:
-            self._touch.kill(pad, row, col, dead=dead)
+            self._touch.break_taxel(pad, row, col, fault=fault, amount=amount)
 
     @property
-    def dead(self) -> BoolArray:
+    def broken(self) -> BoolArray:
         """Which taxels are broken. Shape (taxels,)."""
-        return self._touch.dead
+        return self._touch.broken
 
     def forget(self) -> None:
         """Without a past."""

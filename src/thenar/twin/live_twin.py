@@ -31,6 +31,7 @@ from thenar.signals import (
     SolidContacts,
     TouchFrame,
 )
+from thenar.twin.faults.message_faults import MessageFaults
 from thenar.twin.recording.recorder import FileRecorder
 from thenar.twin.twin_health import HandHealth, Health, RecordingHealth
 from thenar.twin.world import World, warm_up_touch
@@ -143,7 +144,7 @@ class LiveTwin:
         self.state_hz, self.touch_hz = state_hz, touch_hz
         self._active_link = ""
         self._ignored: Counter[str] = Counter()
-        self._disconnected: frozenset[str] = frozenset()
+        self._messages = MessageFaults(self.links)
         self._pace, self._residual_steps = 1.0, 0.0
         self.set_active_link(active_link)
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
@@ -261,10 +262,6 @@ class LiveTwin:
             raise UnknownName("wire", wire, names)
         self._active_link = wire
 
-    def disconnect(self, wires: Iterable[str]) -> None:
-        """Disconnect these wires, as if their cables were pulled, and connect all others."""
-        self._disconnected = frozenset(wires)
-
     def set_pace(self, pace: float) -> None:
         """Let simulated time pass slower than ours: 1 is real time, 0 is a pause."""
         if not 0.0 <= pace <= 1.0:
@@ -359,7 +356,7 @@ class LiveTwin:
             links=links,
             active_link=self._active_link,
             ignored=dict(self._ignored),
-            disconnected=tuple(sorted(self._disconnected)),
+            disconnected=self._messages.disconnected,
             refused=dict(self._refused),
             resets=self._resets,
             diverged=tuple(self._diverged),
@@ -486,7 +483,7 @@ class LiveTwin:
             count_reason(self._refused, f"{wire}: more requests than there is time for")
         for _ in range(min(len(waiting), most)):
             request = waiting.popleft()
-            if wire not in self._disconnected:
+            if self._messages.hears(wire):
                 yield request
 
     def _apply(self, request: Request) -> None:
@@ -526,11 +523,12 @@ class LiveTwin:
     def _publish_state(self) -> None:
         hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
         self.world.journal.read_state(hands)
+        self._messages.update(self.world)
         for link in self.links:
-            if link.wire not in self._disconnected:
-                link.publish_state(hands)
+            for told in self._messages.passed(link.wire, "state", hands, self.world.time_s):
+                link.publish_state(self._messages.altered(link.wire, told))
         for link in self._scene_links:
-            if link.wire not in self._disconnected:
+            if link.wire not in self._messages.disconnected:
                 states = {name: state for name, (state, _) in hands.items()}
                 link.publish_scene(self.world.time_s, lambda states=states: self.world.scene_state(states))
 
@@ -562,8 +560,8 @@ class LiveTwin:
             world.reset_skins()
             return
         for link in self.links:
-            if link.wire not in self._disconnected:
-                link.publish_touch(frames)
+            for told in self._messages.passed(link.wire, "touch", frames, at_s):
+                link.publish_touch(told)
 
 
 def warm_up(world: World) -> None:

@@ -66,8 +66,9 @@ class ServeConfig(WireConfig):
     """Calibration file of the skin, or HAND=FILE for each hand, separated by commas; see thenar calibrate."""
     motors: Mapping[str, Path] = field(default_factory=dict)
     """What the motors are like, in the same way; see thenar identify. One file may hold both."""
-    fault: Path | None = None
-    """Script (.toml) of faults by time: [[fault]] with at_s, hand, motor or taxel, and kind; see the page on motors."""
+    fault: tuple[str, ...] = ()
+    """Faults, separated by commas: [HAND/]KIND[=AMOUNT][:PART][@FROM[-UNTIL]], such as jam:index@5-8, lost=0.2@3 or
+    'stuck:palm 3 7', or a script of them (.toml); see the page on faults."""
     seed: int = 0
     """Of every random number."""
     record: str = ""

@@ -14,7 +14,7 @@ from thenar.sim import scenes
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Scene
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
-from thenar.twin.faults import FaultScript
+from thenar.twin.faults.fault_script import FaultScript
 from thenar.twin.live_twin import Link, LiveTwin, warm_up
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig, complete
 from thenar.twin.world import World
@@ -53,10 +53,11 @@ def serve(
         config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config),
         motors=_by_hand("--motors", config.motors, config.hands),
     )  # fmt: skip
-    script = FaultScript(config.fault, [world.hand(name) for name in world.hand_names]) if config.fault else None
+    specs, wires = [world.hand(name) for name in world.hand_names], [one.name for one in protocols]
+    script = FaultScript(config.fault, specs, wires) if config.fault else None
     warm_up(world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails
-        context = LinkContext(hands=[world.hand(name) for name in world.hand_names], config=config, opened=opened)
+        context = LinkContext(hands=specs, config=config, opened=opened)
         links: list[Link] = [protocol.open(context) for protocol in protocols]
         # Told to `thenar inspect` by the first link that can.
         publish_status = next(filter(None, (getattr(link, "publish_status", None) for link in links)), None)

@@ -34,7 +34,7 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.own_pads import lay_own_pads
 from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
-from thenar.twin.faults import Faults
+from thenar.twin.faults.world_faults import Faults
 
 if TYPE_CHECKING:
     from thenar.sim.drawing.render import Camera, Tiles
@@ -109,7 +109,7 @@ class World:
         self.wrists = self.physics.wrists
         """Poses of the palms, and moving the driven ones."""
         self.faults = Faults(self)
-        """Broken motors and dead taxels."""
+        """What is broken, and what breaks it."""
         self._calibrations = dict(skin or {})
         for hand in self._calibrations:
             self.hand(hand)
@@ -245,7 +245,8 @@ class World:
 
     @noted
     def reset(self) -> None:
-        """Back to time 0: hands open, objects where they began, motors cool, skins without a past."""
+        """Back to time 0: hands open, objects where they began, motors cool, skins without a past, nothing broken."""
+        self.faults.repair()
         self.physics.reset()
         self.reset_skins()
 
@@ -318,6 +319,7 @@ class World:
     def copy_state_from(self, other: World) -> None:
         """Go on from where another world with the same hands is; what only this one has stays where it begins."""
         self.physics.copy_state_from(other.physics)
+        self.faults.copy_from(other.faults)
 
     def show(
         self, *, camera: Camera | None = None, size_px: tuple[int, int] = (640, 480), glass: float = 0.7

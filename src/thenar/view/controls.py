@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import viser
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray, HandCommand
+from thenar.signals.fault_kinds import FAULTS, Fault
 from thenar.view import status_html
 from thenar.view.gizmos import Gizmos
 from thenar.view.gui_updates import set_html
-from thenar.view.page_scene import Fault, Message, PageScene
+from thenar.view.page_scene import Message, PageScene
 
 Send = Callable[..., None]
 """Sends a verb with its fields to the twin."""
@@ -32,13 +32,7 @@ TIME_BUTTONS: dict[str, tuple[Message, ...]] = {
 }
 NONE: str = "none"
 RECORD = "Record"
-FAULTS: dict[str, Any] = {
-    "Stalled motor": "jam",
-    "Overheated motor": "hot",
-    "Motor not responding": "communication",
-    "Dead taxel": "taxel",
-    "Disconnected link": "link",
-}
+ALL_WIRES = "all"
 
 
 class HandControls:
@@ -249,29 +243,44 @@ class Controls:
     def _add_faults(self, gui: viser.GuiApi, scene: PageScene) -> None:
         specs = {hand.spec.name: hand.spec for hand in scene.hands}
         wires = {label: wire for wire, label in scene.wires.items() if wire != "page"}
-        impossible = {"taxel": not any(one.pads for one in specs.values()), "link": not wires}
-        kind = gui.add_dropdown("Fault", tuple(name for name, fault in FAULTS.items() if not impossible.get(fault)))
+        possible = {
+            found.label: name
+            for name, found in FAULTS.items()
+            if not (found.of == "taxel" and not any(one.pads for one in specs.values()))
+            and not (found.of == "messages" and not wires)
+        }
+        kind = gui.add_dropdown("Fault", tuple(possible))
         hand = gui.add_dropdown("Hand", tuple(specs), initial_value=list(specs)[-1])
         motor = gui.add_dropdown("Motor", specs[hand.value].actuator_names)
         pad = gui.add_dropdown("Pad", (NONE,))
         row, col = gui.add_number("Row", 0, min=0, step=1), gui.add_number("Column", 0, min=0, step=1)
-        wire = gui.add_dropdown("Link", tuple(wires) or (NONE,))
+        wire = gui.add_dropdown("Link", (ALL_WIRES, *wires))
+        amount = gui.add_number("Amount", 0.0, min=0.0)
 
         def update_fields(_: object = None) -> None:
-            chosen = FAULTS[kind.value]
-            hand.visible, wire.visible = chosen != "link", chosen == "link"
-            pad.visible = row.visible = col.visible = chosen == "taxel"
-            motor.visible = chosen not in ("link", "taxel")
+            chosen = FAULTS[possible[kind.value]]
+            hand.visible = chosen.of in ("motor", "taxel")
+            motor.visible, wire.visible = chosen.of == "motor", chosen.of == "messages"
+            pad.visible = row.visible = col.visible = chosen.of == "taxel"
+            amount.visible, amount.value, amount.hint = bool(chosen.unit), chosen.amount, chosen.unit
             motor.options = specs[hand.value].actuator_names
             pad.options = tuple(one.name for one in specs[hand.value].pads) or (NONE,)
 
         def chosen_fault() -> Fault:
-            chosen = FAULTS[kind.value]
-            if chosen == "link":
-                return Fault(kind=chosen, wire=wires[wire.value])
-            if chosen == "taxel":
-                return Fault(kind=chosen, hand=hand.value, pad=pad.value, row=int(row.value), col=int(col.value))
-            return Fault(kind=chosen, hand=hand.value, motor=motor.value)
+            name = possible[kind.value]
+            chosen = FAULTS[name]
+            parts = {
+                "motor": motor.value,
+                "taxel": f"{pad.value} {int(row.value)} {int(col.value)}",
+                "messages": wires.get(wire.value, ""),
+                "power": "",
+            }
+            return Fault(
+                kind=name,
+                hand=hand.value if chosen.of in ("motor", "taxel") else "",
+                part=parts[chosen.of],
+                amount=float(amount.value) if chosen.unit else None,
+            )
 
         kind.on_update(update_fields)
         hand.on_update(update_fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +19,6 @@ FOV_RAD = 0.66
 SLOPE = float(np.tan(FOV_RAD / 2))
 MARGIN = 1.06  # how much more than what must be seen a picture shows
 MUCH_NEARER = 1.5
-MOTOR_FAULTS = {"jam": "stalled", "hot": "over-temperature", "communication": "not responding"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """A fault to inject: of a motor, a taxel or a link."""
-
-    kind: Literal["jam", "hot", "communication", "taxel", "link"]
-    hand: str = ""
-    motor: str = ""
-    pad: str = ""
-    row: int = 0
-    col: int = 0
-    wire: str = ""
-
-    def __str__(self) -> str:
-        """What the page calls it."""
-        if self.kind == "link":
-            return f"{self.wire}: disconnected"
-        if self.kind == "taxel":
-            return f"{self.hand} {self.pad}: taxel [{self.row}, {self.col}] dead"
-        return f"{self.hand} {self.motor}: {MOTOR_FAULTS[self.kind]}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -22,14 +22,14 @@ class Sensor:
         self._seed = seed
         gain, offset = draw_taxels(hand, calibration, seed=seed, stream=TAXELS_STREAM)
         columns = [calibration.per_taxel(hand.pads, name) for name in ("noise", "lowest_counts", "saturation_counts")]
-        self._noise, self._lowest, self._top = columns
+        self._noise, self._lowest, self.top_counts = columns
         self._noisy = bool(np.any(self._noise > 0.0))
         self._response = Response(hand.pads, calibration, gain, offset)
         self.dead = dead_taxels(hand, calibration)
         """Taxels that read their offset whatever presses."""
         self._idle: IntArray | None = None  # what an untouched sensor always reads, where it does
         if self._response.steady and not self._noisy:
-            self._idle = _counts(offset, self._lowest, self._top)
+            self._idle = _counts(offset, self._lowest, self.top_counts)
             self._idle.setflags(write=False)  # many frames share it
         self.reset()
 
@@ -46,7 +46,7 @@ class Sensor:
         if self._noisy:
             raw += self._noise * draws(self._seed, NOISE_STREAM, self._readings).standard_normal(len(raw))
         self._readings += 1
-        return _counts(raw, self._lowest, self._top)
+        return _counts(raw, self._lowest, self.top_counts)
 
 
 @nb.njit(cache=True)

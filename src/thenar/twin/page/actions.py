@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thenar.errors import UnknownName
+from thenar.signals.fault_kinds import FAULTS
 from thenar.twin.page.scene_builder import SPAWNS, check_bodies
 
 if TYPE_CHECKING:
     from thenar.signals import FloatArray, HandCommand
+    from thenar.signals.fault_kinds import Fault
     from thenar.twin.live_twin import LiveTwin
     from thenar.twin.page.page_link import PageLink
-    from thenar.view.page_scene import Fault
+    from thenar.twin.world import World
 
 SPAWN_OFFSET_M = (0.0, 0.04, 0.10)  # from the wrist to where a new object begins
 
@@ -76,9 +78,6 @@ def spawn(page: PageLink, twin: LiveTwin, *, kind: str, hand: str) -> None:
         twin.swap_world(world)
 
     twin.run_on_loop(swap)
-    for fault in page.faults:
-        if fault.kind == "taxel":
-            world.faults.kill_taxel(fault.hand, fault.pad, fault.row, fault.col)
     page.show_world(world, page.scene)
 
 
@@ -106,31 +105,22 @@ def stop_playing(page: PageLink, twin: LiveTwin) -> None:
 
 
 def inject_fault(page: PageLink, twin: LiveTwin, *, fault: Fault) -> None:
-    """Let a motor, a taxel or a link fail."""
-    match fault.kind:
-        case "link":
-            others = {link.wire for link in twin.links} - {page.wire}
-            if fault.wire not in others:
-                raise UnknownName("wire", fault.wire, others)
-            twin.disconnect({fault.wire, *(one.wire for one in page.faults if one.kind == "link")})
-        case "taxel":
-            twin.run_on_loop(lambda world: world.faults.kill_taxel(fault.hand, fault.pad, fault.row, fault.col))
-        case kind:
-            twin.run_on_loop(lambda world: world.faults.inject(fault.hand, fault.motor, kind))
-    if fault not in page.faults:
-        page.faults.append(fault)
+    """Let a motor, a taxel, the messages of a link or the power fail."""
+    wires = {link.wire for link in twin.links} - {page.wire}
+    if FAULTS[fault.kind].of == "messages" and fault.part and fault.part not in wires:
+        raise UnknownName("wire", fault.part, wires)
+    twin.run_on_loop(lambda world: world.faults.inject(fault.hand, fault.part, fault.kind, fault.amount))
 
 
 def clear_faults(page: PageLink, twin: LiveTwin) -> None:
     """Take back every fault, and clear what the motors report of them."""
-    for fault in page.faults:
-        if fault.kind == "taxel":
-            twin.run_on_loop(lambda world, f=fault: world.faults.kill_taxel(f.hand, f.pad, f.row, f.col, dead=False))
-        elif fault.kind != "link":
-            twin.run_on_loop(lambda world, f=fault: world.faults.repair(f.hand, f.motor))
-    twin.disconnect(())
-    page.faults.clear()
-    twin.run_on_loop(lambda world: [world.clear_errors(hand) for hand in world.hand_names])
+
+    def clear(world: World) -> None:
+        world.faults.repair()
+        for hand in world.hand_names:
+            world.clear_errors(hand)
+
+    twin.run_on_loop(clear)
 
 
 def record(page: PageLink, twin: LiveTwin, *, on: bool) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from thenar.errors import ThenarError
 from thenar.signals import HandCommand
+from thenar.signals.fault_kinds import Fault
 from thenar.twin.page import actions
-from thenar.view.page_scene import Fault
 
 if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin
@@ -86,11 +86,11 @@ class GuidedTour:
         hand = twin.world.hand_names[-1]
         try:
             if "index" in twin.world.hand(hand).actuator_names:
-                actions.inject_fault(page, twin, fault=Fault(kind="jam", hand=hand, motor="index"))
+                actions.inject_fault(page, twin, fault=Fault(kind="jam", hand=hand, part="index"))
                 self._close(0.7, speed=0.4, force_n=5.0)
             self.say("A motor stalls and reports it on every wire, as the real one does.", 6.0)
         finally:
-            if page.faults:
+            if twin.world.faults.active:
                 actions.clear_faults(page, twin)
         self._close(0.0, speed=0.5, force_n=5.0)
         self.say("The fault is cleared.", 3.0)

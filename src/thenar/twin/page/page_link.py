@@ -20,7 +20,7 @@ from thenar.twin.page.scene_builder import build_page_scene, check_bodies
 from thenar.twin.serve_config import LOCAL_HOSTS, PageOptions
 from thenar.twin.world import World
 from thenar.view.page_process import PageProcess
-from thenar.view.page_scene import Fault, Message, PageScene
+from thenar.view.page_scene import Message, PageScene
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
@@ -74,8 +74,6 @@ class PageLink:
         self.playback = Playback(self.command_hand, on_error=self.stumble)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
-        self.faults: list[Fault] = []
-        """Faults that users injected."""
         self.caption = ""
         """What the guided tour says now; empty when it is over."""
         self._fixed = {
@@ -247,13 +245,13 @@ class PageLink:
     def _report_status(self) -> None:
         assert self.twin is not None
         world = self._world
-        dead = {name: world.faults.dead_taxels(name) for name in world.hand_names if world.hand(name).pads}
+        broken = {name: world.faults.broken_taxels(name) for name in world.hand_names if world.hand(name).pads}
         self.process.send(
             {
                 "do": "status",
                 "health": asdict(self.twin.health()),
-                "faults": [str(fault) for fault in self.faults],
-                "dead": {name: np.flatnonzero(taxels) for name, taxels in dead.items()},
+                "faults": [str(fault) for fault in world.faults.active],
+                "dead": {name: np.flatnonzero(taxels) for name, taxels in broken.items()},
                 "caption": self.caption,
                 "touring": self.touring,
             }

@@ -204,7 +204,7 @@ class WireRecorder:
             self._put_action(
                 now_s,
                 "world",
-                {"because": "world", "recipe": world_recipe(world), "state": world.snapshot(), "dead": {}},
+                {"because": "world", "recipe": world_recipe(world), "state": world.snapshot(), "faults": []},
             )
             for spec in self.listener.hands:
                 description = encode_text(export_hand(spec, format="urdf"))

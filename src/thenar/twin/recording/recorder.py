@@ -173,9 +173,9 @@ class Recorder:
         bodies = range(1, model.nbody)
         self._tf = TransformMessages([model.body(body).name for body in bodies])
         self._bodies = np.array(bodies)
-        dead = {hand: np.flatnonzero(world.skin(hand).dead) for hand in self._skins()} if self._touch else {}
+        faults = [(one.hand, one.part, one.kind, one.amount) for one in world.faults.active]
         self._put_action(
-            "world", {"because": call, "recipe": world_recipe(world), "state": world.snapshot(), "dead": dead}
+            "world", {"because": call, "recipe": world_recipe(world), "state": world.snapshot(), "faults": faults}
         )
 
     def _put_action(self, call: str, arguments: dict[str, Any]) -> None:

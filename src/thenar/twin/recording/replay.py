@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from thenar.errors import BadFile, BadValue
 from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
 from thenar.recordings.ros_schema import Schema
+from thenar.signals.fault_kinds import FAULTS
 from thenar.sim.journal import find_noted
 from thenar.twin.recording.recipe import build_world, from_text, state_digest, steps_at
 from thenar.twin.recording.recorder import Recorder
@@ -172,19 +171,12 @@ class _Player:
             self.world.journal.listeners, self.world.journal.count = journal.listeners, journal.count
         listeners, self.world.journal.listeners = self.world.journal.listeners, []
         self.world.restore(arguments["state"])
-        for hand, taxels in arguments["dead"].items() if self._touch else ():
-            _kill(self.world, hand, taxels)
+        for hand, part, kind, amount in arguments.get("faults", ()):
+            if kind == "sticky" or (self._touch and FAULTS[kind].of == "taxel"):  # motors' own are in their state
+                self.world.faults.inject(hand, part, kind, amount)
         self.world.journal.listeners = listeners
         if listeners:
             self.world.journal.note("swap_world", {"world": self.world})
-
-
-def _kill(world: World, hand: str, taxels: np.ndarray) -> None:
-    first = 0
-    for pad in world.hand(hand).pads:
-        for taxel in taxels[(taxels >= first) & (taxels < first + pad.taxels)] - first:
-            world.faults.kill_taxel(hand, pad.name, int(taxel) // pad.cols, int(taxel) % pad.cols)
-        first += pad.taxels
 
 
 def _readings(

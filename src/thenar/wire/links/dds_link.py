@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from thenar import cdr
 from thenar.signals import Request, TouchFrame
+from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs import status_codec
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
 from thenar.wire.links.type_ids import TYPE_IDS
@@ -31,6 +32,7 @@ class DdsLink:
 
     def __init__(self, participant: Participant):
         """No topics yet."""
+        self.line = BadLine()
         self.publish_status = StatusPublisher(participant).publish
         self._inbox = Inbox()
         self._participant = participant
@@ -117,6 +119,8 @@ class DdsLink:
         self._participant.close()
 
     def _keep(self, end: End) -> End:
+        if isinstance(end, Writer):
+            end.line = self.line
         self._ends.append(end)
         return end
 

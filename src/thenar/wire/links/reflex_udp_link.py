@@ -18,6 +18,7 @@ from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
+from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs import reflex_udp_codec as codec
 from thenar.wire.codecs.reflex_board import Board
@@ -43,6 +44,7 @@ class ReflexUdp:
         port, interface = config.reflex.port, config.interface
         self._board = Board(context.hands)
         self._pace = Pace(config.publish_hz("reflex"))
+        self.line = BadLine()
         self._inbox = Inbox()
         self._peer_stats: dict[str, PeerStats] = {}
         self._modes = np.full(4, Mode.POSITION)
@@ -68,8 +70,9 @@ class ReflexUdp:
             return
         packet = codec.encode_state(self._board.read(state))
         try:
-            self._out.sendto(packet, self._group)
-            self._written += 1
+            for passed in self.line.pass_on(packet):
+                self._out.sendto(passed, self._group)
+                self._written += 1
         except OSError:  # a full queue or an interface that went down: the next state is on its way
             self._not_written += 1
 

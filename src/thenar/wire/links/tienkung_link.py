@@ -48,7 +48,7 @@ class TienkungNode(RosNode):
             self._offer_services()
         if not self._pace.is_due(next(iter(states.values())).stamp_s):
             return
-        stamp_s = time.time()
+        stamp_s = time.time() + self.line.clock_s
         for side, state in states.items():
             message = tienkung_codec.joint_state_of(self._scales[side], state, self._readings[side], stamp_s=stamp_s)
             self._states[side].post(tienkung_codec.encode_joint_state(message))

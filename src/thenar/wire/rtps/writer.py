@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from thenar.wire.bad_line import BadLine
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo
 from thenar.wire.rtps.messages import UNKNOWN_ENTITY, AckNack, NackFrag
@@ -85,6 +86,8 @@ class Writer:
         self.readers: dict[bytes, MatchedReader] = {}
         self.mismatches: dict[bytes, str] = {}
         """Why a reader of the same topic is not served, by its GUID."""
+        self.line: BadLine | None = None
+        """What posted samples go through; None: a good line."""
         self._participant = participant
         self._lock = participant.lock
         self._history: dict[int, Change] = {}
@@ -111,7 +114,8 @@ class Writer:
 
     def post(self, body: bytes) -> None:
         """Leave one sample to be sent to all readers by the participant's sender; never waits for anything."""
-        self.dropped += not self._participant.post(self.write, body)
+        for passed in (body,) if self.line is None else self.line.pass_on(body):
+            self.dropped += not self._participant.post(self.write, passed)
 
     def wait_for_readers(self, timeout_s: float, count: int = 1) -> bool:
         """Wait until so many readers hear us; False if the time ran out.
@@ -139,7 +143,8 @@ class Writer:
             self.written += 1
             if to is not None and not self._participant.knows(to.prefix):
                 return self.written  # it left while its request was handled
-            change = Change(self.written, payload, inline, time.time(), to, key_only)
+            stamp_s = time.time() + (self.line.clock_s if self.line is not None else 0.0)
+            change = Change(self.written, payload, inline, stamp_s, to, key_only)
             self._history[change.number] = change
             # Kept per participant, so that one busy client cannot push out what another still waits for.
             kept = self._kept.setdefault(to.prefix if to else None, deque())

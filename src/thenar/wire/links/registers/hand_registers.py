@@ -55,8 +55,19 @@ class HandRegisters:
         self._actions: dict[int, bytes] = {}  # sequences that were saved, by index
         self.memory = register_map.new_memory()
         self._new = self._registers_to_save()
-        if flash is not None and flash.exists():
-            self._load_flash(flash)
+        self._wake_up()
+
+    def power_on(self) -> None:
+        """Begin again, as after the power was off: what was not saved is gone."""
+        with self._lock:
+            self._player, self._actions, number = ActionPlayer(), {}, self.hand_id
+            self.memory[:] = register_map.new_memory()
+            self._wake_up()
+            self.hand_id = number  # hands on one line stay apart
+
+    def _wake_up(self) -> None:
+        if self._flash is not None and self._flash.exists():
+            self._load_flash(self._flash)
         speed, force = (register_map.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
         self._request("power-on", command=inspire_counts.command(self.scale, speed=speed, force=force)[0])
 
@@ -216,6 +227,11 @@ class RegisterLink:
         for registers in self._hands.values():
             registers.seen()
         return requests
+
+    def power_on(self) -> None:
+        """Wake the hands up again."""
+        for registers in self._hands.values():
+            registers.power_on()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Refresh the registers of each hand."""

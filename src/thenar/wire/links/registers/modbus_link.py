@@ -8,6 +8,7 @@ import threading
 from functools import partial
 
 from thenar.errors import BadValue, ThenarError
+from thenar.wire.bad_line import BadLine
 from thenar.wire.links.inbox import LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
@@ -37,6 +38,7 @@ class ModbusServer(RegisterLink):
             name: (hosts[n % len(hosts)], options.port + step)
             for n, (name, step) in enumerate(zip(names, steps, strict=True))
         }
+        self.line = BadLine()
         self._servers: list[asyncio.Server] = []
         self._clients: dict[asyncio.Task[None], bool] = {}
         """Whether each has asked for something yet; the one that was silent longest first."""
@@ -103,7 +105,9 @@ class ModbusServer(RegisterLink):
                 del self._clients[task]
                 self._clients[task] = True
                 reply = hand.answer(pdu)
-                writer.write(HEADER.pack(transaction, 0, len(reply) + 1, unit) + reply)
+                header = HEADER.pack(transaction, 0, len(reply) + 1, unit)
+                for passed in self.line.pass_on(reply):  # frames of TCP itself are whole
+                    writer.write(header + passed)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # it hung up

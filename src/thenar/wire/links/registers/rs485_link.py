@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from thenar.errors import BadFile, BadValue
+from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs.registers import rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import Refusal
 from thenar.wire.codecs.registers.register_map import REGISTERS
@@ -36,12 +37,14 @@ class SerialHands(RegisterLink):
         if len(ports) not in (0, 1, len(names)):
             raise BadValue("rs485.ports", ",".join(ports), f"one name, or one for each of {', '.join(names)}")
         super().__init__(context, medium="RS-485")
+        self.line = BadLine()
         hands = list(self._hands.values())
         lines = [hands] if len(ports) < 2 else [[hand] for hand in hands]
         self._lines: list[SerialLine] = []
         for number, line in enumerate(lines):
             try:
                 self._lines.append(SerialLine(line, Path(ports[number]) if ports else None, self._inbox))
+                self._lines[-1].port.line = self.line
             except OSError as error:
                 self.close()
                 raise BadFile(

@@ -39,6 +39,7 @@ class DynamixelBus:
             raise BadFile(
                 port, f"cannot name a serial line ({error.strerror}); try another --dynamixel.port"
             ) from error
+        self.line = self._port.line
         self._stats = PeerStats(f"a client of {self._port}")
         self._inbox = Inbox()
         self._lock = threading.Lock()
@@ -48,6 +49,11 @@ class DynamixelBus:
     def receive(self) -> list[Request]:
         """Requests since the last call."""
         return self._inbox.drain()
+
+    def power_on(self) -> None:
+        """Let the motors begin again, torque off."""
+        with self._lock:
+            self._table, self._later = dynamixel_table.power_on(self._spec), {}
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Refresh the tables of the motors."""

@@ -8,6 +8,8 @@ import time
 import tty
 from pathlib import Path
 
+from thenar.wire.bad_line import BadLine
+
 RECENT_S = 2.0
 
 
@@ -31,6 +33,8 @@ class PseudoTerminal:
                 os.close(self._theirs)
                 raise
         self._stop, self._stopped = os.pipe()
+        self.line = BadLine()
+        """What is sent goes through it."""
         self.heard_s = -1.0
         """When something came last, by `time.perf_counter`."""
 
@@ -56,7 +60,8 @@ class PseudoTerminal:
     def send(self, data: bytes) -> bool:
         """Send it; False if the client does not read what was sent before."""
         try:
-            os.write(self._ours, data)
+            for passed in self.line.pass_on(data):
+                os.write(self._ours, passed)
         except BlockingIOError:
             return False
         return True

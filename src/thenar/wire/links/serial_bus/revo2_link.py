@@ -41,6 +41,7 @@ class Revo2Serial:
             self._port = PseudoTerminal(Path(port) if port else None)
         except OSError as error:
             raise BadFile(port, f"cannot name a serial line ({error.strerror}); try another --revo2.port") from error
+        self.line = self._port.line
         for hand in self._hands.values():
             hand.stats.who = f"a client of {self._port}"
         self._thread = threading.Thread(target=self._listen, name="revo2", daemon=True)
@@ -49,6 +50,11 @@ class Revo2Serial:
     def receive(self) -> list[Request]:
         """Requests since the last call."""
         return self._inbox.drain()
+
+    def power_on(self) -> None:
+        """Let the hands begin again."""
+        for hand in self._hands.values():
+            hand.power_on()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Refresh the registers of each hand."""
@@ -104,6 +110,10 @@ class _Registers:
         self._words = revo2_registers.power_on(spec)
         self._angle_rad = spec.open_rad
         self._lock = threading.Lock()
+
+    def power_on(self) -> None:
+        with self._lock:
+            self._words = revo2_registers.power_on(self.spec)
 
     def store(self, state: HandState) -> None:
         with self._lock:
