@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from thenar.hands.spec import HandSpec
 
@@ -22,7 +24,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("touch", _TOUCH),
         ("counts of a taxel", "assumed: 1000 a newton, 0 to 4095, as public simulators of this hand have it"),
         ("protocols", "real: DDS, Unitree's DFX topics, Modbus TCP, RS-485, Tienkung's ROS 2; CAN is absent"),
-        ("checked on hardware by us", "no"),
     ),
     "inspire_dfx": (
         ("kinematics, limits", "real: dex-urdf, within 0.1 mm"),
@@ -34,7 +35,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("heat", "modelled: no figure is public"),
         ("touch", "absent, as on the hand"),
         ("protocols", "real: Unitree's DFX topics, the DDS interface, Modbus TCP, RS-485, Tienkung's ROS 2"),
-        ("checked on hardware by us", "no"),
     ),
     "shadow": (
         ("kinematics, limits, masses", "real: the maker's `sr_common`"),
@@ -45,7 +45,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("current, temperature", _UNMEASURED),
         ("touch", "assumed grids on the fingertips; the 92 regions of gymnasium-robotics as a variant"),
         ("protocols", "absent in this release"),
-        ("checked on hardware by us", "no"),
     ),
     "fourier": (
         ("kinematics, limits, masses", "real: the maker's left URDF; the right hand is its mirror image"),
@@ -56,7 +55,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("current, temperature", _UNMEASURED),
         ("touch", "absent"),
         ("protocols", "real: Aurora's topics, with the body ([RobotData](../robotdata.md))"),
-        ("checked on hardware by us", "no"),
     ),
     "reflex": (
         ("kinematics, limits", "real: the maker's URDF and driver"),
@@ -74,7 +72,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
             "protocols",
             "the driver's topics and services in ROS 2 types (the original is ROS 1); the hand's own packets",
         ),
-        ("checked on hardware by us", "no"),
     ),
     "dex3": (
         ("kinematics, limits, masses", "real: the maker's URDFs, within 0.1 mm"),
@@ -85,7 +82,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("touch", _TOUCH),
         ("modules", "real: 9 of 12 slots, empty ones 30000; which slots are alive and counts per gram are assumed"),
         ("protocols", "real: Unitree's DDS topics"),
-        ("checked on hardware by us", "no"),
     ),
     "dex1": (
         ("kinematics, limits, masses", "real: the maker's URDF; both fingers move alike, which is assumed"),
@@ -95,7 +91,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("current, temperature", _UNMEASURED),
         ("touch", "absent, as on the gripper"),
         ("protocols", "real: Unitree's DDS topics"),
-        ("checked on hardware by us", "no"),
     ),
     "brainco": (
         ("kinematics, limits, masses", "real: the maker's URDFs, within 0.1 mm"),
@@ -107,7 +102,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("touch", _TOUCH),
         ("proximity", "absent: reads 0"),
         ("protocols", "real: the DDS topics of Unitree's service; Modbus RTU, as the maker's SDK speaks it"),
-        ("checked on hardware by us", "no"),
     ),
     "leap": (
         ("kinematics, limits, masses", "those of mujoco_menagerie's model"),
@@ -121,7 +115,6 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("temperature", _UNMEASURED),
         ("touch", "absent, as on the hand"),
         ("protocols", "real: Dynamixel 2.0 on a pseudo-terminal"),
-        ("checked on hardware by us", "no"),
     ),
 }
 
@@ -129,15 +122,25 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
 def honesty(spec: HandSpec) -> tuple[tuple[str, str], ...]:
     """Rows of a hand: what it stands on, and what is so."""
     written = HONESTY.get(spec.name.removesuffix("_left").removesuffix("_right"))
-    return written or (
+    rows = written or (
         ("kinematics, limits", _sources(joint.source for joint in spec.joints)),
         ("masses, shape", _sources(link.source for link in spec.links)),
         ("couplings, tendons", _sources(part.source for part in (*spec.couplings, *spec.tendons))),
         ("motors", _sources(actuator.motor.source for actuator in spec.actuators)),
         ("touch", _sources(pad.source for pad in spec.pads)),
         ("protocols", "absent"),
-        ("checked on hardware by us", "no"),
     )
+    return (*rows, ("checked on hardware", checked_on_hardware(spec.name)))
+
+
+def checked_on_hardware(*hands: str) -> str:
+    """What the pages of real hands in ``docs/hardware`` say of these hands: which firmware, or no."""
+    firmware = []
+    for page in sorted((Path(__file__).parent / "hardware").glob("*.md")):
+        facts = dict(re.findall(r"^([\w ]+): (.*)$", page.read_text().split("---")[1], re.MULTILINE))
+        if facts["hand"] in hands:
+            firmware.append(facts["firmware"])
+    return f"yes: firmware {', '.join(firmware)}" if firmware else "no"
 
 
 def _sources(sources: Iterable[str]) -> str:

@@ -323,12 +323,12 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(twin):
     for verb, asked in (
         ("spawn", {"kind": "elephant", "hand": HAND}),
         ("play", {"recording": "nobody's"}),
-        ("inject_fault", {"fault": Fault(kind="link")}),
-        ("inject_fault", {"fault": Fault(kind="link", wire="page")}),  # nobody could mend that
+        ("inject_fault", {"fault": Fault(kind="disconnected", part="telegraph")}),
+        ("inject_fault", {"fault": Fault(kind="disconnected", part="page")}),  # nobody could mend that
     ):
         with pytest.raises(UnknownName):
             act(twin, verb, **asked)
-    assert not page_of(twin).faults
+    assert not twin.world.faults.active
     assert twin.running
 
 

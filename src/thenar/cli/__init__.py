@@ -29,6 +29,7 @@ from thenar.cli.data.export import Export
 from thenar.cli.data.glove import Glove
 from thenar.cli.data.identify_motors import Identify
 from thenar.cli.data.record import Record
+from thenar.cli.data.report import Report
 from thenar.cli.data.retarget import Retarget
 from thenar.cli.data.sweep import Sweep
 from thenar.cli.data.tapes import Convert, Recording, Replay
@@ -54,7 +55,7 @@ VERBS = {
     "See and feel": (Demo, Snapshot, Touch, Calibrate, Drop),
     "Put hands on the network": (Serve, Inspect, Command, Watch, Reset, Body),
     "Follow a glove": (Glove, Retarget, Teleop),
-    "Record": (Record, Mirror, Recording, Replay, Convert, Identify, Sweep),
+    "Record": (Record, Mirror, Recording, Replay, Convert, Identify, Report, Sweep),
     "Look up": (Hands, Scenes, Export, Info),
 }
 

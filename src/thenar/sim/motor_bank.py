@@ -198,6 +198,11 @@ class MotorBank:
         """Whether the power is off."""
         return self._dark is not None
 
+    def keep_own_values(self) -> None:
+        """Have what these motors are made with, after the state of others was restored."""
+        for name in ("zero_n", "backlash_rad", "current_limit_a"):
+            self.records[name] = self._rest[0][name]
+
     def brown_out(self, now_s: float, seconds: float) -> None:
         """Take the power of all motors for a while: screws hold, servos are limp."""
         before = self._dark[1] if self._dark else self.records.copy()

@@ -18,7 +18,7 @@ from thenar.errors import BadValue
 
 @dataclass(frozen=True)
 class Watch:
-    """Draw the skin or the state of a hand, a twin or a real one, as it arrives over its own protocol.
+    """Draw skin or state of a hand as it arrives over its own wire.
 
     For example:
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thenar.errors import BadFile, BadValue
+from thenar.hands.motors_file import MotorValues
 from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
@@ -113,6 +114,11 @@ def replay(
     return again
 
 
+def recorded_world(recording: Recording, *, motors: Mapping[str, MotorValues]) -> World:
+    """The world that a recording began with, at time 0, but with other motors; for `replay`."""
+    return build_world(_actions(recording)[0]["arguments"]["recipe"] | {"motors": motors})
+
+
 def _actions(recording: Recording) -> list[dict[str, Any]]:
     """Every change that was made, the world it began with first."""
     actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
@@ -171,6 +177,8 @@ class _Player:
             self.world.journal.listeners, self.world.journal.count = journal.listeners, journal.count
         listeners, self.world.journal.listeners = self.world.journal.listeners, []
         self.world.restore(arguments["state"])
+        if self._own:
+            self.world.physics.motors.keep_own_values()
         for hand, part, kind, amount in arguments.get("faults", ()):
             if kind == "sticky" or (self._touch and FAULTS[kind].of == "taxel"):  # motors' own are in their state
                 self.world.faults.inject(hand, part, kind, amount)
