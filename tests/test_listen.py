@@ -11,16 +11,18 @@ import pytest
 from patience import free_port, wait_for
 
 import thenar
-from thenar import hands
+from thenar import cdr, hands
 from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandState
 from thenar.twin.recording.listen import WireRecorder
 from thenar.twin.serving import serve
 from thenar.wire.clients.listener import Listener, Place
+from thenar.wire.clients.taps import brainco_taps, dex3_taps
 from thenar.wire.clients.tienkung_client import TienkungClient
 from thenar.wire.codecs import inspire_codec, inspire_counts, reflex_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 from thenar.wire.codecs.inspire_counts import Scale
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
 from thenar.wire.links.dds_link import send
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.network import Network
@@ -224,3 +226,33 @@ def test_a_hand_on_a_wire_is_recorded_and_a_twin_does_the_same_again(domain: int
     assert np.ptp(np.degrees(motors.angle_rad[:, 0])) > 15.0
     assert np.median(apart) < 2.0  # stamps are those of arrival: late ones on a busy machine
     assert len(again.touch("inspire_right").stamp_s) == len(touch.stamp_s)
+
+
+@pytest.mark.parametrize("wire", ["dex3", "brainco"])
+def test_commands_and_states_of_unitrees_hands_are_read_as_they_were_meant(wire: str):
+    spec = hands.load(f"{wire}_left")
+    command, state = (dex3_taps if wire == "dex3" else brainco_taps)([spec])
+    assert (command.topic, state.topic) == (f"rt/{wire}/left/cmd", f"rt/{wire}/left/state")
+    world = thenar.World(spec, profile="ideal")
+    world.command(spec.name, HandCommand.closing(0.5))
+    world.advance(0.3)
+    now = world.state(spec.name)
+    if wire == "dex3":
+        message = dex3_codec.state_message(spec, now, dex3_codec.press_counts(spec, None))
+        motors = np.zeros(7, unitree_types.MOTOR_CMD)
+        motors["mode"], motors["q"], motors["kp"] = np.arange(7) | 0x10, 0.3, 1.5
+        asked, sent = 0.3, unitree_types.encode_hand_cmd(motors)
+    else:
+        message = brainco_codec.state_message(spec, now, np.arange(6))
+        motors = np.zeros(6, motor_lists.MOTOR_CMD)
+        motors["q"], motors["dq"] = 0.25, 1.0
+        asked, sent = spec.open_rad + 0.25 * (spec.closed_rad - spec.open_rad), motor_lists.encode_motors(motors)
+    ((hand, said),) = state.decode(message, 7.0)
+    assert isinstance(said, HandState)
+    assert (hand, said.stamp_s) == (spec.name, 7.0)
+    np.testing.assert_allclose(said.angle_rad, now.angle_rad, atol=2e-3)
+    ((_, told),) = command.decode(sent, 7.0)
+    assert isinstance(told, HandCommand)
+    np.testing.assert_allclose(told.target_rad, asked, atol=1e-6)
+    with pytest.raises(cdr.BadMessage):
+        list(state.decode(message[:40], 7.0))

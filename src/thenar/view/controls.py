@@ -110,7 +110,7 @@ class Controls:
         gui = server.gui
         self._send = send
         self._gizmos = Gizmos(server, scene, send)
-        self._status, self._caption = gui.add_html(""), gui.add_html("")
+        self._status, self._caption, self._beside = gui.add_html(""), gui.add_html(""), gui.add_html("")
         self._end_tour = gui.add_button("End tour", icon=viser.Icon.HAND_GRAB, visible=False)
         self._end_tour.on_click(lambda _: send("end_tour"))
         self._labels = {"": status_html.ANY_LINK, **scene.wires}
@@ -153,6 +153,7 @@ class Controls:
         health = status["health"]
         set_html(self._status, status_html.status_line(health, updates_hz))
         set_html(self._caption, status_html.caption(status["caption"]))
+        set_html(self._beside, status_html.beside(status["beside"]))
         set_html(self._wires, status_html.wires(health, self._labels))
         set_html(self._faults, status_html.faults(status["faults"]))
         touring = bool(status["caption"]) and status["touring"]

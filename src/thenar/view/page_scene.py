@@ -14,6 +14,8 @@ from thenar.hands.spec import HandSpec
 Triple = tuple[float, float, float]
 Message = dict[str, Any]
 """What goes through the pipe, both ways: ``{"do": verb, ...}``."""
+Rows = list[tuple[str, str, float, float]]
+"""Values of a hand and of its twin: of what, in which unit, and both."""
 FOV_RAD = 0.66
 """Angle between the upper and the lower edge of the picture."""
 SLOPE = float(np.tan(FOV_RAD / 2))

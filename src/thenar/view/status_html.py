@@ -8,6 +8,7 @@ from typing import Any
 
 from thenar import display
 from thenar.signals import MotorError, MotorStatus
+from thenar.view.page_scene import Rows
 
 GOOD, WARN, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
 STATUS_LABELS = {
@@ -99,6 +100,22 @@ def motors(names: Sequence[str], own: Any) -> str:
             f"<td style='text-align:right'>{force_n:.1f} N</td><td style='text-align:right'>{warm}</td></tr>"
         )
     return f'<table style="width:100%;font-size:0.78em;padding:0 10px">{"".join(rows)}</table>'
+
+
+def beside(hands: Mapping[str, Rows]) -> str:
+    """Values of hands and of their twins, and how far they are apart."""
+    parts = []
+    for hand, rows in hands.items():
+        cells = "".join(
+            f"<tr><td>{escape(what)}</td>"
+            + "".join(f"<td style='text-align:right'>{value:.2f}</td>" for value in (real, twin, real - twin))
+            + f"<td>{escape(unit)}</td></tr>"
+            for what, unit, real, twin in rows
+            if real == real and twin == twin
+        )
+        head = f"<tr><th align=left>{escape(hand)}</th><th>hand</th><th>twin</th><th>apart</th><th></th></tr>"
+        parts.append(f'<table style="width:100%;font-size:0.78em;padding:0 10px">{head}{cells}</table>')
+    return "".join(parts)
 
 
 def wires(health: Mapping[str, Any], labels: Mapping[str, str]) -> str:

@@ -37,7 +37,7 @@ class Record:
     file: Annotated[Path, tyro.conf.Positional]
     """The new file (.mcap)."""
     wire: str = "inspire"
-    """Protocol: inspire, dfx, tienkung, reflex, or modbus (polled)."""
+    """Protocol: inspire, dfx, tienkung, reflex, dex3, brainco, or modbus (polled)."""
     hands: tuple[str, ...] = ("inspire_right",)
     """Hands, separated by commas."""
     connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)

@@ -38,7 +38,7 @@ class Mirror:
     hands: Annotated[tuple[str, ...], tyro.conf.Positional]
     """Hands that are there."""
     wire: str = "inspire"
-    """Protocol: inspire, dfx, tienkung, reflex, or modbus (polled)."""
+    """Protocol: inspire, dfx, tienkung, reflex, dex3, brainco, or modbus (polled)."""
     connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
     view: bool = False
     """Show both in a browser: the real hand solid, its twin as a ghost."""

@@ -82,7 +82,7 @@ def hardware_report(recordings: Sequence[Recording], *, hand: str = "", firmware
         raise UnknownName("hand of the recording", name, judged.hands)
     spec = hands.load(name)
     touch = judged.has_touch(name)
-    before = compare(judged, replay(judged, touch=touch))
+    before = compare(judged, replay(judged, world=recorded_world(judged, motors={}), touch=touch))
     after, found = before, []
     if teaching:
         found = identify(teaching, spec)
@@ -109,7 +109,7 @@ def hardware_report(recordings: Sequence[Recording], *, hand: str = "", firmware
         apart=_apart(name, before, after if teaching else None),
         findings=tuple(one for one in before.findings if one.hand == name),
         left=tuple(one for one in after.findings if one.hand == name),
-        motors=rows_of(spec, found),
+        motors=rows_of(spec, found) if found else [],
     )
 
 

@@ -14,11 +14,12 @@ from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.scene_builder import check_bodies
 from thenar.twin.serve_config import PageOptions
 from thenar.twin.world import World
-from thenar.view.page_scene import Message, PageScene, Triple
+from thenar.view.page_scene import Message, PageScene, Rows, Triple
 
 GHOST_RGB: Triple = (0.35, 0.65, 1.0)
 MAX_LINES = 6
 SHRUNK = 0.96
+FELT_N = 0.1  # what a pad must feel to be in the table
 
 
 class MirrorPage(PageLink):
@@ -35,6 +36,7 @@ class MirrorPage(PageLink):
             options: Where it is and who may see it, complete.
         """
         self._twins, self._heard = world, heard
+        self._felt: dict[str, TouchFrame] = {}
         shown = world.rebuild()
         check_bodies(shown)
         super().__init__(shown, scene="mirror", options=options, title="thenar mirror")
@@ -73,8 +75,27 @@ class MirrorPage(PageLink):
         record["time_s"] = twin.time_s
         record["pos_m"][count : 2 * count], record["quat_wxyz"][count : 2 * count] = twin.data.xpos, twin.data.xquat
 
+    def beside(self) -> dict[str, Rows]:
+        """Angles, forces and currents of the motors, and the pads that either feels, of each hand and its twin."""
+        return {name: self._rows(name) for name in self._twins.hand_names}
+
+    def _rows(self, hand: str) -> Rows:
+        real, twin, felt = self._heard.newest(hand)
+        rows: Rows = []
+        for n, motor in enumerate(real.actuator_names):
+            rows.append((motor, "degrees", *(float(np.degrees(one.angle_rad[n])) for one in (real, twin))))
+            rows.append((motor, "N", float(real.force_n[n]), float(twin.force_n[n])))
+            rows.append((motor, "A", float(real.current_a[n]), float(twin.current_a[n])))
+        ours = self._felt.get(hand)
+        if felt is not None and ours is not None:
+            pads = [pad.name for pad in felt.layout]
+            both = zip(pads, felt.pad_force_n.tolist(), ours.pad_force_n.tolist(), strict=True)
+            rows += [(pad, "N", theirs, mine) for pad, theirs, mine in both if max(theirs, mine) > FELT_N]
+        return rows
+
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Show what the real skins read."""
+        self._felt = dict(frames)
         felt = {name: self._heard.newest(name)[2] for name in frames}
         known = {name: frame for name, frame in felt.items() if frame is not None}
         if known:

@@ -20,7 +20,7 @@ from thenar.twin.page.scene_builder import build_page_scene, check_bodies
 from thenar.twin.serve_config import LOCAL_HOSTS, PageOptions
 from thenar.twin.world import World
 from thenar.view.page_process import PageProcess
-from thenar.view.page_scene import Message, PageScene
+from thenar.view.page_scene import Message, PageScene, Rows
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
 from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
@@ -254,5 +254,10 @@ class PageLink:
                 "dead": {name: np.flatnonzero(taxels) for name, taxels in broken.items()},
                 "caption": self.caption,
                 "touring": self.touring,
+                "beside": self.beside(),
             }
         )
+
+    def beside(self) -> dict[str, Rows]:
+        """What is shown of two hands side by side, by hand; nothing where there is one of each."""
+        return {}

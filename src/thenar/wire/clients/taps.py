@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thenar import cdr
 from thenar.arrays import FloatArray
@@ -18,6 +18,7 @@ from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, reflex_codec, reflex_counts, tienkung_codec
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.codecs.reflex_board import Board
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
 from thenar.wire.links import reflex_driver
 from thenar.wire.rtps import ros
 
@@ -223,3 +224,64 @@ class _ReflexEar:
         pressed = np.full(reflex_counts.CELLS, np.nan)  # the palm's cells are not in the message
         pressed[: said.pressure.size] = DIE_PA_PER_COUNT * said.pressure.ravel()
         yield self._spec.name, pressed
+
+
+def dex3_taps(hands: Sequence[HandSpec]) -> list[Tap]:
+    """Unitree's topics of Dex3-1 hands. That a hand lets go after a second without commands is not followed."""
+    return _of_sides(hands, "dex3", {**dex3_codec.COMMANDS, **dex3_codec.STATES}, _dex3_command, _dex3_state)
+
+
+def brainco_taps(hands: Sequence[HandSpec]) -> list[Tap]:
+    """Unitree's topics of BrainCo hands, motors in the hand's own order."""
+    known = {**brainco_codec.COMMANDS, **brainco_codec.STATES}
+    return _of_sides(hands, "brainco", known, _brainco_command, _brainco_state)
+
+
+def _of_sides(
+    hands: Sequence[HandSpec],
+    name: str,
+    types: Mapping[str, str],
+    to_command: Callable[[HandSpec, bytes, float], Iterator[Said]],
+    to_state: Callable[[HandSpec, bytes, float], Iterator[Said]],
+) -> list[Tap]:
+    """A command and a state topic of each hand, named by its side."""
+    kinds: tuple[tuple[str, Kind, Callable[..., Iterator[Said]]], ...]
+    kinds = (("cmd", "command", to_command), ("state", "state", to_state))
+    return [
+        Tap(topic=topic, type_name=types[topic], kind=kind, decode=partial(decode, spec))
+        for spec in hands
+        for word, kind, decode in kinds
+        for topic in (f"rt/{name}/{spec.side}/{word}",)
+    ]
+
+
+def _dex3_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]:
+    command, _forgets, _refused = dex3_codec.command_of(spec, unitree_types.decode_hand_cmd(message))
+    if command is not None:
+        yield spec.name, command
+
+
+def _dex3_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
+    motors = _every(spec, unitree_types.decode_hand_state(message).motor_state)
+    yield spec.name, report(spec, stamp_s, motors["q"], velocity_rad_s=motors["dq"], torque_nm=motors["tau_est"])
+
+
+def _brainco_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]:
+    motors = motor_lists.decode_motors(message, motor_lists.MOTOR_CMD)
+    command, _wrong = brainco_codec.command_of(spec, motors, np.arange(len(spec.actuators)))
+    if command is not None:
+        yield spec.name, command
+
+
+def _brainco_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
+    motors = _every(spec, motor_lists.decode_motors(message, motor_lists.MOTOR_STATE))
+    angle_rad = spec.open_rad + motors["q"] * (spec.closed_rad - spec.open_rad)
+    speed_rad_s = motors["dq"] * spec.top_speed_rad_s
+    yield spec.name, report(spec, stamp_s, angle_rad, velocity_rad_s=speed_rad_s, current_a=motors["tau_est"])
+
+
+def _every(spec: HandSpec, motors: NDArray[np.void]) -> NDArray[np.void]:
+    """Motors of a state, which must be all of them."""
+    if motors.size != len(spec.actuators):
+        raise cdr.BadMessage(f"a state of {motors.size} motors; {spec.name} has {len(spec.actuators)}")
+    return motors
