@@ -113,7 +113,7 @@ def looks(hand: MotorColumns, twin: MotorColumns, commands: JointColumns) -> Ite
             velocity_rad_s=commands.velocity_rad_s[first:last],
             effort=commands.effort[first:last],
         )
-        pair = pair_motors(spec, *parts, told)
+        pair = pair_motors(spec, parts[0], parts[1], told)
         if pair is not None:
             yield float(now_s), find_motor_gaps(pair)
 

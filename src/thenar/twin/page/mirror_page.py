@@ -83,7 +83,8 @@ class MirrorPage(PageLink):
         real, twin, felt = self._heard.newest(hand)
         rows: Rows = []
         for n, motor in enumerate(real.actuator_names):
-            rows.append((motor, "degrees", *(float(np.degrees(one.angle_rad[n])) for one in (real, twin))))
+            at_deg = [float(np.degrees(one.angle_rad[n])) for one in (real, twin)]
+            rows.append((motor, "degrees", at_deg[0], at_deg[1]))
             rows.append((motor, "N", float(real.force_n[n]), float(twin.force_n[n])))
             rows.append((motor, "A", float(real.current_a[n]), float(twin.current_a[n])))
         ours = self._felt.get(hand)
