@@ -22,6 +22,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "fast": ("fourier-aurora-client==0.1.8",),
     "rosless": ("rosless==0.5.0",),
     "dora": ("dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"),
+    "unitree": ("--no-deps", "unitree_dds_wrapper==2.0.9", "pygame==2.6.1"),
     "plusml": ("plusml-rh56dftp==0.1.7",),
     "urdf_readers": (
         "--no-deps",  # without what they need to draw

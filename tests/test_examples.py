@@ -27,6 +27,7 @@ SAYS = {
     "12_reflex_drop": r"cube 5: at most .*\n[1-9]\d+% of the cubes met a sensor",
     "14_any_hand": r"right hand, 22 joints: (.|\n)*'THJ1': ",
     "15_touch_any_model": r"ours 0\.98 N on \d\d taxels, touch_grid 0\.98 N in 1 bin, tactile no force, \d+ um deep",
+    "16_g1_grasps_by_touch": r"felt 1[5-9]\.\d N\nheld by .* N, (.|\n)*rose by ([6-9]\d|1[01]\d) mm",
     "13_calibrate": r"off by [01]\.\d % of full scale in \d+ presses it had not seen",
 }
 """What the output of each must match."""

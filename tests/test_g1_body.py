@@ -88,14 +88,20 @@ def test_robot_data_works_for_it():
     assert arms == (slice(15, 22), slice(22, 29))
 
 
-@pytest.mark.parametrize("name", ["inspire_left", "inspire_right", "inspire_dfx_left", "inspire_dfx_right"])
+FORWARD_M = {"inspire": 0.0415, "inspire_dfx": 0.0415, "dex3": 0.0415, "dex1": 0.0415, "brainco": 0.0591}
+
+
+@pytest.mark.parametrize("name", [f"{hand}_{side}" for hand in FORWARD_M for side in ("left", "right")])
 def test_hands_point_forward_with_palms_inwards(name: str):
     hand = hands.load(name)
     link, pos_m, quat_wxyz = hand_mount(G1, hand)
     assert link == f"{hand.side}_wrist_yaw_link"
-    assert pos_m.tolist() == [0.0415, 0.0, 0.0]
+    assert pos_m[0] == FORWARD_M[name.rpartition("_")[0]]
     palm = matrix_from_quat_wxyz(quat_wxyz) @ matrix_from_rpy(hand.palm.rpy_rad)
     np.testing.assert_allclose(palm[:, 1], [1.0, 0.0, 0.0], atol=1e-9)  # towards the fingers
+    if name.startswith("dex1"):  # no palm: its first finger is on the right, the other on the left
+        np.testing.assert_allclose(palm[:, 0], [0.0, -1.0, 0.0], atol=1e-9)
+        return
     np.testing.assert_allclose(palm[:, 2], [0.0, -1.0 if hand.side == "left" else 1.0, 0.0], atol=1e-9)
 
 

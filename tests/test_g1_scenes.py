@@ -1,35 +1,29 @@
 """Unitree's scenes around a G1: where things come to rest, rewards, areas, resets, and that they can be felt."""
 
+import importlib.util
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from thenar.humanoid.model.g1 import G1
-from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.body.g1_scenes import SCENES, G1Scene, load_scene, shifted
-from thenar.twin.body.g1_twin import TIMESTEP_S, G1Robot
+from thenar.twin.body.g1_scenes import SCENES, load_scene, shifted
+from thenar.twin.body.g1_twin import G1Config, G1Robot, build_g1
 
 TASKS = [name for name, scene in SCENES.items() if scene.task]
 
 
-def robot_in(scene: G1Scene) -> G1Robot:
-    body = BodyWorld(G1, scene=scene.for_hand("Dex3"), fixed_at=scene.stand, timestep_s=TIMESTEP_S)
-    return G1Robot(body, scene)
-
-
-def advance(robot: G1Robot, seconds: float) -> None:
-    for _ in range(round(seconds / TIMESTEP_S)):
-        robot.tick()
-        robot.body.advance(TIMESTEP_S)
-        robot.publish()
+def robot_in(scene: str) -> G1Robot:
+    return build_g1(G1Config(scene=scene, hands=("dex3",)))
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_objects_rest_and_the_robot_holds_still_among_them(name: str):
-    robot = robot_in(load_scene(name))
+    robot = robot_in(name)
     task, world = robot.scene.task, robot.body.world
     assert task is not None
     starts = {one: world.props.pose(one)[0] for one in task.objects}
-    advance(robot, 0.3)
+    robot.advance(0.3)
     for one, start in starts.items():
         np.testing.assert_allclose(world.props.pose(one)[0], start, atol=1e-3)
     np.testing.assert_allclose(robot.readings().position_rad, 0.0, atol=1e-3)
@@ -38,13 +32,13 @@ def test_objects_rest_and_the_robot_holds_still_among_them(name: str):
 
 
 def test_the_cylinder_is_rewarded_where_it_is_to_stand_and_put_back_when_it_leaves():
-    robot = robot_in(load_scene("pick_place_cylinder"))
+    robot = robot_in("pick_place_cylinder")
     world = robot.body.world
     world.place(objects={"object": (np.array([0.5, 0.4, 0.8405]), None)})
-    advance(robot, 0.25)
+    robot.advance(0.25)
     assert robot.reward == 1.0
     world.place(objects={"object": (np.array([0.5, 0.95, 0.7]), None)})
-    advance(robot, 0.15)
+    robot.advance(0.15)
     x, y, _ = world.props.pose("object")[0]
     assert abs(x + 0.35) <= 0.051
     assert 0.399 <= y <= 0.451
@@ -80,3 +74,37 @@ def test_the_block_lies_where_its_success_is_measured():
     block = next(prop for prop in scene.scene.props if prop.name == "object")
     low, high = scene.task.goals[0].z
     assert low < block.pos_m[2] - 0.0005 < high
+
+
+@pytest.fixture(scope="module")
+def grasping() -> tuple[G1Robot, Any]:
+    """A G1 in the scene of the example that grasps by touch, and that program."""
+    path = Path(__file__).parents[1] / "examples" / "16_g1_grasps_by_touch.py"
+    spec = importlib.util.spec_from_file_location("grasps_by_touch", path)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return build_g1(G1Config(hands=("inspire",), scene="pick_place_cylinder")), program
+
+
+def test_a_hand_that_feels_nothing_lifts_nothing(grasping: tuple[G1Robot, Any], monkeypatch: pytest.MonkeyPatch):
+    robot, program = grasping
+    robot.reset()
+    nothing = robot.body.world.touch(program.HAND)
+    monkeypatch.setattr(robot.body.world, "touch", lambda _hand: nothing)
+    felt_n, rise_m = program.pick(robot)
+    assert felt_n == 0.0
+    assert rise_m < 0.01
+
+
+def test_without_friction_the_cylinder_stays_on_the_table(grasping: tuple[G1Robot, Any]):
+    robot, program = grasping
+    robot.reset()
+    friction = robot.body.world.model.geom_friction
+    before = friction.copy()
+    friction[:] = 1e-6
+    try:
+        assert program.pick(robot)[1] < 0.01
+    finally:
+        friction[:] = before

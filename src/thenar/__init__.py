@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from thenar.twin import teleoperation as teleoperation
     from thenar.twin.body.body_loop import BodyTwin as BodyTwin
     from thenar.twin.body.body_world import BodyWorld as BodyWorld
+    from thenar.twin.body.g1_twin import G1Config as G1Config
+    from thenar.twin.body.g1_twin import build_g1 as build_g1
+    from thenar.twin.body.g1_twin import serve_g1 as serve_g1
     from thenar.twin.body.live_body import serve_body as serve_body
     from thenar.twin.compare.gap_report import compare as compare
     from thenar.twin.drops import drop_cubes as drop_cubes
@@ -98,6 +101,7 @@ _NAMES = {
     "thenar.touch.geom_pads": "CoverPad GridPad TaxelPad",
     "thenar.twin.body.body_loop": "BodyTwin",
     "thenar.twin.body.body_world": "BodyWorld",
+    "thenar.twin.body.g1_twin": "G1Config build_g1 serve_g1",
     "thenar.twin.body.live_body": "serve_body",
     "thenar.twin.compare.gap_report": "compare",
     "thenar.twin.drops": "drop_cubes",

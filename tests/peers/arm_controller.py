@@ -1,7 +1,9 @@
 """A client that does what xr_teleoperate's controller of a G1's arms does, with targets of its own. No thenar here.
 
-Usage: arm_controller.py DOMAIN SECONDS TOPIC. It asks for the motion mode, waits for a state, holds every motor that is
-not in an arm where it is, and moves both arms 250 times a second. Prints JSON: how long it waited, and what it saw.
+Usage: arm_controller.py DOMAIN SECONDS TOPIC [ARM]. It asks for the motion mode, waits for a state, holds every motor
+that is not in an arm where it is, and commands both arms 250 times a second. With ARM (left, right) only that moves,
+and the other is carried by the torques that its motors had at the start, in place of xr_teleoperate's feed-forward.
+Prints "commanding" when it does, and at its end JSON: how long it waited, and what it saw.
 """
 
 import binascii
@@ -85,6 +87,7 @@ def check_mode(participant) -> tuple[float, str]:
 
 def main() -> None:
     domain, seconds, topic = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+    moving = {"left": range(15, 22), "right": range(22, 29)}.get(" ".join(sys.argv[4:]), ARMS)
     kept = Domain(domain, CONFIG)
     participant = DomainParticipant(domain)
     reader = DataReader(participant, Topic(participant, "rt/lowstate", idl.LowState))
@@ -103,18 +106,23 @@ def main() -> None:
     }
     if topic == "rt/arm_sdk":
         motors[29]["q"] = 1.0
+    for index in set(ARMS) - set(moving):
+        motors[index]["tau"] = first.motor_state[index].tau_est
     command = idl.low_cmd(motors, mode_machine=first.mode_machine)
+    print("commanding", flush=True)
     states, wrong, sent, due = [], 0, 0, time.time()
     end = due + seconds
     while time.time() < end:
         t = seconds - (end - due)
-        for index in ARMS:
+        for index in moving:
             out = -1.0 if index >= 22 and index in (23, 24, 26, 28) else 1.0  # so that arms stay off the body
             command.motor_cmd[index].q = out * 0.2 * (1.0 - math.cos(2 * math.pi * 0.5 * t))
         command.crc = command_crc(command)
         writer.write(command)
         sent += 1
         for state in reader.take(N=20):
+            if not state.sample_info.valid_data:  # a twin has left
+                continue
             states.append([state.tick, *(motor.q for motor in state.motor_state[:29])])
             if len(states) % 50 == 0:
                 wrong += state_crc(state) != state.crc
@@ -133,4 +141,5 @@ def main() -> None:
     del kept
 
 
-main()
+if __name__ == "__main__":
+    main()

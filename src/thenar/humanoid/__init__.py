@@ -2,6 +2,7 @@
 
 from thenar.humanoid.control.controller import BodyController, StateTasks, Watchdog
 from thenar.humanoid.control.fsm import UpperBody, VelocitySource, WholeBody
+from thenar.humanoid.control.inverse_kinematics import solve_arm
 from thenar.humanoid.control.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
 from thenar.humanoid.control.robot_config import BodyConfig, load_config
 from thenar.humanoid.control.task import Task
@@ -17,5 +18,5 @@ __all__ = [
     "G1", "GR2", "ActTask", "BodyConfig", "BodyController", "Gamepad", "HandOverHandTask", "JointStandTask", "Keyboard",
     "LeanTask", "PdStandTask", "Press", "RobotData", "RobotSnapshot", "ScriptedJoystick", "SecurityTask", "SquatTask",
     "StandPoseTask", "StateTasks", "Task", "UpperBody", "UpperBodyTask", "VelocitySource", "Watchdog", "WaveTask",
-    "WholeBody", "from_dict", "load_config", "load_npz", "save_npz", "to_dict",
+    "WholeBody", "from_dict", "load_config", "load_npz", "save_npz", "solve_arm", "to_dict",
 ]  # fmt: skip

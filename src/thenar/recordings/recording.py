@@ -17,7 +17,7 @@ from thenar.arrays import FloatArray, IntArray
 from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.recordings.container import Channel, Contents, read_contents
-from thenar.recordings.ros_messages import ACTIONS, MOTOR_NUMBERS, decode_text, topic, transform_paths
+from thenar.recordings.ros_messages import ACTIONS, MOTOR_NUMBERS, ROBOT, decode_text, topic, transform_paths
 from thenar.recordings.ros_schema import Layout, layout_of
 from thenar.signals import PadLayout
 
@@ -222,12 +222,17 @@ class Recording:
         return MotorColumns(stamp_s=stamp_s, names=tuple(layout.listed("name")), **numbers)
 
     def joints(self, hand: str) -> JointColumns:
-        """Angles of every joint of a hand."""
+        """Angles of every joint of a hand, or of the ``robot`` that holds the hands."""
         return self._joints(hand, "joint_states")
 
     def commands(self, hand: str) -> JointColumns:
         """Commands to a hand: targets, speeds and force limits; NaN leaves one as it is."""
         return self._joints(hand, "command")
+
+    @property
+    def has_robot(self) -> bool:
+        """Whether a robot held the hands: `joints` and `commands` have it as ``robot``."""
+        return topic(ROBOT, "joint_states") in self.contents.channels
 
     def has_touch(self, hand: str) -> bool:
         """Whether the skin of a hand was recorded."""
@@ -299,7 +304,7 @@ class Recording:
 
     def _rows(self, hand: str, kind: str) -> tuple[Layout, NDArray[np.uint8], FloatArray]:
         """Messages of a hand's topic as bytes, and their stamps by the clock of the recording."""
-        if hand not in self.hands:
+        if hand not in self.hands and hand != ROBOT:
             raise UnknownName("hand in this recording", hand, self.hands)
         return self._rows_of(self._channel(topic(hand, kind)), "header.stamp")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.recordings.recording import Episode, Recording
+from thenar.recordings.ros_messages import ROBOT
 from thenar.signals import PadLayout
 
 
@@ -38,6 +39,12 @@ class Frames:
     """What every taxel's sensor reads, by hand [counts]. Shape (T, taxels)."""
     pad_force_n: dict[str, NDArray[np.float32]]
     """Normal force on each pad by hand [N]."""
+    robot_names: tuple[str, ...] = ()
+    """Joints of the robot that holds the hands."""
+    robot_rad: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Their angles [rad]."""
+    robot_target_rad: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Where they were sent [rad]."""
 
 
 def episodes_of(recording: Recording, *, task: str = "") -> list[Episode]:
@@ -73,7 +80,13 @@ def resample(recording: Recording, episode: Episode, *, fps: int) -> Frames:
         parts = [getattr(columns, name)[newest(columns.stamp_s)] for columns in motors.values()]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
+    robot = {}
+    if recording.has_robot:
+        joints, sent = recording.joints(ROBOT), recording.commands(ROBOT)
+        robot = {"robot_names": joints.names, "robot_rad": joints.position_rad[newest(joints.stamp_s)]}
+        robot["robot_target_rad"] = sent.position_rad[newest(sent.stamp_s)]
     return Frames(
+        **robot,
         task=episode.task,
         fps=fps,
         time_s=time_s,

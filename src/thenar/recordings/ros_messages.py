@@ -82,6 +82,8 @@ SKIN = _schema(
     *_HEADER,
 )
 
+ROBOT = "robot"
+"""In place of a hand in the topics of the robot that holds the hands."""
 ACTIONS = "/thenar/actions"
 """Topic of everything that changed the world, one JSON object each: what a replay does again."""
 
@@ -183,6 +185,22 @@ class HandMessages:
         return self._skin.pack(
             {**_stamped(stamp_ns), **numbers, "bare_skin_n": frame.bare_skin_n, "contact_n": frame.contact_n}
         )
+
+
+class JointMessages:
+    """Messages of the joints of the robot that holds the hands: where they are, or where they are sent."""
+
+    def __init__(self, joints: Sequence[str]):
+        """For these joints."""
+        numbers = {name: np.zeros(len(joints)) for name in ("position", "velocity", "effort")}
+        self._layout = find_layout(JOINT_STATE, write(JOINT_STATE, {"name": list(joints), **numbers}))
+
+    def encode(
+        self, stamp_ns: int, position_rad: FloatArray, velocity_rad_s: FloatArray, effort_nm: FloatArray
+    ) -> bytes:
+        """One instant."""
+        numbers = {"position": position_rad, "velocity": velocity_rad_s, "effort": effort_nm}
+        return self._layout.pack({**_stamped(stamp_ns), **numbers})
 
 
 class TransformMessages:

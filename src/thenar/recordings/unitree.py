@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,13 @@ VERSION = "1.0.0"
 PARTS = ("left_arm", "right_arm", "left_ee", "right_ee", "body")
 FINGERS = ("Pinky", "Ring", "Middle", "Index", "ThumbBend", "ThumbRotation")
 """Motors of an Inspire hand in the order of the format."""
+ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw")
+"""Joints of an arm in the order of the format."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UnitreeEpisode:
-    """One episode: how far open each motor of a hand is (0 closed, 1 open), by side."""
+    """One episode: how far open each motor of a hand is (0 closed, 1 open), and the arms' angles, by side."""
 
     task: str
     fps: int
@@ -33,6 +35,9 @@ class UnitreeEpisode:
     actions: dict[str, FloatArray]
     tactiles: dict[str, IntArray]
     """Counts of every taxel in the order of the wire, by side. Shape (T, taxels)."""
+    arms_rad: dict[str, FloatArray] = field(default_factory=dict)
+    """Angles of the joints of `ARM`; empty where no robot held the hands [rad]. Shape (T, 7)."""
+    arm_targets_rad: dict[str, FloatArray] = field(default_factory=dict)
     mended: str = ""
     """What was wrong with the file and was mended; empty for a whole one."""
 
@@ -85,6 +90,8 @@ def _info(episode: UnitreeEpisode, size: Mapping[str, int]) -> dict[str, Any]:
     names: dict[str, list[str]] = {part: [] for part in PARTS}
     for side in episode.states:
         names[f"{side}_ee"] = [f"k{side.capitalize()}Hand{finger}" for finger in FINGERS]
+    for side in episode.arms_rad:
+        names[f"{side}_arm"] = [f"{side}_{joint}_joint" for joint in ARM]
     return {
         "version": VERSION,
         "date": "",
@@ -99,18 +106,19 @@ def _info(episode: UnitreeEpisode, size: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _item(episode: UnitreeEpisode, row: int, colors: dict[str, str]) -> dict[str, Any]:
-    def parts(of: Mapping[str, FloatArray]) -> dict[str, Any]:
+    def parts(hands: Mapping[str, FloatArray], arms: Mapping[str, FloatArray]) -> dict[str, Any]:
         found: dict[str, Any] = {part: {"qpos": [], "qvel": [], "torque": []} for part in PARTS}
-        for side, values in of.items():
-            found[f"{side}_ee"]["qpos"] = values[row].tolist()
+        for part, of in (("ee", hands), ("arm", arms)):
+            for side, values in of.items():
+                found[f"{side}_{part}"]["qpos"] = values[row].tolist()
         return found
 
     return {
         "idx": row,
         "colors": colors,
         "depths": {},
-        "states": parts(episode.states),
-        "actions": parts(episode.actions),
+        "states": parts(episode.states, episode.arms_rad),
+        "actions": parts(episode.actions, episode.arm_targets_rad),
         "tactiles": {f"{side}_ee": counts[row].tolist() for side, counts in episode.tactiles.items()},
         "audios": None,
         "sim_state": None,
@@ -154,22 +162,26 @@ def _read_episode(path: Path) -> UnitreeEpisode:
         info, goal = body.get("info") or {}, (body.get("text") or {}).get("goal")
         goal = goal[0] if isinstance(goal, list) and goal else goal
         sides = [side for side in ("left", "right") if _qpos(items[0]["states"], f"{side}_ee")]
-        columns = {
-            kind: {side: np.array([_qpos(item[kind], f"{side}_ee") for item in items], dtype=float) for side in sides}
-            for kind in ("states", "actions")
-        }
+
+        def columns(kind: str, part: str) -> dict[str, FloatArray]:
+            there = [side for side in ("left", "right") if _qpos(items[0][kind], f"{side}_{part}")]
+            return {side: np.array([_qpos(item[kind], f"{side}_{part}") for item in items], float) for side in there}
+
         touches = {
             side: np.array([(item.get("tactiles") or {}).get(f"{side}_ee") or [] for item in items], dtype=np.int64)
             for side in sides
         }
+        read = {
+            "states": columns("states", "ee"), "actions": columns("actions", "ee"),
+            "arms_rad": columns("states", "arm"), "arm_targets_rad": columns("actions", "arm"),
+        }  # fmt: skip
         fps = int((info.get("image") or {}).get("fps") or 30)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadFile(path, f"not an episode of xr_teleoperate: {clean_text(repr(error))}") from error
     return UnitreeEpisode(
         task=str(goal or "unnamed"),
         fps=fps,
-        states=columns["states"],
-        actions=columns["actions"],
+        **read,
         tactiles={side: counts for side, counts in touches.items() if counts.size},
         mended=mended,
     )

@@ -49,6 +49,10 @@ class LowLevel:
         """Hold the pose that comes next."""
         self._held, self.mode = None, "hold"
 
+    def hold(self, q_rad: FloatArray) -> None:
+        """Hold these angles from now on, while nobody else commands; beyond a joint's range they stop at it [rad]."""
+        self._held, self.mode = np.clip(q_rad, self._lower, self._upper), "hold"
+
     def choose(
         self,
         whole: MotorTargets | None,
@@ -104,15 +108,12 @@ class LowLevel:
 
 def _mix(one: JointCommand, other: JointCommand, share: FloatArray) -> JointCommand:
     """The command whose torques are those of one, by its share, and of the other, by the rest of it."""
-    kp = share * one.kp_nm_rad + (1.0 - share) * other.kp_nm_rad
-    kd = share * one.kd_nms_rad + (1.0 - share) * other.kd_nms_rad
+    position, velocity, _, kp, kd = (share * a + (1.0 - share) * b for a, b in zip(one, other, strict=True))
     effort = np.zeros_like(kp)
     for command, part in ((one, share), (other, 1.0 - share)):
-        effort += part * (
-            command.effort_nm + command.kp_nm_rad * command.position_rad + command.kd_nms_rad * command.velocity_rad_s
-        )
-    still = np.zeros_like(kp)
-    return JointCommand(still, still, effort, kp, kd)
+        spring = command.kp_nm_rad * (command.position_rad - position)
+        effort += part * (command.effort_nm + spring + command.kd_nms_rad * (command.velocity_rad_s - velocity))
+    return JointCommand(position, velocity, effort, kp, kd)
 
 
 def at_midstep(command: JointCommand, *, qd_rad_s: FloatArray, step_s: float, inertia_kgm2: FloatArray) -> JointCommand:

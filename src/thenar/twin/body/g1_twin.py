@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thenar import hands as catalogue
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.control.low_level import LowLevel, at_midstep
 from thenar.humanoid.model.g1 import G1, G1_RUBBER, MODE_MACHINE
 from thenar.pace import Pace
 from thenar.signals import MotorReadings, SceneRequest
+from thenar.sim.props import Prop
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.body.cameras import CameraOptions, Cameras
 from thenar.twin.body.g1_scenes import G1Scene, load_scene, shifted
@@ -69,6 +71,10 @@ class G1Robot:
             at_midstep(command, qd_rad_s=motion.qd[6:], step_s=TIMESTEP_S, inertia_kgm2=machine.inertia_kgm2)
         )
 
+    def hold(self, q_rad: FloatArray) -> None:
+        """Go to these angles, in the order of the motors, as stiffly as xr_teleoperate does, and stay there [rad]."""
+        self.low_level.hold(q_rad)
+
     def readings(self) -> MotorReadings:
         """What the motors and the IMUs measure now."""
         machine = self.body.machine
@@ -108,6 +114,13 @@ class G1Robot:
             starts = {name: world.props.pose(name)[0] for name in task.objects}
             places = shifted(task, starts, self._rng)
             world.place(objects={name: (pos_m, world.props.pose(name)[1]) for name, pos_m in places.items()})
+
+    def advance(self, seconds: float) -> None:
+        """Let the robot live for some simulated time, as fast as the machine can."""
+        for _ in range(round(seconds / TIMESTEP_S)):
+            self.tick()
+            self.body.advance(TIMESTEP_S)
+            self.publish()
 
     def reset(self) -> None:
         """Back to time 0, joints and objects, with the motors holding."""
@@ -154,28 +167,49 @@ class G1Config(WireConfig):
     seed: int = 0
 
 
-def serve_g1(config: G1Config | None = None, *, network: bool = True, page: PageOptions | None = None) -> LiveG1:
-    """A G1 that xr_teleoperate and Unitree's SDKs connect to as to the robot. Use the result in a ``with``.
+def build_g1(config: G1Config | None = None, *, props: Iterable[Prop] = ()) -> G1Robot:
+    """A G1 in simulated time, for programs of your own: command its hands in ``body.world``, its joints by `hold`.
 
     Args:
-        config: What runs; None for a G1 with rubber hands on flat ground.
-        network: False keeps it to itself.
-        page: Where to show it in a browser; None for nowhere.
+        config: What it is made from; None for a G1 with rubber hands on flat ground.
+        props: Things to touch, besides those of the scene.
     """
     config = config or G1Config()
     scene = load_scene(config.scene)
     specs = g1_hands(config.hands)
-    options = None if page is None else complete(page)
     label = next((name for hand, name in TELEOP_HANDS.items() if specs and specs[0].name.startswith(hand)), "Joint")
     body = BodyWorld(
         G1 if specs else G1_RUBBER,
         hands=specs,
         scene=scene.for_hand(label),
+        props=props,
         fixed_at=scene.stand,
         timestep_s=TIMESTEP_S,
         seed=config.seed,
     )
-    robot = G1Robot(body, scene, seed=config.seed)
+    return G1Robot(body, scene, seed=config.seed)
+
+
+def serve_g1(
+    config: G1Config | None = None,
+    *,
+    props: Iterable[Prop] = (),
+    network: bool = True,
+    page: PageOptions | None = None,
+) -> LiveG1:
+    """A G1 that xr_teleoperate and Unitree's SDKs connect to as to the robot. Use the result in a ``with``.
+
+    Args:
+        config: What runs; None for a G1 with rubber hands on flat ground.
+        props: Things to touch, besides those of the scene.
+        network: False keeps it to itself.
+        page: Where to show it in a browser; None for nowhere.
+    """
+    config = config or G1Config()
+    options = None if page is None else complete(page)
+    robot = build_g1(config, props=props)
+    body = robot.body
+    specs = [body.world.hand(name) for name in body.world.hand_names]
     warm_up(body.world)  # before anybody can connect: a command must not wait for code to be compiled
     with ExitStack() as opened:  # what was opened is closed again if the next thing fails
         links: list[Any] = []

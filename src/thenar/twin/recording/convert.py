@@ -16,7 +16,7 @@ from thenar.hands.spec import HandSpec
 from thenar.recordings.lerobot import read_lerobot, write_lerobot
 from thenar.recordings.recording import Recording
 from thenar.recordings.resample import Frames, episodes_of, resample
-from thenar.recordings.unitree import UnitreeEpisode, check_sides, read_unitree, write_unitree
+from thenar.recordings.unitree import ARM, UnitreeEpisode, check_sides, read_unitree, write_unitree
 from thenar.signals import HandCommand
 from thenar.sim.drawing.render import Artist, Camera, frame_world
 from thenar.twin.recording.recorder import record
@@ -115,7 +115,7 @@ def _draw(
 def _unitree(frames: Frames) -> UnitreeEpisode:
     names = list(dict.fromkeys(name.partition(".")[0] for name in frames.state_names))
     sides = check_sides(names)
-    states, actions, tactiles = {}, {}, {}
+    states, actions, tactiles, arms, arm_targets = {}, {}, {}, {}, {}
     for side, hand in sides.items():
         spec = catalogue.load(hand)
         if set(_WORDS) != set(spec.actuator_names):
@@ -127,7 +127,14 @@ def _unitree(frames: Frames) -> UnitreeEpisode:
         actions[side] = (closed - frames.action_rad[:, columns]) / (closed - opened)
         if hand in frames.counts:
             tactiles[side] = frames.counts[hand][:, TouchLayout.of(spec).taxels]
-    return UnitreeEpisode(task=frames.task, fps=frames.fps, states=states, actions=actions, tactiles=tactiles)
+        arm = [f"{side}_{joint}_joint" for joint in ARM]
+        if set(arm) <= set(frames.robot_names):
+            joints = [frames.robot_names.index(joint) for joint in arm]
+            arms[side], arm_targets[side] = frames.robot_rad[:, joints], frames.robot_target_rad[:, joints]
+    return UnitreeEpisode(
+        task=frames.task, fps=frames.fps, states=states, actions=actions, tactiles=tactiles,
+        arms_rad=arms, arm_targets_rad=arm_targets,
+    )  # fmt: skip
 
 
 def act_out(

@@ -22,11 +22,13 @@ from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
     MOTORS,
+    ROBOT,
     SKIN,
     TACTILE_STATE,
     TEXT,
     TRANSFORMS,
     HandMessages,
+    JointMessages,
     TransformMessages,
     encode_text,
     topic,
@@ -155,6 +157,13 @@ class Recorder:
             made = self._messages[name]
             self._put(topic(name, "joint_states"), JOINT_STATE, made.joint_states(stamp_ns, state))
             self._put(topic(name, "motors"), MOTORS, made.motors(stamp_ns, state, settings))
+        if self._robot is not None:
+            data, still = world.data, np.full(self._joints.shape[1], np.nan)
+            qpos, dof, motor = self._joints
+            now = (data.qpos[qpos], data.qvel[dof], data.qfrc_actuator[dof])
+            self._put(topic(ROBOT, "joint_states"), JOINT_STATE, self._robot.encode(stamp_ns, *now))
+            sent = self._robot.encode(stamp_ns, data.ctrl[motor], still, still)
+            self._put(topic(ROBOT, "command"), JOINT_STATE, sent)
         if self._readings % TF_EVERY == 0:
             bodies = self._bodies
             self._put("/tf", TRANSFORMS, self._tf.encode(stamp_ns, world.data.xpos[bodies], world.data.xquat[bodies]))
@@ -173,6 +182,11 @@ class Recorder:
         bodies = range(1, model.nbody)
         self._tf = TransformMessages([model.body(body).name for body in bodies])
         self._bodies = np.array(bodies)
+        robot = world.physics.config.robot
+        names = () if robot is None else tuple(robot.rest_rad)  # each joint has an actuator of its name
+        self._robot = JointMessages(names) if names else None
+        joints = [(model.joint(name), model.actuator(name).id) for name in names]
+        self._joints = np.array([(joint.qposadr[0], joint.dofadr[0], motor) for joint, motor in joints], dtype=int).T
         faults = [(one.hand, one.part, one.kind, one.amount) for one in world.faults.active]
         self._put_action(
             "world", {"because": call, "recipe": world_recipe(world), "state": world.snapshot(), "faults": faults}
