@@ -110,7 +110,7 @@ def main() -> None:
         motors[index]["tau"] = first.motor_state[index].tau_est
     command = idl.low_cmd(motors, mode_machine=first.mode_machine)
     print("commanding", flush=True)
-    states, wrong, sent, due = [], 0, 0, time.time()
+    states, wrong, sent, due, last = [], 0, 0, time.time(), first
     end = due + seconds
     while time.time() < end:
         t = seconds - (end - due)
@@ -123,12 +123,12 @@ def main() -> None:
         for state in reader.take(N=20):
             if not state.sample_info.valid_data:  # a twin has left
                 continue
+            last = state
             states.append([state.tick, *(motor.q for motor in state.motor_state[:29])])
             if len(states) % 50 == 0:
                 wrong += state_crc(state) != state.crc
         due += 0.004
         time.sleep(max(0.0, due - time.time()))
-    last = first if not states else state
     print(
         json.dumps(
             {
