@@ -3,76 +3,35 @@
 import json
 import os
 import random
-import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pytest
-
-pytest.importorskip("pinocchio")
+from standing_body import (  # noqa: F401
+    NOTHING,
+    _busy_machine_disables_no_task,
+    group,
+    request,
+    standing,
+    upright,
+)
 
 from bench.body import measure_stand, soak_body
 from thenar.errors import BadCommand, BadFile, BadValue
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.humanoid.control import task as task_module
-from thenar.humanoid.control.controller import BodyController, StateTasks, Watchdog
-from thenar.humanoid.control.fsm import BUTTONS, CLIENT, UpperBody, WholeBody
+from thenar.humanoid.control.controller import BodyController, Watchdog
+from thenar.humanoid.control.fsm import CLIENT, UpperBody, WholeBody
 from thenar.humanoid.control.inverse_kinematics import solve_posture
-from thenar.humanoid.control.joystick import Gamepad, Keyboard, Press, ScriptedJoystick
 from thenar.humanoid.control.robot_config import load_config, parse_config
-from thenar.humanoid.control.task import ScheduledTask, Task
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.kindyn import KindynData
 from thenar.humanoid.state.robot_data import RobotData
-from thenar.humanoid.tasks.examples import LeanTask, SquatTask, WaveTask
-from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
-from thenar.humanoid.tasks.standing import PdStandTask
-from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest
+from thenar.signals import GroupGains, MoveRequest
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.twin.world import World
 from thenar.wire.clients.survey import local_domains
-
-NOTHING = np.zeros(0)
-PATIENCE = task_module.MAX_FAILURES
-
-
-@pytest.fixture(autouse=True)
-def _busy_machine_disables_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that are late because other programs run are not what these tests are about."""
-    monkeypatch.setattr(task_module, "MAX_FAILURES", sys.maxsize)
-
-
-@pytest.fixture
-def _failing_tasks_are_disabled(monkeypatch: pytest.MonkeyPatch, _busy_machine_disables_no_task: None) -> None:
-    monkeypatch.setattr(task_module, "MAX_FAILURES", PATIENCE)
-
-
-def request(**asked) -> BodyRequest:
-    return BodyRequest(sender="a test", arrived_s=time.perf_counter(), **asked)
-
-
-def group(name: str, position, velocity=NOTHING, effort=NOTHING) -> GroupCommand:
-    return GroupCommand(
-        group=name, position=np.asarray(position), velocity=np.asarray(velocity), effort=np.asarray(effort)
-    )
-
-
-def standing(**options) -> BodyTwin:
-    twin = BodyTwin(BodyWorld(**options))
-    twin.controller.change(WholeBody.PdStand)
-    twin.advance(1.0)
-    return twin
-
-
-def upright(twin: BodyTwin) -> bool:
-    twin.body.read()
-    base = twin.body.robot.base_data
-    return bool(base.pos_W[2] > 0.7 and np.abs(base.rpy[:2]).max() < 0.6)
 
 
 def test_a_minute_of_standing_with_pushes_from_four_sides():
@@ -235,131 +194,6 @@ def test_requests_that_are_off_are_refused_with_a_reason_and_the_loop_goes_on(as
     assert twin.controller.whole_body == WholeBody.PdStand
 
 
-class Broken(Task):
-    def execute(self, data: RobotData) -> None:
-        raise ZeroDivisionError("a bug of the user's")
-
-
-class Slow(Task):
-    period_s = 0.0025
-
-    def execute(self, data: RobotData) -> None:
-        time.sleep(0.003)
-
-
-class Unwilling(Task):
-    def enter(self, data: RobotData) -> bool:
-        return False
-
-
-def user(task: Task) -> dict[WholeBody, StateTasks]:
-    return {WholeBody.UserController_A: StateTasks(tasks=(task,))}
-
-
-@pytest.mark.usefixtures("_failing_tasks_are_disabled")
-@pytest.mark.parametrize("task", [Broken(), Slow()])
-def test_a_state_s_task_that_fails_ends_in_the_security_state(task: Task):
-    body = BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, states=user(task)))
-    twin.controller.timed = True
-    twin.controller.change(WholeBody.JointStand)
-    twin.advance(0.1)
-    twin.controller.change(WholeBody.UserController_A)
-    twin.advance(0.2)
-    assert twin.controller.whole_body == WholeBody.SecurityProtection
-    assert any("security" in reason for reason in body.robot.board.refused)
-
-
-def test_a_task_that_does_not_want_to_leaves_the_state_as_it_was():
-    body = BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, states=user(Unwilling())))
-    twin.controller.change(WholeBody.JointStand)
-    with pytest.raises(BadCommand, match="Unwilling refused to begin: its enter returned False; UserController_A is"):
-        twin.controller.change(WholeBody.UserController_A)
-    twin.advance(0.1)
-    assert twin.controller.whole_body == WholeBody.JointStand
-
-
-@pytest.mark.usefixtures("_failing_tasks_are_disabled")
-@pytest.mark.parametrize(("task", "why"), [(Broken(), "a bug of the user's"), (Slow(), "of 2.5 ms")])
-def test_a_fixed_task_that_fails_or_is_too_slow_is_disabled_and_the_loop_goes_on(task: Task, why: str, caplog):
-    body = BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, fixed=(task,)))
-    twin.controller.timed = True
-    twin.controller.change(WholeBody.PdStand)
-    twin.advance(0.5)
-    assert twin.controller.whole_body == WholeBody.PdStand
-    assert upright(twin)
-    assert any(f"task {task.name} is disabled" in reason and why in reason for reason in body.robot.board.refused)
-    assert len([record for record in caplog.records if task.name in record.getMessage()]) <= 3  # not 400 a second
-
-
-class Diary(Task):
-    """Notes what is called."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def init(self, data: RobotData) -> bool:
-        self.calls.append("init")
-        return True
-
-    def enter(self, data: RobotData) -> bool:
-        self.calls.append("enter")
-        return True
-
-    def execute(self, data: RobotData) -> None:
-        self.calls.append("execute")
-
-    def exit(self, data: RobotData) -> bool:
-        self.calls.append("exit")
-        return True
-
-
-def test_every_task_is_prepared_once_entered_executed_and_left():
-    fixed, mine, body = Diary(), Diary(), BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, states=user(mine), fixed=(fixed,)))
-    step_s = body.world.timestep_s
-    for state in (WholeBody.JointStand, WholeBody.UserController_A, WholeBody.JointStand, WholeBody.UserController_A):
-        twin.controller.change(state)
-        twin.advance(step_s)
-    twin.stop()
-    assert fixed.calls == ["init", "enter", *4 * ["execute"], "exit"]
-    assert mine.calls == ["init", *2 * ["enter", "execute", "exit"]]
-    kp, kd = body.robot.board.gains("whole_body")
-    assert not kp.any()
-    assert not kd.any()
-    with pytest.raises(BadCommand, match="fixed task Unwilling refused to begin: its enter returned False"):
-        BodyController(RobotData(), fixed=(Unwilling(),))
-
-
-def test_tasks_run_at_their_periods():
-    counts = []
-
-    class Every(Task):
-        def __init__(self, period_s: float):
-            self.period_s = period_s
-            counts.append(self)
-            self.count = 0
-
-        def execute(self, data: RobotData) -> None:
-            self.count += 1
-
-    body = BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, fixed=[Every(p) for p in (0.0025, 0.01, 0.02, 0.1)]))
-    twin.advance(2.0)
-    assert [task.count for task in counts] == [800, 200, 100, 20]
-
-
-def test_a_task_goes_on_at_once_when_the_clock_is_set_back():
-    task = Task()
-    task.period_s = 0.01
-    scheduled = ScheduledTask(task=task, data=RobotData())
-    for now_s in (5.0, 5.005, 2.0, 2.005, 2.01):  # a simulation that diverged was put back
-        scheduled.run(now_s, timed=False)
-    assert scheduled.executions == 3
-
-
 def test_a_client_in_command_moves_the_upper_body_and_a_silent_one_holds_it():
     twin = standing()
     twin.controller.submit(request(upper_body_state=UpperBody.Remote))
@@ -456,192 +290,6 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     twin.advance(0.01)
     assert any("does not reach" in reason for reason in robot.board.refused)
     assert upright(twin)
-
-
-@pytest.mark.parametrize("task", [WaveTask, SquatTask])
-def test_examples_run_and_the_robot_stays_on_its_feet(task: type[Task]):
-    body = BodyWorld(hands=("fourier_left", "fourier_right"))
-    tasks = (task(),) if task is SquatTask else (PdStandTask(), task())
-    controller = BodyController(body.robot, states={WholeBody.UserController_A: StateTasks(tasks=tasks)})
-    twin = BodyTwin(body, controller)
-    controller.change(WholeBody.PdStand)
-    twin.advance(1.0)
-    controller.change(WholeBody.UserController_A)
-    lowest, wrist = 1.0, []
-    for _ in range(60):
-        twin.advance(0.1)
-        lowest = min(lowest, body.robot.base_data.pos_W[2])
-        wrist.append(body.robot.kindyn_data.hands_B.right.p.copy())
-    assert upright(twin)
-    assert controller.whole_body == WholeBody.UserController_A
-    assert not body.robot.board.refused
-    if task is SquatTask:
-        assert lowest < 0.9951 - 0.10
-    else:
-        assert np.ptp(np.array(wrist)[30:, 1]) > 0.15
-
-
-def gripping(world: World, side: str) -> bool:
-    """Whether fingers press on the staff, and something on its other side presses back."""
-    contacts, staff, push = world.data.contact, world.model.body("staff").id, np.zeros(6)
-    normals = []
-    for index in range(world.data.ncon):
-        bodies = world.model.geom_bodyid[contacts.geom[index]]
-        other = bodies[0] if bodies[1] == staff else bodies[1]
-        if staff in bodies and world.model.body(other).name.startswith(f"fourier_{side}"):
-            mujoco.mj_contactForce(world.model, world.data, index, push)
-            if push[0] > 0.1:
-                normals.append(contacts.frame[index][:3] * (1.0 if bodies[1] == staff else -1.0))
-    return len(normals) > 1 and float((np.array(normals) @ np.array(normals).T).min()) < -0.5
-
-
-def test_a_staff_is_pulled_up_and_let_down_hand_over_hand():
-    body = BodyWorld(hands=("fourier_left", "fourier_right"), scene="staff")
-    tasks = StateTasks(tasks=(PdStandTask(), HandOverHandTask()))
-    twin = BodyTwin(body, BodyController(body.robot, states={WholeBody.UserController_A: tasks}))
-    twin.controller.change(WholeBody.PdStand)
-    twin.advance(1.0)
-    twin.controller.change(WholeBody.UserController_A)
-    foot_m, alone = [], set()
-    for _ in range(120):
-        twin.advance(0.2)
-        staff = body.world.data.body("staff")
-        foot_m.append(staff.xpos[2] - 0.65 * staff.xmat[8])
-        held = [side for side in ("left", "right") if gripping(body.world, side)]
-        if foot_m[-1] > 0.1:  # off the ground, and it never falls
-            assert held
-            alone |= set(held) if len(held) == 1 else set()
-    assert max(foot_m) > 0.3
-    assert foot_m[-1] < 0.05
-    assert alone == {"left", "right"}  # each has carried it without the other
-    assert upright(twin)
-    assert twin.controller.whole_body == WholeBody.UserController_A
-
-
-def test_a_task_has_the_groups_it_claims_to_itself():
-    body = BodyWorld()
-    tasks = StateTasks(tasks=(PdStandTask(), WaveTask()))
-    controller = BodyController(body.robot, states={WholeBody.UserController_A: tasks})
-    twin = BodyTwin(body, controller)
-    controller.change(WholeBody.PdStand)
-    twin.advance(0.1)
-    controller.change(WholeBody.UserController_A)
-    twin.advance(0.1)
-    owner = body.robot.board.owner
-    assert owner["left_leg"] == "UserController_A"
-    assert owner["right_manipulator"] == "UserController_A/WaveTask"
-    told = []
-    for _ in range(400):  # nobody else's command shines through between two of the task's
-        twin.advance(body.world.timestep_s)
-        told.append(body.robot.board.read().position_rad[GR2.group_slice("right_manipulator")])
-    assert np.abs(np.diff(told, axis=0)).max() < 0.05
-    controller.change(WholeBody.PdStand)
-    assert owner["right_manipulator"] == "PdStand"
-
-
-def test_the_joystick_leads_through_the_states():
-    body = BodyWorld()
-    presses = [
-        Press(at_s=0.1, buttons=("LB", "A")),
-        Press(at_s=0.2),
-        Press(at_s=0.5, buttons=("LB", "B"), velocity=(0.3, 0.0, 0.1)),
-        Press(at_s=1.0, buttons=("LT", "RT")),
-    ]
-    twin = BodyTwin(body, BodyController(body.robot, joystick=ScriptedJoystick(presses)))
-    seen = []
-    for _ in range(12):
-        twin.advance(0.1)
-        seen.append(body.robot.fsm_state.whole_body)
-    assert [state for n, state in enumerate(seen) if not n or state != seen[n - 1]] == [0, 1, 2, 9]
-    assert body.robot.joystick.buttons == {"LT", "RT"}
-    assert len(BUTTONS) == 10
-    with pytest.raises(BadValue, match="some of A, B"):
-        ScriptedJoystick([Press(at_s=0.0, buttons=("Z",))])
-
-
-def test_keys_ask_for_states_and_velocities():
-    into, out = os.pipe()
-    keyboard = Keyboard(into)
-    os.write(out, b"wwa2")
-    wish = keyboard.read(1.0)
-    assert wish.buttons == {"LB", "B"}
-    np.testing.assert_allclose(wish.liner_cmd, [0.2, 0.1, 0.0])
-    os.write(out, b" ")
-    assert not keyboard.read(2.0).liner_cmd.any()
-    os.write(out, b"w")
-    assert keyboard.read(3.0).stamp_s == 3.0
-    assert keyboard.read(4.0).stamp_s == 3.0
-    os.close(out)
-    ended = keyboard.read(5.0)
-    assert (ended.valid, ended.liner_cmd.any()) == (False, False)
-    os.close(into)
-
-
-def js_event(value: int, kind: int, number: int) -> bytes:
-    """As the kernel's joystick interface writes it: time [ms], value, kind (1 button, 2 axis, 0x80 at the start)."""
-    return struct.pack("<IhBB", 12345, value, kind, number)
-
-
-def test_a_gamepad_s_events_are_read_as_the_kernel_writes_them(tmp_path: Path):
-    device = tmp_path / "js0"
-    os.mkfifo(device)
-    pad = Gamepad(device)
-    out = os.open(device, os.O_WRONLY)
-    # At the start the kernel tells the state of everything: nothing is pressed, triggers stand at one end.
-    os.write(out, b"".join(js_event(0, 0x81, n) for n in range(11)))
-    os.write(out, b"".join(js_event(-32767 if n in (2, 5) else 0, 0x82, n) for n in range(8)))
-    wish = pad.read(1.0)
-    assert (wish.valid, wish.buttons, wish.stamp_s) == (True, frozenset(), 1.0)
-    assert not wish.liner_cmd.any()
-    os.write(out, js_event(1, 1, 4) + js_event(1, 1, 0))  # LB and A
-    os.write(out, js_event(-32767, 2, 1) + js_event(32767, 2, 0) + js_event(-16384, 2, 3))  # forwards, right, left
-    wish = pad.read(2.0)
-    assert BUTTONS[wish.buttons] == WholeBody.JointStand
-    np.testing.assert_allclose(wish.liner_cmd, [0.75, -0.5, 0.5], atol=1e-3)
-    assert pad.read(3.0).stamp_s == 2.0  # nothing new
-    os.write(out, js_event(0, 1, 4) + js_event(0, 1, 0) + js_event(32767, 2, 2) + js_event(32767, 2, 5))
-    assert BUTTONS[pad.read(4.0).buttons] == WholeBody.SecurityProtection
-    os.close(out)  # pulled out: no button is held, no velocity asked for
-    gone = pad.read(5.0)
-    assert (gone.valid, gone.buttons, gone.liner_cmd.any()) == (False, frozenset(), False)
-    with pytest.raises(BadFile, match="no gamepad: No such file or directory; plug one in"):
-        Gamepad(tmp_path / "js1")
-
-
-def test_velocities_of_another_source_end_with_it():
-    body = BodyWorld()
-    pulled = ScriptedJoystick([Press(at_s=0.0, velocity=(0.3, 0.0, 0.0))])
-    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
-    twin = BodyTwin(body, BodyController(body.robot, states=states, joystick=pulled))
-    twin.controller.change(WholeBody.PdStand)
-    twin.controller.change(WholeBody.UserController_D)
-    twin.advance(0.01)
-    assert body.robot.vel_cmd.tolist() == [0.3, 0.0, 0.0]
-    twin.controller.submit(request(velocity=(0.1, 0.0, 0.0, 1.0)))
-    twin.advance(0.01)
-    assert any("velocities come from the joystick" in reason for reason in body.robot.board.refused)
-    twin.controller.submit(request(velocity_source=2))
-    twin.advance(0.01)
-    assert not body.robot.vel_cmd.any()
-    twin.controller.submit(request(velocity=(0.1, 0.0, 0.2, 0.05)))
-    twin.advance(0.01)
-    assert body.robot.vel_cmd.tolist() == [0.1, 0.0, 0.2]
-    twin.advance(0.1)
-    assert not body.robot.vel_cmd.any()
-
-
-def test_a_robot_leans_into_the_velocity_it_is_asked_for_and_comes_back():
-    body = BodyWorld()
-    states = {WholeBody.UserController_D: StateTasks(tasks=(LeanTask(),))}
-    twin = BodyTwin(body, BodyController(body.robot, states=states))
-    twin.controller.change(WholeBody.PdStand)
-    twin.advance(0.5)
-    twin.controller.change(WholeBody.UserController_D)
-    twin.controller.submit(request(velocity=(0.5, 0.0, 0.2, 2.0)))
-    twin.advance(2.0)
-    assert body.robot.base_data.rpy[1:] == pytest.approx([0.25, 0.2], abs=0.03)
-    twin.advance(2.5)
-    assert np.abs(body.robot.base_data.rpy).max() < 0.03
 
 
 CONFIG = """
@@ -769,21 +417,3 @@ def test_a_body_is_the_same_when_it_is_run_again():
         return twin.body.world.data.qpos.copy()
 
     np.testing.assert_array_equal(run(), run())
-
-
-def test_a_body_that_is_reset_begins_anew_with_its_computer():
-    def run(twin: BodyTwin) -> np.ndarray:
-        twin.controller.change(WholeBody.PdStand)
-        twin.advance(1.0)
-        return twin.body.world.data.qpos.copy()
-
-    diary, body = Diary(), BodyWorld()
-    twin = BodyTwin(body, BodyController(body.robot, fixed=(diary,)))
-    first = run(twin)
-    twin.controller.submit(request(whole_body_state=int(WholeBody.PdStand)))
-    twin.reset()
-    assert twin.body.world.time_s == 0.0
-    assert twin.controller.whole_body == WholeBody.Default
-    assert twin.body.hangs
-    assert diary.calls[-2:] == ["exit", "enter"]
-    np.testing.assert_allclose(run(twin), first, atol=1e-9)
