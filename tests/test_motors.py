@@ -131,6 +131,8 @@ def test_ideal_profile_moves_at_once_and_reads_without_noise():
 @pytest.mark.parametrize("hand", INSPIRE)
 def test_force_stop_overshoots_as_measured_on_a_real_hand(hand: str, blocked_middle):
     world = blocked_middle(hand)
+    world.command(hand, HandCommand.closing(only(2, 0.5)))
+    world.advance(1.5)  # on its way to the ball, which it meets a little later at every speed
     start = world.snapshot()
     peaks_g = np.zeros((len(SPEEDS), len(LIMITS)))
     for i, speed in enumerate(SPEEDS):
