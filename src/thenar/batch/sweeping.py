@@ -88,7 +88,7 @@ def sweep(
         Every row with what its trial returned.
     """
     out, table = Path(out), _checked_rows(rows)
-    workers = len(os.sched_getaffinity(0)) if workers is None else workers
+    workers = (os.cpu_count() or 1) if workers is None else workers
     if not (isinstance(workers, int) and workers > 0):
         raise BadValue("workers", workers, "a whole number above 0")
     try:
