@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from fits_once import _fits_once  # noqa: F401
 
 from tests.oracles.foreign_sensors import KINDS, ForeignSensor, record
 from thenar import hands

@@ -77,9 +77,15 @@ class Fitted:
 
     def read(self, m: Memory, time_s: FloatArray) -> FloatArray:
         """Counts, not cut off. Shape (rows, n)."""
-        signal = self.gain * (m.drive + self.hysteresis * (m.past - m.drive) + self.play * (m.stuck - m.drive))
-        warm = 1.0 - np.exp(-time_s / self.drift_s)
-        return self.offset + self.drift * warm[:, None] + bend(signal, self.bend, self.knee)
+        return self.at_rest(time_s) + bend(self.signal(m), self.bend, self.knee)
+
+    def at_rest(self, time_s: FloatArray) -> FloatArray:
+        """Counts without a load. Shape (rows, n)."""
+        return self.offset + self.drift * (1.0 - np.exp(-time_s / self.drift_s))[:, None]
+
+    def signal(self, m: Memory) -> FloatArray:
+        """Counts that the loads are worth, before they come up against the ceiling. Shape (rows, n)."""
+        return self.gain * (m.drive + self.hysteresis * (m.past - m.drive) + self.play * (m.stuck - m.drive))
 
 
 class Memory(NamedTuple):
@@ -142,10 +148,10 @@ def fit_parameters(
     for step in range(MAX_STEPS):
         slopes = _slopes(presses, chosen, best, memory, now, free, scale)
         slopes[(now > top_counts) | ~presses.live] = 0.0
-        wrong = np.minimum(now, top_counts) - counts
+        equations = _equations(slopes, np.minimum(now, top_counts) - counts, free)
         before = error
         while damping < 1e8:
-            trial = tried(_step(best, slopes, wrong, damping, free, scale))
+            trial = tried(_step(best, equations, damping, free, scale))
             if trial[0] < error:
                 error, best, memory, now = trial
                 damping = max(damping / 5.0, 1e-9)
@@ -173,6 +179,10 @@ def _slopes(
     presses: Presses, rows: IntArray, f: Fitted, m: Memory, now: FloatArray, free: Collection[str], scale: _Scale
 ) -> FloatArray:
     slopes = np.zeros((*now.shape, len(NAMES)))
+    time_s = presses.time_s[rows]
+    rest, signal = f.at_rest(time_s), f.signal(m)
+    bent = now - rest
+    steepness = np.divide(bent, signal, out=np.ones_like(now), where=signal != 0.0) ** (f.knee + 1.0)  # of `bend`
     for k, name in enumerate(NAMES):
         if name not in free:
             continue
@@ -180,8 +190,14 @@ def _slopes(
         at_its_end = getattr(_moved(f, name, by, scale), name) == getattr(f, name)
         by = np.where(at_its_end, -by, by)
         other = _moved(f, name, by, scale)
-        memory = other.memory(presses, rows) if name in ("crosstalk", "depth_m", "fade_s", "width_n") else m
-        slopes[:, :, k] = (other.read(memory, presses.time_s[rows]) - now) / by
+        if name in ("offset", "drift", "drift_s"):
+            change = other.at_rest(time_s) - rest
+        elif name in ("bend", "knee"):
+            change = bend(signal, other.bend, other.knee) - bent
+        else:
+            memory = other.memory(presses, rows) if name in ("crosstalk", "depth_m", "fade_s", "width_n") else m
+            change = steepness * (other.signal(memory) - signal)
+        slopes[:, :, k] = change / by
     return slopes
 
 
@@ -210,17 +226,40 @@ def _moved(f: Fitted, name: str, by: FloatArray, s: _Scale) -> Fitted:
     return replace(f, **{name: moved if name in OWN else float(moved)})
 
 
-def _step(
-    f: Fitted, slopes: FloatArray, wrong: FloatArray, damping: float, free: Collection[str], scale: _Scale
-) -> Fitted:
-    """One damped step: the shared numbers first (what the taxels' own cannot explain), then each taxel's."""
-    own = [k for k, name in enumerate(NAMES) if name in free and name in OWN]
-    shared = [k for k, name in enumerate(NAMES) if name in free and name in SHARED]
+class _Equations(NamedTuple):
+    """Normal equations of each taxel's own numbers (A), those of the pad (B) and what is wrong (r)."""
+
+    AA: FloatArray
+    AB: FloatArray
+    BB: FloatArray
+    Ar: FloatArray
+    Br: FloatArray
+
+
+def _columns(free: Collection[str]) -> tuple[list[int], list[int]]:
+    """Which of `NAMES` are fitted: each taxel's own, and the pad's."""
+    numbered = [(k, name) for k, name in enumerate(NAMES) if name in free]
+    return [k for k, name in numbered if name in OWN], [k for k, name in numbered if name in SHARED]
+
+
+def _equations(slopes: FloatArray, wrong: FloatArray, free: Collection[str]) -> _Equations:
+    own, shared = _columns(free)
     A = slopes[:, :, own].transpose(1, 2, 0)  # (n, own, t)
     B = slopes[:, :, shared].transpose(1, 2, 0)
     r = wrong.T[:, :, None]
-    AA, AB, BB = A @ A.transpose(0, 2, 1), A @ B.transpose(0, 2, 1), (B @ B.transpose(0, 2, 1)).sum(axis=0)
-    Ar, Br = (A @ r)[:, :, 0], (B @ r)[:, :, 0].sum(axis=0)
+    return _Equations(
+        AA=A @ A.transpose(0, 2, 1),
+        AB=A @ B.transpose(0, 2, 1),
+        BB=(B @ B.transpose(0, 2, 1)).sum(axis=0),
+        Ar=(A @ r)[:, :, 0],
+        Br=(B @ r)[:, :, 0].sum(axis=0),
+    )
+
+
+def _step(f: Fitted, equations: _Equations, damping: float, free: Collection[str], scale: _Scale) -> Fitted:
+    """One damped step: the shared numbers first (what the taxels' own cannot explain), then each taxel's."""
+    own, shared = _columns(free)
+    AA, AB, BB, Ar, Br = equations
     each = np.einsum("nkk->nk", AA)
     AA = AA + np.einsum("nk,kl->nkl", damping * (each + 1e-6 * each.max() + 1e-12), np.eye(len(own)))
     change_shared = np.zeros(len(shared))

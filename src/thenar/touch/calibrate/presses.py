@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,12 +52,17 @@ class Presses:
 
     def taxel_load_n(self, depth_m: float) -> FloatArray:
         """Load that arrives at every taxel [N, of barometers Pa]. Shape (t, n)."""
-        shares = point_shares(self.pad, self.places_m, depth_m, probe_m=self.probe_m)
-        return self.load_n[:, None] * shares[self.place]
+        return self.load_n[:, None] * _shares(self, depth_m)[self.place]
 
     def neighbor_load_n(self, taxel_load_n: FloatArray) -> FloatArray:
         """Load of the taxels that share an edge with each [N]. Shape (t, n)."""
         return taxel_load_n @ neighbors(self.pad)
+
+
+@lru_cache(maxsize=4)  # a fit asks for the same depth several times a step
+def _shares(presses: Presses, depth_m: float) -> FloatArray:
+    """What arrives at every taxel of a load at every place. Shape (p, n)."""
+    return point_shares(presses.pad, presses.places_m, depth_m, probe_m=presses.probe_m)
 
 
 def presses_on(recording: Recording, pad: Pad) -> Presses:
