@@ -16,8 +16,9 @@ import thenar
 from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.recordings import container
-from thenar.recordings.container import Message, RecordingWriter, read_contents, recover, write_contents
-from thenar.recordings.ros_messages import ACTIONS, TEXT, encode_text
+from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.container import RecordingWriter, read_contents, recover, write_contents
+from thenar.recordings.ros_messages import ACTIONS, JOINT_STATE, TEXT, HandMessages, encode_text
 from thenar.recordings.ros_schema import Schema, find_layout, write
 from thenar.twin.recording.recipe import from_text, to_text
 
@@ -196,6 +197,40 @@ while True:
 """
 
 
+def test_messages_that_were_packed_together_are_found_by_the_index(tmp_path: Path):
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    hand = thenar.hands.load("inspire_right")
+    world = thenar.World(hand)
+    world.command(hand.name, thenar.HandCommand.closing(0.5))
+    made, positions = HandMessages(hand), []
+    writer = RecordingWriter(tmp_path / "mixed.mcap")
+    for number in range(1, 40):
+        world.advance(0.01)
+        joints = made.joint_states(number * 10**9 + 5, world.state(hand.name))
+        positions.append(world.state(hand.name).joint_rad.tolist())
+        writer.put(
+            Entry("/joints", JOINT_STATE, Draft(number, number + 1, number + 2, joints)),
+            Entry("/text", TEXT, Draft(number, number, number, encode_text("x" * number))),
+        )
+    assert writer.close().messages == 78
+    with (tmp_path / "mixed.mcap").open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        found = list(reader.iter_decoded_messages(topics=["/joints"], starting_at=10, ending_before=20))
+        summary = reader.get_summary()
+        text = [one.data for *_, one in reader.iter_decoded_messages(topics=["/text"])]
+    assert [(message.log_time, message.publish_time, message.sequence) for _, _, message, _ in found] == [
+        (number, number + 1, number + 2) for number in range(10, 20)
+    ]
+    assert [(one.header.stamp.sec, one.header.stamp.nanosec) for *_, one in found] == [(n, 5) for n in range(10, 20)]
+    assert [list(one.position) for *_, one in found] == positions[9:19]
+    assert text == ["x" * number for number in range(1, 40)]
+    assert summary is not None
+    assert summary.statistics is not None
+    assert summary.statistics.message_count == 78
+
+
 def test_a_killed_writer_leaves_all_but_half_a_second(tmp_path: Path):
     path = tmp_path / "killed.mcap"
     with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as child:
@@ -244,7 +279,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, body: bytes):
 
 def test_an_mcap_file_of_others_is_refused_by_what_it_lacks(tmp_path: Path):
     writer = RecordingWriter(tmp_path / "theirs.mcap")
-    writer.put("/chatter", TEXT, Message(1, 1, 0, encode_text("hello")))
+    writer.put(Entry("/chatter", TEXT, Draft(1, 1, 0, encode_text("hello"))))
     writer.close()
     with pytest.raises(BadFile, match="not one that thenar has written"):
         thenar.Recording(tmp_path / "theirs.mcap")
@@ -278,7 +313,7 @@ def test_a_disk_that_is_too_slow_loses_messages_and_counts_them(tmp_path: Path, 
     monkeypatch.setattr(container, "MAX_WAITING_BYTES", 1000)
     writer = RecordingWriter(tmp_path / "slow.mcap")
     for number in range(200):
-        writer.put("/text", TEXT, Message(number, number, number, encode_text("x" * 100)))
+        writer.put(Entry("/text", TEXT, Draft(number, number, number, encode_text("x" * 100))))
     health = writer.close()
     assert health.lost > 0
     assert health.lost + health.messages == 200
@@ -356,8 +391,9 @@ def test_a_layout_finds_every_number_of_a_message():
     assert layout.column(rows, "fixed").tolist() == [[1.0, 2.0, 3.0]] * 2
     assert layout.column(rows, "on").tolist() == [1, 1]
     assert layout.texts == {"parts.0.name": "one", "parts.1.name": "seven", "word": "hi"}
-    numbers = {path: layout.column(rows, path)[0] for path in layout.slots}
-    assert layout.pack(numbers) == payload
+    again = np.empty_like(rows)
+    layout.fill(again, {path: layout.column(rows, path) for path in layout.slots})
+    assert again.tobytes() == payload + payload
     with pytest.raises(BadMessage, match="differ in length"):
         layout.rows([payload, payload + b"\0"])
     with pytest.raises(BadMessage, match="differ in their names"):

@@ -8,33 +8,22 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from thenar import __version__
 from thenar.errors import BadFile, BadValue, MissingExtra, ThenarError
+from thenar.recordings.chunks import ChunkedFile, Draft, Entry
 from thenar.recordings.ros_schema import Schema
 
-if TYPE_CHECKING:
-    from mcap.writer import Writer
-
-CHUNK_BYTES = 256 << 10
+CHUNK_BYTES = 1 << 20  # a chunk is ended by time: more of it waits only behind a slow disk
 FLUSH_S = 0.25  # a writer that is killed loses what is younger than this
 MAX_WAITING_BYTES = 64 << 20  # what a slow disk may keep waiting before messages are lost
-_QOS = "".join(
-    f"{line}\n"
-    for line in (
-        "- history: 3", "  depth: 0", "  reliability: 1", "  durability: 2", "  deadline:", "    sec: 9223372036",
-        "    nsec: 854775807", "  lifespan:", "    sec: 9223372036", "    nsec: 854775807", "  liveliness: 1",
-        "  liveliness_lease_duration:", "    sec: 9223372036", "    nsec: 854775807",
-        "  avoid_ros_namespace_conventions: false",
-    )
-)  # fmt: skip
 
 
 def need_mcap() -> None:
     """Say what to install where the package is missing."""
     try:
-        import mcap.writer  # noqa: F401
+        import mcap.records  # noqa: F401
     except ImportError as error:
         raise MissingExtra("a recording", "mcap", "record") from error
 
@@ -74,38 +63,32 @@ class RecordingWriter:
             metadata: Records of words by name, which stand at the beginning so that a killed writer leaves them.
         """
         need_mcap()
-        from mcap.writer import CompressionType, Writer
-
         self.path = Path(path)
         if self.path.suffix != ".mcap":
             raise BadValue("recording", str(path), "a file name that ends in .mcap")
         self.health = WriterHealth(path=str(path))
-        self._channels: dict[str, tuple[int, Schema]] = {}
-        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._waiting: deque[Entry | tuple[str, dict[str, str]]] = deque()
         self._waiting_bytes = 0
-        self._wake = threading.Condition()
+        self._lock, self._wake = threading.Lock(), threading.Event()
         self._closing = False
         try:
             self._file: IO[bytes] = self.path.open("wb")
         except OSError as error:
             raise BadFile(path, f"cannot be written: {error.strerror}") from error
-        self._writer: Writer = Writer(self._file, chunk_size=CHUNK_BYTES, compression=CompressionType.ZSTD)
-        self._schemas: dict[str, int] = {}
-        self._attempt(self._writer.start, "ros2", f"thenar {__version__}")
-        for name, words in (metadata or {}).items():
-            self._attempt(self._writer.add_metadata, name, dict(words))
+        self._chunks = ChunkedFile(self._file)
+        self._attempt(self._chunks.begin, f"thenar {__version__}", metadata or {})
         self._thread = threading.Thread(target=self._run, name="record", daemon=True)
         self._thread.start()
 
-    def put(self, topic: str, schema: Schema, message: Message) -> None:
-        """Leave a message to be written. Never waits: what a disk cannot take is counted as lost."""
+    def put(self, *entries: Entry) -> None:
+        """Leave messages to be written. Never waits: what a disk cannot take is counted as lost."""
         health = self.health
         if health.failed or self._closing or self._waiting_bytes > MAX_WAITING_BYTES:
-            health.lost += 1
+            health.lost += len(entries)
             return
-        with self._wake:
-            self._waiting_bytes += len(message.payload)
-            self._waiting.append((topic, schema, message))
+        with self._lock:
+            self._waiting_bytes += sum([len(draft.payload) for _, _, draft in entries])
+            self._waiting.extend(entries)
 
     def wait_for_room(self) -> None:
         """Wait until half of what may wait has been written, for who has the time."""
@@ -114,48 +97,45 @@ class RecordingWriter:
 
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
         """Leave a record of words to be written."""
-        with self._wake:
+        with self._lock:
             self._waiting.append((name, dict(words)))
 
     def close(self) -> WriterHealth:
         """Write what waits and end the file."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        self._closing = True
+        self._wake.set()
         self._thread.join()
         return self.health
 
     def _run(self) -> None:
         while True:
-            with self._wake:
-                if not self._closing:
-                    self._wake.wait(FLUSH_S)
+            self._wake.wait(FLUSH_S)
+            ending = self._closing
+            with self._lock:
                 batch, self._waiting, self._waiting_bytes = self._waiting, deque(), 0
-                ending = self._closing
-            written = sum(self._attempt(self._write, *entry) for entry in batch)
-            self.health.lost += sum(len(entry) == 3 for entry in batch) - written
-            # This ends the chunk too: by its size alone, a quiet hand would lose minutes with its writer.
-            self._attempt(self._writer.flush)
+            while batch:
+                self._write(batch)
             if ending:
-                self._attempt(self._writer.finish)
+                self._attempt(self._chunks.finish)
                 self._attempt(self._file.close)
                 return
 
-    def _write(self, *entry: Any) -> None:
-        if len(entry) == 2:
-            self._writer.add_metadata(*entry)
-            return
-        topic, schema, (log_ns, publish_ns, sequence, payload) = entry
-        if topic not in self._channels:
-            if schema.name not in self._schemas:
-                made = self._writer.register_schema(schema.name, "ros2msg", schema.text.encode())
-                self._schemas[schema.name] = made
-            metadata = {"offered_qos_profiles": _QOS}
-            channel = self._writer.register_channel(topic, "cdr", self._schemas[schema.name], metadata)
-            self._channels[topic] = channel, schema
-        self._writer.add_message(self._channels[topic][0], log_ns, payload, publish_ns, sequence & 0xFFFFFFFF)
-        self.health.messages += 1
-        self.health.payload_bytes += len(payload)
+    def _write(self, batch: deque[Entry | tuple[str, dict[str, str]]]) -> None:
+        """Write a chunk of what waits, or a record of words."""
+        topics: dict[str, tuple[Schema, list[Draft]]] = {}
+        size = count = 0
+        while batch and size < CHUNK_BYTES and isinstance(entry := batch[0], Entry):
+            batch.popleft()
+            topic, schema, draft = entry
+            topics.setdefault(topic, (schema, []))[1].append(draft)
+            size, count = size + len(draft.payload), count + 1
+        if not count:
+            self._attempt(self._chunks.add_metadata, *batch.popleft())
+        elif self._attempt(self._chunks.add_chunk, topics):
+            self.health.messages += count
+            self.health.payload_bytes += size
+        else:
+            self.health.lost += count
 
     def _attempt(self, call: Any, *arguments: Any) -> bool:
         """Do it unless the file has failed already; True when it was done."""
@@ -256,7 +236,7 @@ def write_contents(contents: Contents, out: Path | str) -> int:
     )
     for message, channel in ordered:
         writer.wait_for_room()
-        writer.put(channel.topic, channel.schema, message)
+        writer.put(Entry(channel.topic, channel.schema, Draft(*message)))
     health = writer.close()
     if health.failed:
         raise BadFile(out, health.failed)

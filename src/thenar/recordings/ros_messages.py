@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.cdr import BadMessage
 from thenar.hands.spec import HandSpec
-from thenar.recordings.ros_schema import Layout, Schema, find_layout, write
+from thenar.recordings.ros_schema import Layout, Schema, Unpacked, find_layout, write
 from thenar.signals import HandSettings, HandState, TouchFrame
 
 _RULER = "=" * 80
@@ -84,6 +83,8 @@ SKIN = _schema(
 
 ROBOT = "robot"
 """In place of a hand in the topics of the robot that holds the hands."""
+Rows = NDArray[np.uint8]
+"""Messages of one kind, one a row. Shape (T, bytes)."""
 ACTIONS = "/thenar/actions"
 """Topic of everything that changed the world, one JSON object each: what a replay does again."""
 
@@ -108,12 +109,13 @@ def decode_text(payload: bytes) -> str:
     return payload[8 : 8 + size - 1].decode(errors="replace")
 
 
-def _stamped(stamp_ns: int, path: str = "header.stamp") -> dict[str, ArrayLike]:
-    return {f"{path}.sec": stamp_ns // 10**9, f"{path}.nanosec": stamp_ns % 10**9}
+def _stamped(stamps_ns: Sequence[int], path: str = "header.stamp") -> dict[str, ArrayLike]:
+    seconds, nanoseconds = np.divmod(np.array(stamps_ns, dtype=np.int64), 10**9)
+    return {f"{path}.sec": seconds, f"{path}.nanosec": nanoseconds}
 
 
 class HandMessages:
-    """Messages of one hand; what stays the same in all of them is laid out once."""
+    """Messages of one hand; what stays the same in all of them is laid out once, and many are packed at once."""
 
     def __init__(self, hand: HandSpec):
         """For this hand."""
@@ -125,66 +127,84 @@ class HandMessages:
         )
         of_motors = {name: np.zeros(len(motors)) for name in ("position", "velocity", "effort")}
         self._command = self._layout(JOINT_STATE, header=head, name=motors, **of_motors)
-        self._touch_paths = tuple(f"sensors.{number}.values" for number in range(len(hand.pads)))
         self._motors = self._layout(
             MOTORS, header=head, name=motors, **{name: np.zeros(len(motors)) for name in MOTOR_NUMBERS}
         )
+        sensors = [{"name": pad.name, "values": np.zeros(pad.taxels)} for pad in hand.pads]
+        self._touch = self._layout(TACTILE_STATE, header={"frame_id": self.name}, sensors=sensors)
 
     @staticmethod
     def _layout(schema: Schema, **value: Any) -> Layout:
         return find_layout(schema, write(schema, value))
 
-    @cached_property
-    def _touch(self) -> Layout:
-        sensors = [{"name": pad.name, "values": np.zeros(pad.taxels)} for pad in self._spec.pads]
-        return self._layout(TACTILE_STATE, header={"frame_id": self.name}, sensors=sensors)
-
-    def joint_states(self, stamp_ns: int, state: HandState) -> bytes:
+    def joint_states(self, stamp_ns: int, state: HandState) -> Unpacked:
         """Angles and velocities of every joint."""
-        numbers = {"position": state.joint_rad, "velocity": state.joint_velocity_rad_s}
-        return self._joints.pack({**_stamped(stamp_ns), **numbers})
+        return Unpacked(self._pack_joints, (stamp_ns, state), len(self._joints.blank))
 
-    def motors(self, stamp_ns: int, state: HandState, settings: HandSettings) -> bytes:
+    def motors(self, stamp_ns: int, state: HandState, settings: HandSettings) -> Unpacked:
         """What the motors report, and what they were told."""
-        numbers = _stamped(stamp_ns)
-        for name in REPORTED:
-            numbers[name] = getattr(state, name)
-        for name in TOLD:
-            numbers[name] = getattr(settings, name)
-        return self._motors.pack(numbers)
+        return Unpacked(self._pack_motors, (stamp_ns, state, settings), len(self._motors.blank))
 
     def command(
         self, stamp_ns: int, target_rad: FloatArray, speed_rad_s: FloatArray, force_limit_n: FloatArray
-    ) -> bytes:
+    ) -> Unpacked:
         """Targets as positions, speeds as velocities, force limits as efforts; NaN leaves them as they are."""
-        numbers = {"position": target_rad, "velocity": speed_rad_s, "effort": force_limit_n}
-        return self._command.pack({**_stamped(stamp_ns), **numbers})
+        values = (stamp_ns, target_rad, speed_rad_s, force_limit_n)
+        return Unpacked(self._pack_commands, values, len(self._command.blank))
 
-    def touch(self, stamp_ns: int, frame: TouchFrame) -> bytes:
+    def touch(self, stamp_ns: int, frame: TouchFrame) -> Unpacked:
         """Pressure of every taxel, pad by pad [Pa]."""
-        numbers, pressure = _stamped(stamp_ns), frame.taxel_pressure_pa.astype(np.float32)
-        for path, pad in zip(self._touch_paths, frame.layout, strict=True):
-            numbers[path] = pressure[pad.first : pad.first + pad.rows * pad.cols]
-        return self._touch.pack(numbers)
+        return Unpacked(self._pack_touch, (stamp_ns, frame), len(self._touch.blank))
 
-    def skin(self, stamp_ns: int, frame: TouchFrame) -> bytes:
+    def skin(self, stamp_ns: int, frame: TouchFrame) -> Unpacked:
         """Everything else that the skin feels."""
-        numbers: dict[str, ArrayLike] = {
-            "rows": [pad.rows for pad in frame.layout],
-            "cols": [pad.cols for pad in frame.layout],
-            "shear_pa": frame.taxel_shear_pa.ravel(),
-            "counts": frame.taxel_counts,
-            "pad_force_n": frame.pad_force_n,
-            "pad_centre_m": frame.pad_centre_m.ravel(),
-            "die_pressure_pa": frame.die_pressure_pa,
-            "die_temperature_c": frame.die_temperature_c,
-        }
-        if not hasattr(self, "_skin"):
+        if not hasattr(self, "_skin"):  # a frame tells how much there is of everything
+            first = {name: column[0] for name, column in _skin_columns([frame]).items()}
             pads = {"pad": [pad.name for pad in frame.layout]}
-            self._skin = self._layout(SKIN, header={"frame_id": self.name}, **pads, **numbers)
-        return self._skin.pack(
-            {**_stamped(stamp_ns), **numbers, "bare_skin_n": frame.bare_skin_n, "contact_n": frame.contact_n}
-        )
+            self._skin = self._layout(SKIN, header={"frame_id": self.name}, **pads, **first)
+        return Unpacked(self._pack_skins, (stamp_ns, frame), len(self._skin.blank))
+
+    def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState]) -> None:
+        columns = {
+            "position": [state.joint_rad for state in states],
+            "velocity": [state.joint_velocity_rad_s for state in states],
+        }
+        self._joints.fill(rows, {**_stamped(stamps_ns), **columns})
+
+    def _pack_motors(
+        self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState], settings: Sequence[HandSettings]
+    ) -> None:
+        columns = _stamped(stamps_ns)
+        columns |= {name: [getattr(state, name) for state in states] for name in REPORTED}
+        columns |= {name: [getattr(told, name) for told in settings] for name in TOLD}
+        self._motors.fill(rows, columns)
+
+    def _pack_commands(self, rows: Rows, stamps_ns: Sequence[int], *columns: Sequence[FloatArray]) -> None:
+        names = ("position", "velocity", "effort")
+        self._command.fill(rows, {**_stamped(stamps_ns), **dict(zip(names, columns, strict=True))})
+
+    def _pack_touch(self, rows: Rows, stamps_ns: Sequence[int], frames: Sequence[TouchFrame]) -> None:
+        columns = _stamped(stamps_ns)
+        pressure = np.array([frame.taxel_pressure_pa for frame in frames])
+        for number, pad in enumerate(frames[0].layout):
+            columns[f"sensors.{number}.values"] = pressure[:, pad.first : pad.first + pad.rows * pad.cols]
+        self._touch.fill(rows, columns)
+
+    def _pack_skins(self, rows: Rows, stamps_ns: Sequence[int], frames: Sequence[TouchFrame]) -> None:
+        self._skin.fill(rows, {**_stamped(stamps_ns), **_skin_columns(frames)})
+
+
+def _skin_columns(frames: Sequence[TouchFrame]) -> dict[str, NDArray[Any]]:
+    count, pads = len(frames), frames[0].layout
+    names = ("pad_force_n", "die_pressure_pa", "die_temperature_c", "bare_skin_n", "contact_n")
+    return {
+        "rows": np.array([[pad.rows for pad in pads]]),
+        "cols": np.array([[pad.cols for pad in pads]]),
+        "shear_pa": np.array([frame.taxel_shear_pa for frame in frames]).reshape(count, -1),
+        "counts": np.array([frame.taxel_counts for frame in frames]),
+        "pad_centre_m": np.array([frame.pad_centre_m for frame in frames]).reshape(count, -1),
+        **{name: np.array([getattr(frame, name) for frame in frames]) for name in names},
+    }
 
 
 class JointMessages:
@@ -197,10 +217,13 @@ class JointMessages:
 
     def encode(
         self, stamp_ns: int, position_rad: FloatArray, velocity_rad_s: FloatArray, effort_nm: FloatArray
-    ) -> bytes:
+    ) -> Unpacked:
         """One instant."""
-        numbers = {"position": position_rad, "velocity": velocity_rad_s, "effort": effort_nm}
-        return self._layout.pack({**_stamped(stamp_ns), **numbers})
+        return Unpacked(self._pack, (stamp_ns, position_rad, velocity_rad_s, effort_nm), len(self._layout.blank))
+
+    def _pack(self, rows: Rows, stamps_ns: Sequence[int], *columns: Sequence[FloatArray]) -> None:
+        names = ("position", "velocity", "effort")
+        self._layout.fill(rows, {**_stamped(stamps_ns), **dict(zip(names, columns, strict=True))})
 
 
 class TransformMessages:
@@ -213,19 +236,24 @@ class TransformMessages:
         layout = find_layout(TRANSFORMS, write(TRANSFORMS, {"transforms": transforms}))
         self._blank = np.frombuffer(layout.blank, np.uint8)
         slots = layout.slots
-        # One gather for all: seconds, nanoseconds and seven numbers of each frame.
-        self._stamps = np.array([slots[f"transforms.{n}.header.stamp.sec"].offset for n in range(len(frames))])
+        # One gather for all: seconds and nanoseconds, then seven numbers of each frame.
+        stamps = [slots[f"transforms.{n}.header.stamp.sec"].offset for n in range(len(frames))]
         first = [slots[f"transforms.{n}.transform.translation.x"].offset for n in range(len(frames))]
+        self._stamps = np.array(stamps, dtype=np.int64).reshape(-1, 1) + np.arange(8)
         self._poses = np.array(first, dtype=np.int64).reshape(-1, 1) + np.arange(56)
 
-    def encode(self, stamp_ns: int, pos_m: FloatArray, quat_wxyz: FloatArray) -> bytes:
+    def encode(self, stamp_ns: int, pos_m: FloatArray, quat_wxyz: FloatArray) -> Unpacked:
         """Poses in the world. Shapes (frames, 3) and (frames, 4)."""
-        out = self._blank.copy()
-        stamp = np.frombuffer(struct.pack("<iI", stamp_ns // 10**9, stamp_ns % 10**9), np.uint8)
-        out[self._stamps[:, None] + np.arange(8)] = stamp
-        poses = np.concatenate([pos_m, quat_wxyz[:, 1:], quat_wxyz[:, :1]], axis=1, dtype=np.float64)
-        out[self._poses] = np.ascontiguousarray(poses).view(np.uint8).reshape(len(poses), 56)
-        return out.tobytes()
+        return Unpacked(self._pack, (stamp_ns, pos_m, quat_wxyz), len(self._blank))
+
+    def _pack(
+        self, rows: Rows, stamps_ns: Sequence[int], pos_m: Sequence[FloatArray], quat_wxyz: Sequence[FloatArray]
+    ) -> None:
+        rows[:] = self._blank
+        stamps = np.stack(np.divmod(np.array(stamps_ns, dtype=np.int64), 10**9), axis=1).astype(np.uint32)
+        rows[:, self._stamps] = stamps.view(np.uint8)[:, None]
+        xyz, wxyz = np.array(pos_m, dtype=np.float64), np.array(quat_wxyz, dtype=np.float64)
+        rows[:, self._poses] = np.concatenate([xyz, wxyz[..., 1:], wxyz[..., :1]], axis=2).view(np.uint8)
 
 
 def transform_paths(layout: Layout) -> Mapping[str, str]:

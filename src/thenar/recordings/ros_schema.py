@@ -7,7 +7,7 @@ message, has the place of every number, and a thousand messages are read as one 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -133,13 +133,12 @@ class Layout:
             }
         )
 
-    def pack(self, numbers: Mapping[str, ArrayLike]) -> bytes:
-        """The message with these numbers; those not given are 0."""
-        raw = bytearray(self.blank)
-        fields = np.frombuffer(raw, self._dtype)
-        for path, value in numbers.items():
-            fields[path][0] = value
-        return bytes(raw)
+    def fill(self, rows: NDArray[np.uint8], columns: Mapping[str, ArrayLike]) -> None:
+        """Write messages with these numbers, one a row; those not given are 0. Shape (T, bytes)."""
+        rows[:] = np.frombuffer(self.blank, np.uint8)
+        fields = rows.view(self._dtype)[:, 0]
+        for path, values in columns.items():
+            fields[path] = values
 
     def rows(self, payloads: Sequence[bytes]) -> NDArray[np.uint8]:
         """Messages of one channel as bytes; one that differs in more than numbers is refused. Shape (T, bytes)."""
@@ -178,6 +177,41 @@ def find_layout(schema: Schema, payload: bytes) -> Layout:
         size = count * np.dtype(dtype).itemsize
         blank[offset : offset + size] = bytes(size)
     return Layout(blank=bytes(blank), slots=walk.slots, texts=walk.texts)
+
+
+class Unpacked(NamedTuple):
+    """A message whose bytes are made later, with others of its kind at once; what it holds must not change."""
+
+    pack: Callable[..., None]
+    """Is given rows of bytes, one a message, and the values of those messages: a sequence for each."""
+    values: tuple[Any, ...]
+    size: int
+
+    def __len__(self) -> int:
+        """How many bytes it will be."""
+        return self.size
+
+
+def runs_alike(payloads: Sequence[bytes | Unpacked]) -> Iterator[slice]:
+    """Messages of one channel that can be filled at once: neighbours of one kind; bytes are filled one by one."""
+    first = 0
+    for end in range(1, len(payloads) + 1):
+        before = payloads[end - 1]
+        if end < len(payloads) and isinstance(before, Unpacked):
+            after = payloads[end]
+            if isinstance(after, Unpacked) and after.pack == before.pack:
+                continue
+        yield slice(first, end)
+        first = end
+
+
+def fill_rows(rows: NDArray[np.uint8], payloads: Sequence[bytes | Unpacked]) -> None:
+    """Write messages that are alike, one a row. Shape (T, bytes)."""
+    first = payloads[0]
+    if isinstance(first, Unpacked):
+        first.pack(rows, *zip(*(payload.values for payload in payloads if isinstance(payload, Unpacked)), strict=True))
+    else:
+        rows[0] = np.frombuffer(first, np.uint8)
 
 
 @lru_cache(maxsize=256)

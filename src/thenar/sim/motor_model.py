@@ -545,7 +545,8 @@ def newest_commands(state: RecordArray, pending: RecordArray) -> tuple[FloatArra
     """Targets [rad], speeds [rad/s] and force limits [N] of the motors, those under way included. Shapes (b, n)."""
     fields = ("target_rad", "speed_rad_s", "limit_n")
     newest = {field: state[field].copy() for field in fields}
-    for b, n in np.argwhere(state["pending_count"] > 0):
+    under_way = state["pending_count"] > 0
+    for b, n in np.argwhere(under_way) if under_way.any() else ():
         first, count = int(state["pending_first"][b, n]), int(state["pending_count"][b, n])
         line = pending[b, n, (first + np.arange(count)) % PENDING_COMMANDS]
         for field in fields:

@@ -30,6 +30,10 @@ TIME_BUTTONS: dict[str, tuple[Message, ...]] = {
     "Slow": ({"do": "set_pace", "pace": 0.1},),
     "Reset": ({"do": "reset"},),
 }
+TAPE_BUTTONS: dict[str, tuple[Message, ...]] = {
+    **{name: TIME_BUTTONS[name] for name in ("Play", "Pause", "Slow")},
+    "From the start": ({"do": "seek", "at_s": 0.0}, {"do": "set_pace", "pace": 1.0}),
+}
 NONE: str = "none"
 RECORD = "Record"
 ALL_WIRES = "all"
@@ -100,6 +104,54 @@ class HandControls:
         limit_n = np.nan if self._force is None else self._force.value
         command = HandCommand.to(target_rad, speed_rad_s=speed_rad_s, force_limit_n=limit_n)
         self._send("command", hand=self._spec.name, command=command)
+
+
+class TimeLine:
+    """In place of `Controls`, for a recording: time, and what the motors reported."""
+
+    def __init__(self, server: viser.ViserServer, scene: PageScene, send: Send):
+        """Lay everything out."""
+        gui, self._send, self._tasks = server.gui, send, scene.tasks
+        self._touched_s = -np.inf
+        self._task = gui.add_html("")
+        end_s = max(round(scene.seconds, 2), 0.01)
+        self._time = gui.add_slider("time [s]", min=0.0, max=end_s, step=0.01, initial_value=0.0)
+        self._time.on_update(self._on_slide)
+        gui.add_button_group("Playback", tuple(TAPE_BUTTONS)).on_click(self._on_button)
+        self._specs = [hand.spec for hand in scene.hands]
+        self._tables = {}
+        for spec in self._specs:
+            with gui.add_folder(spec.name.replace("_", " ")):
+                self._tables[spec.name] = gui.add_html("")
+
+    def show(self, scene: PageScene) -> None:
+        """There is one scene."""
+
+    def toggle_drag(self, prop: str) -> None:
+        """What was cannot be dragged."""
+
+    def show_status(self, status: Message, updates_hz: float) -> None:
+        """A recording has no health."""
+
+    def follow(self, motion: NDArray[np.void], *, tables: bool) -> None:
+        """Show the instant that is shown."""
+        at_s = float(motion["time_s"])
+        if time.monotonic() - self._touched_s > FOLLOW_AFTER_S:
+            self._time.value = round(min(at_s, self._time.max), 2)
+        if tables:
+            task = next((task for since_s, task in reversed(self._tasks) if since_s <= at_s), "")
+            set_html(self._task, status_html.caption(task))
+            for spec in self._specs:
+                set_html(self._tables[spec.name], status_html.motors(spec.actuator_names, motion[spec.name]))
+
+    def _on_slide(self, event: viser.GuiEvent) -> None:
+        if event.client is not None:
+            self._touched_s = time.monotonic()
+            self._send("seek", at_s=float(event.target.value))
+
+    def _on_button(self, event: viser.GuiEvent) -> None:
+        for message in TAPE_BUTTONS[event.target.value]:
+            self._send(**message)
 
 
 class Controls:

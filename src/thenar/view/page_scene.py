@@ -113,3 +113,7 @@ class PageScene:
     title: str
     ghosts: frozenset[int] = frozenset()
     """Bodies that are seen through."""
+    seconds: float = 0.0
+    """Length of the recording that is shown [s]; 0 for a twin that runs."""
+    tasks: tuple[tuple[float, str], ...] = ()
+    """When its episodes begin [s], and what is done in them."""

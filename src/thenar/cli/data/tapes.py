@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +16,7 @@ from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, make_table, print_json
 from thenar.cli.wire.wires import ConnectionOptions
 from thenar.errors import BadValue, ThenarError
+from thenar.twin.serve_config import PageOptions, complete
 
 if TYPE_CHECKING:
     from thenar.recordings.recording import Recording as Tape
@@ -85,6 +86,8 @@ class Replay:
 
     thenar replay session.mcap --out again.mcap
 
+    thenar replay session.mcap --view
+
     thenar replay real.mcap --report gap.html
 
     thenar replay session.mcap --to inspire --interface eth0 --domain 0
@@ -107,6 +110,9 @@ class Replay:
     """Read the skins again; without them it is several times faster."""
     out: Path | None = None
     """Write the replay into this file."""
+    view: bool = False
+    """Show what was recorded in a browser, skins too, with a time line; nothing is simulated."""
+    page: Annotated[PageOptions, tyro.conf.arg(name="")] = field(default_factory=PageOptions)
     json: bool = False
     """Print JSON."""
 
@@ -120,6 +126,9 @@ class Replay:
         recording = Opened(self.file)
         if self.to is not None:
             self._send(recording)
+            return
+        if self.view:
+            self._show(recording)
             return
         began_s = time.perf_counter()
         with Progress(console=console, disable=self.json, transient=True) as bar:
@@ -155,6 +164,17 @@ class Replay:
             made, here = recording.about.get("mujoco_core", "?"), version("mujoco-core")
             why = "" if made == here else f"; it was recorded with MuJoCo {made}, this is {here}"
             raise ThenarError(f"not the same: {again.differs_at}{why}")
+
+    def _show(self, recording: Tape) -> None:
+        from thenar.twin.page.tape_page import TapePage
+
+        stop = stop_on_signals()
+        page = TapePage(recording, options=complete(self.page))
+        try:
+            console.print(f"the page is at [bold]{page.url}[/bold]", highlight=False, soft_wrap=True)
+            page.run(stop)
+        finally:
+            page.close()
 
     def _send(self, recording: Tape) -> None:
         from thenar.cli.data.replay_to import send_recording

@@ -52,11 +52,8 @@ def find_skin_gaps(spec: HandSpec, hand: SkinSeries, twin: SkinSeries | None) ->
     for pad in hand.layout:
         part = slice(pad.first, pad.first + pad.rows * pad.cols)
         good = sound[part]
-        ours_n, theirs_n = (
-            (array[:, part][:, good].sum(axis=1) * 1e-3 if array is not None else None) for array in (above, theirs)
-        )
-        assert ours_n is not None
-        found += _pad(spec, pad, ours_n, theirs_n, above[:, part][:, good])
+        ours = above[:, part][:, good]
+        found += _pad(spec, pad, ours, np.zeros_like(ours) if theirs is None else theirs[:, part][:, good])
     return found
 
 
@@ -131,20 +128,21 @@ def _taxels(
             )
 
 
-def _pad(
-    spec: HandSpec, pad: PadLayout, ours_n: FloatArray, theirs_n: FloatArray | None, above: FloatArray
-) -> Iterator[Finding]:
-    """What one pad reads beside its twin's."""
-    if theirs_n is None:
-        theirs_n = np.zeros(len(ours_n))
-    both = (ours_n > PAD_N) & (theirs_n > PAD_N)
+def _pad(spec: HandSpec, pad: PadLayout, ours: FloatArray, theirs: FloatArray) -> Iterator[Finding]:
+    """What one pad reads beside its twin's, both in counts above rest. Shapes (t, taxels)."""
+    ours_n, theirs_n = ours.sum(axis=1) * 1e-3, theirs.sum(axis=1) * 1e-3
+    # Of what both surely feel: a taxel that is hardly touched counts as nothing in one skin and not in the other.
+    firm = (ours > PRESSED) & (theirs > PRESSED)
+    firm_n = np.where(firm, theirs, 0.0).sum(axis=1) * 1e-3
+    both = firm_n > PAD_N
     only_ours, only_theirs = (ours_n > PAD_N) & (theirs_n == 0.0), (theirs_n > PAD_N) & (ours_n == 0.0)
     if both.sum() >= MIN_FRAMES:
-        ratio = ours_n[both] / theirs_n[both]
+        felt = np.where(firm, ours, 0.0)[both]
+        ratio = felt.sum(axis=1) * 1e-3 / firm_n[both]
         size = float(np.median(ratio)) - 1.0
         # Taxels have gains of their own: few of them do not tell much of a pad.
-        mean = above[both].mean(axis=0)
-        spread = 0.11 * float(np.sqrt(np.sum(mean**2)) / max(mean.sum(), 1e-9))
+        mean = felt.mean(axis=0)
+        spread = 0.11 * float(np.sqrt(np.sum(mean**2)) / mean.sum())
         error = float(np.hypot(spread, ratio.std() / np.sqrt(max(both.sum() / 10.0, 1.0))))
         if abs(size) > max(GAIN, 3.0 * error):
             more = "more" if size > 0 else "less"

@@ -20,7 +20,8 @@ from thenar.errors import ThenarError
 from thenar.hands import load
 from thenar.hands.export import export_hand
 from thenar.hands.spec import HandSpec
-from thenar.recordings.container import Message, RecordingWriter, WriterHealth
+from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.container import RecordingWriter, WriterHealth
 from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
@@ -32,7 +33,7 @@ from thenar.recordings.ros_messages import (
     encode_text,
     topic,
 )
-from thenar.recordings.ros_schema import Schema
+from thenar.recordings.ros_schema import Schema, Unpacked
 from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.touch.from_counts import CountsReader
 from thenar.twin.recording.recipe import to_text, world_recipe
@@ -218,9 +219,9 @@ class WireRecorder:
         action = {"time_s": arrived_s - self._start_s, "call": call, "arguments": arguments}
         self._put(ACTIONS, TEXT, encode_text(to_text(action)), self._stamp_ns(arrived_s))
 
-    def _put(self, topic: str, schema: Schema, payload: bytes, stamp_ns: int) -> None:
+    def _put(self, topic: str, schema: Schema, payload: bytes | Unpacked, stamp_ns: int) -> None:
         assert self._file is not None
-        self._file.put(topic, schema, Message(time.time_ns(), stamp_ns, self._count, payload))
+        self._file.put(Entry(topic, schema, Draft(time.time_ns(), stamp_ns, self._count, payload)))
 
     def _stamp_ns(self, arrived_s: float) -> int:
         return self._start_ns + round((arrived_s - self._start_s) * 1e9)

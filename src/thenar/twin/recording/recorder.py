@@ -17,7 +17,8 @@ import numpy as np
 from thenar import __version__
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.export import export_hand
-from thenar.recordings.container import Message, RecordingWriter, WriterHealth
+from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.container import RecordingWriter, WriterHealth
 from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
@@ -33,7 +34,7 @@ from thenar.recordings.ros_messages import (
     encode_text,
     topic,
 )
-from thenar.recordings.ros_schema import Schema
+from thenar.recordings.ros_schema import Schema, Unpacked
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.sim.motor_bank import checked_command
 from thenar.twin.recording.recipe import state_digest, to_text, world_recipe
@@ -48,8 +49,8 @@ SEGMENT_CALLS = ("swap_world", "restore", "copy_state_from", "diverged")
 class Writer(Protocol):
     """Where messages go."""
 
-    def put(self, topic: str, schema: Schema, message: Message) -> None:
-        """Leave a message."""
+    def put(self, *entries: Entry) -> None:
+        """Leave messages."""
         ...
 
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
@@ -153,28 +154,37 @@ class Recorder:
                     if world.skin(hand).next_s == math.inf:
                         world.touch(hand)
         stamp_ns = self._stamp_ns()
+        log_ns, after = time.time_ns(), world.journal.count
+        entries = []
         for name, (state, settings) in hands.items():
             made = self._messages[name]
-            self._put(topic(name, "joint_states"), JOINT_STATE, made.joint_states(stamp_ns, state))
-            self._put(topic(name, "motors"), MOTORS, made.motors(stamp_ns, state, settings))
+            for kind, schema, payload in (
+                ("joint_states", JOINT_STATE, made.joint_states(stamp_ns, state)),
+                ("motors", MOTORS, made.motors(stamp_ns, state, settings)),
+            ):
+                entries.append(Entry(topic(name, kind), schema, Draft(log_ns, stamp_ns, after, payload)))
         if self._robot is not None:
             data, still = world.data, np.full(self._joints.shape[1], np.nan)
             qpos, dof, motor = self._joints
-            now = (data.qpos[qpos], data.qvel[dof], data.qfrc_actuator[dof])
-            self._put(topic(ROBOT, "joint_states"), JOINT_STATE, self._robot.encode(stamp_ns, *now))
+            now = self._robot.encode(stamp_ns, data.qpos[qpos], data.qvel[dof], data.qfrc_actuator[dof])
             sent = self._robot.encode(stamp_ns, data.ctrl[motor], still, still)
-            self._put(topic(ROBOT, "command"), JOINT_STATE, sent)
+            for kind, payload in (("joint_states", now), ("command", sent)):
+                entries.append(Entry(topic(ROBOT, kind), JOINT_STATE, Draft(log_ns, stamp_ns, after, payload)))
         if self._readings % TF_EVERY == 0:
-            bodies = self._bodies
-            self._put("/tf", TRANSFORMS, self._tf.encode(stamp_ns, world.data.xpos[bodies], world.data.xquat[bodies]))
+            poses = world.data.xpos[self._bodies], world.data.xquat[self._bodies]
+            transforms = self._tf.encode(stamp_ns, *poses)
+            entries.append(Entry("/tf", TRANSFORMS, Draft(log_ns, stamp_ns, after, transforms)))
+        self._writer.put(*entries)
         self._readings += 1
 
     def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
         """Write a reading of a skin down."""
         made, stamp_ns = self._messages[hand], self._stamp_ns(frame.stamp_s, after)
-        publish_ns = self._stamp_ns(at_s, after)
-        self._put(topic(hand, "touch"), TACTILE_STATE, made.touch(stamp_ns, frame), publish_ns, after)
-        self._put(topic(hand, "skin"), SKIN, made.skin(stamp_ns, frame), publish_ns, after)
+        when = time.time_ns(), self._stamp_ns(at_s, after), after
+        self._writer.put(
+            Entry(topic(hand, "touch"), TACTILE_STATE, Draft(*when, made.touch(stamp_ns, frame))),
+            Entry(topic(hand, "skin"), SKIN, Draft(*when, made.skin(stamp_ns, frame))),
+        )
 
     def _begin_segment(self, call: str) -> None:
         world, model = self._world, self._world.model
@@ -196,14 +206,9 @@ class Recorder:
         action = {"time_s": self._world.time_s, "call": call, "arguments": arguments}
         self._put(ACTIONS, TEXT, encode_text(to_text(action)))
 
-    def _put(
-        self, topic: str, schema: Schema, payload: bytes, publish_ns: int | None = None, after: int | None = None
-    ) -> None:
-        if publish_ns is None:
-            publish_ns = self._stamp_ns()
-        if after is None:
-            after = self._world.journal.count
-        self._writer.put(topic, schema, Message(time.time_ns(), publish_ns, after, payload))
+    def _put(self, topic: str, schema: Schema, payload: bytes | Unpacked) -> None:
+        draft = Draft(time.time_ns(), self._stamp_ns(), self._world.journal.count, payload)
+        self._writer.put(Entry(topic, schema, draft))
 
     def _stamp_ns(self, time_s: float | None = None, after: int | None = None) -> int:
         """UNIX time in the file of a time of the twin, when ``after`` changes had been made."""

@@ -7,31 +7,50 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from thenar.errors import BadFile, BadValue
 from thenar.hands.motors_file import MotorValues
+from thenar.recordings.chunks import Draft, Entry
 from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
-from thenar.recordings.ros_schema import Schema
+from thenar.recordings.ros_schema import Schema, fill_rows, runs_alike
 from thenar.signals.fault_kinds import FAULTS
 from thenar.sim.journal import find_noted
 from thenar.twin.recording.recipe import build_world, from_text, state_digest, steps_at
 from thenar.twin.recording.recorder import Recorder
 from thenar.twin.world import World
 
+PACK_EVERY = 64  # messages of a topic: few calls, and frames of a long replay do not pile up
+
 
 @dataclass(kw_only=True)
 class _Memory:
     """A writer that keeps messages."""
 
+    drafts: dict[str, tuple[Schema, list[Draft]]] = field(default_factory=dict)
     channels: dict[str, Channel] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def put(self, topic: str, schema: Schema, message: Message) -> None:
-        """Keep a message."""
-        if topic not in self.channels:
-            self.channels[topic] = Channel(topic=topic, schema=schema, encoding="cdr")
-        self.channels[topic].messages.append(message)
+    def put(self, *entries: Entry) -> None:
+        """Keep messages; many become bytes at once."""
+        for name, schema, draft in entries:
+            drafts = self.drafts.setdefault(name, (schema, []))[1]
+            drafts.append(draft)
+            if len(drafts) == PACK_EVERY:
+                self.pack(name)
+
+    def pack(self, topic: str) -> None:
+        """Make bytes of what has been kept of a topic."""
+        schema, drafts = self.drafts.pop(topic)
+        channel = self.channels.setdefault(topic, Channel(topic=topic, schema=schema, encoding="cdr"))
+        payloads = [draft.payload for draft in drafts]
+        for run in runs_alike(payloads):
+            rows = np.empty((len(payloads[run]), len(payloads[run][0])), dtype=np.uint8)
+            fill_rows(rows, payloads[run])
+            both = zip(drafts[run], rows, strict=True)
+            channel.messages.extend(Message(*draft[:3], row.tobytes()) for draft, row in both)
 
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
         """Keep a record of words."""
@@ -70,7 +89,7 @@ def replay(
     recording = recording if isinstance(recording, Recording) else Recording(recording)
     if not recording.actions:
         raise BadFile(recording.name, "cannot be replayed: it does not say what was done to the world")
-    actions = _actions(recording)
+    actions = read_actions(recording)
     before = [message.sequence for message in recording.contents.channels[ACTIONS].messages]
     first = actions[0]["arguments"]
     own = world is not None
@@ -109,6 +128,8 @@ def replay(
         memory.metadata["thenar_end"] = {"digest": state_digest(player.world), "time_s": repr(player.world.time_s)}
     if on_progress is not None:
         on_progress(1.0)
+    for name in [*memory.drafts]:
+        memory.pack(name)
     again = with_contents(recording, Contents(channels=memory.channels, metadata=memory.metadata, damage=""))
     again.differs_at = _first_difference(recording, again, touch=touch)
     return again
@@ -116,7 +137,7 @@ def replay(
 
 def recorded_world(recording: Recording, *, motors: Mapping[str, MotorValues]) -> World:
     """The world that a recording began with, at time 0, but with other motors; for `replay`."""
-    return build_world(_actions(recording)[0]["arguments"]["recipe"] | {"motors": motors})
+    return build_world(read_actions(recording)[0]["arguments"]["recipe"] | {"motors": motors})
 
 
 def _actions(recording: Recording) -> list[dict[str, Any]]:
