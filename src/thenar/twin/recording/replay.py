@@ -140,7 +140,7 @@ def recorded_world(recording: Recording, *, motors: Mapping[str, MotorValues]) -
     return build_world(read_actions(recording)[0]["arguments"]["recipe"] | {"motors": motors})
 
 
-def _actions(recording: Recording) -> list[dict[str, Any]]:
+def read_actions(recording: Recording) -> list[dict[str, Any]]:
     """Every change that was made, the world it began with first."""
     actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
     whole = all(isinstance(one, dict) and {"time_s", "call", "arguments"} <= one.keys() for one in actions)
