@@ -48,6 +48,7 @@ LIVES_IN = {
     "pymodbus": {"wire"},
     "mcap": {"recordings"},
     "mcap_ros2": {"recordings"},
+    "zstandard": {"recordings"},  # comes with mcap, which compresses with it
     "pyarrow": {"recordings"},
     "av": {"recordings"},
     "gymnasium": {"envs"},
