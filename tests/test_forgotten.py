@@ -147,6 +147,17 @@ def test_what_is_said_of_a_participant_from_another_address_is_not_believed(doma
         peer.close()
 
 
+def say_farewell(participant: Participant) -> None:
+    """Have it hear, in the name of each of its peers, that they are gone."""
+    for peer in participant.peers():
+        prefix = bytes.fromhex(peer.guid_prefix)
+        guid = prefix + discovery.PARTICIPANT
+        key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
+        gone = discovery.disposal(guid)
+        said = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 9, key, gone, key_only=True)
+        participant._on_datagram(messages.header(prefix) + said, "127.0.0.1")
+
+
 @pytest.mark.parametrize(
     ("vendor", "trick"),
     [("cyclone", "silence"), ("cyclone", "farewell"), ("fast2", "farewell"), ("rosless", "farewell")],
@@ -169,7 +180,6 @@ def test_other_vendors_hear_again_and_are_heard_again(
                 return len(listener.lines) > since[0] and len(got) > since[1]
 
             assert wait_for(lambda: both_hear((0, 0)), 15.0)
-            prefixes = [bytes.fromhex(peer.guid_prefix) for peer in participant.peers()]
             if trick == "silence":
                 for peer in peers:
                     peer.process.send_signal(signal.SIGSTOP)
@@ -177,15 +187,49 @@ def test_other_vendors_hear_again_and_are_heard_again(
                 for peer in peers:
                     peer.process.send_signal(signal.SIGCONT)
             else:
-                for prefix in prefixes:
-                    guid = prefix + discovery.PARTICIPANT
-                    key = discovery.encode_key(discovery.PID_PARTICIPANT_GUID, guid)
-                    gone = discovery.disposal(guid)
-                    said = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 9, key, gone, key_only=True)
-                    participant._on_datagram(messages.header(prefix) + said, "127.0.0.1")
+                say_farewell(participant)
                 assert participant.peers() == ()
             since = len(listener.lines), len(got)
             assert wait_for(lambda: both_hear(since), WITHIN_S)
         finally:
             for peer in peers:
+                peer.kill()
+
+
+@pytest.mark.parametrize(
+    ("vendors", "both"),
+    [(["fast2", "dora"], False), (["cyclone", "rosless"], True)],
+    ids=["they forget", "both forget"],
+)
+def test_every_vendor_hears_again_after_the_network_was_gone(
+    vendors: list[str], both: bool, domain: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PEER_LEASE_S", "1")
+    heard: set[str] = set()
+    network = CutNetwork(domain)
+    with Participant(domain, user_data=ros.ENCLAVE, lease_s=LEASE_S, announce_s=0.25, network=network) as participant:
+        writer = participant.advertise("rt/from_thenar", STRING)
+        participant.subscribe("rt/to_thenar", STRING, lambda sample: heard.add(sample.body[4:].split()[0].decode()))
+        listeners = {vendor: Running(vendor, "listen", domain, ENDLESS, 10.0) for vendor in vendors}
+        talkers = [Running(vendor, "talk", domain, ENDLESS, 10.0) for vendor in vendors]
+        try:
+            word = iter(range(ENDLESS))
+
+            def missing() -> set[str]:
+                writer.write(text(f"{next(word)}"))
+                deaf = {vendor for vendor in vendors if not listeners[vendor].lines}
+                return deaf | {f"from {vendor}" for vendor in vendors if vendor not in heard}
+
+            assert wait_for(lambda: not missing(), 20.0), missing()
+            network.deaf = network.mute = True
+            time.sleep(4.5)  # RustDDS looks at leases every few seconds, and nothing tells when
+            if both:
+                say_farewell(participant)
+            network.deaf = network.mute = False
+            heard.clear()
+            for listener in listeners.values():
+                listener.lines.clear()
+            assert wait_for(lambda: not missing(), WITHIN_S), missing()
+        finally:
+            for peer in (*listeners.values(), *talkers):
                 peer.kill()

@@ -136,6 +136,7 @@ class Directory:
         self._announced: dict[bytes, int] = {}
         """The number of the announcement of each endpoint of ours."""
         self._announcements = itertools.count(1)
+        self._renewal_due = False
         for writer, reader in _BUILTIN_PAIRS:
             qos = LATCHED if writer == discovery.LIVELINESS_WRITER else _BUILTIN_QOS
             self.writers[writer] = Writer(participant, _builtin(participant.prefix + writer, qos))
@@ -163,6 +164,22 @@ class Directory:
         announcer.forget(self._announced.pop(guid))
         key = discovery.encode_key(discovery.PID_ENDPOINT_GUID, guid)
         announcer.add(key, inline=discovery.disposal(guid), key_only=True)
+
+    def on_forgotten(self, prefix: bytes) -> None:
+        """Announce our endpoints once more, under new numbers, to a participant that may have known us before.
+
+        RustDDS forgets whom it has not heard, but not which numbers it has read: it never reads those again.
+        """
+        self._renewal_due |= prefix in self.peers and self.peers[prefix].info.vendor == messages.RUST_VENDOR
+
+    def _renew(self) -> None:
+        self._renewal_due = False
+        for endpoint in (*self.writers.values(), *self.readers.values()):
+            guid = endpoint.info.guid
+            if guid in self._announced:
+                _, announcer = self._table(endpoint)
+                announcer.forget(self._announced[guid])
+                self._announced[guid] = announcer.add(discovery.encode_endpoint(endpoint.info))
 
     def is_announced_to(self, writer: Writer, prefix: bytes) -> bool:
         """Whether a participant has confirmed that it knows of a writer of ours."""
@@ -215,6 +232,10 @@ class Directory:
         self._participant.send(self._announcement(self._participant.info), anywhere)
         for peer in self.peers.values():
             self._announce_to(peer)
+            for writer, reader in _BUILTIN_PAIRS[:2]:  # it may have forgotten us: its answer shows that
+                self.writers[writer].ask(peer.info.prefix + reader)
+        if self._renewal_due:
+            self._renew()
 
     def take_leave(self) -> None:
         """Tell everyone that we are gone."""
@@ -316,6 +337,7 @@ class Directory:
             self.readers[reader].greet(prefix + writer)
             if peer.info.builtins & discovery.ANNOUNCER_BITS[reader]:
                 self.writers[writer].match(_builtin(prefix + reader, _BUILTIN_QOS, peer))
+        self.on_forgotten(prefix)
         for theirs in peer.endpoints.values():
             for ours in [*self.writers.values()] if not theirs.is_writer else ():
                 self._try(ours, theirs)
@@ -332,7 +354,7 @@ class Directory:
         writer = self.writers[discovery.PUBLICATIONS_WRITER]
         question = self._participant.header + messages.info_dst(peer.info.prefix)
         question += messages.heartbeat(
-            discovery.PUBLICATIONS_READER, writer.entity, 1, writer.written, next(self._announcements), final=False
+            discovery.PUBLICATIONS_READER, writer.entity, 1, writer.written, next(writer.beats), final=False
         )
         cost_bytes = len(question) * len(peer.meta)
         if self._participant.now_s - peer.asked_s > ASK_S and (peer.hears_us or peer.credit_bytes >= cost_bytes):

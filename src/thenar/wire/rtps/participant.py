@@ -333,6 +333,10 @@ class Participant:
         """Whether a participant has confirmed that it knows of a writer of ours."""
         return self._directory.is_announced_to(writer, prefix)
 
+    def on_forgotten(self, prefix: bytes) -> None:
+        """Tell a participant of our endpoints anew: it has lost what it knew of them."""
+        self._directory.on_forgotten(prefix)
+
     def refuse(self, reason: str) -> None:
         """Count something that was not accepted."""
         with self.lock:

@@ -96,7 +96,8 @@ class Writer:
         self._encode: Callable[[EndpointInfo], bytes] | None = None
         self._addresses: tuple[Address, ...] = ()
         self._any_reliable = False
-        self._counts = itertools.count(1)
+        self.beats = itertools.count(1)
+        """Counts its heartbeats: readers take no notice of one whose count is not above the last."""
 
     def __repr__(self) -> str:
         return f"<Writer of {self.info.topic} for {len(self.readers)} readers>"
@@ -233,6 +234,7 @@ class Writer:
         has = min(ack.base - 1, self.written)
         if has < reader.acked and self._owes_history(reader):
             reader.acked = max(has, 0)  # it has forgotten us meanwhile, and starts anew
+            self._participant.on_forgotten(guid[:12])
         if has > reader.acked:
             reader.acked = has
             reader.heartbeat_wait_s = HEARTBEAT_S
@@ -250,6 +252,11 @@ class Writer:
         else:
             self._arm(reader)
         return True
+
+    def ask(self, guid: bytes) -> None:
+        """Have a reader say what it has, if it is one of ours."""
+        if guid in self.readers:
+            self._heartbeat(self.readers[guid])
 
     def on_nack_frag(self, guid: bytes, nack: NackFrag) -> bool:
         """Send the fragments a reader misses; False if it is not a reader of ours."""
@@ -341,9 +348,7 @@ class Writer:
         *pieces, last = self._pieces(change, UNKNOWN_ENTITY)
         if self._any_reliable:
             first = next(iter(self._history))
-            last += messages.heartbeat(
-                UNKNOWN_ENTITY, self.entity, first, change.number, next(self._counts), final=True
-            )
+            last += messages.heartbeat(UNKNOWN_ENTITY, self.entity, first, change.number, next(self.beats), final=True)
             for reader in self.readers.values():
                 self._arm(reader)
         for piece in [*pieces, last]:
@@ -364,7 +369,7 @@ class Writer:
         end = [*before, messages.info_ts(change.stamp_s), last]
         if reader.reliable:
             first, _ = self._range(reader)
-            count = next(self._counts)
+            count = next(self.beats)
             end.append(messages.heartbeat(entity, self.entity, first, change.number, count, final=True))
             self._arm(reader)
         self._send(reader, end)
@@ -379,7 +384,7 @@ class Writer:
             # All that there is, confirmed or not: a reader that has forgotten us meanwhile needs it again.
             first = next((n for n, change in self._history.items() if self._concerns(change, reader)), first)
         reader.asked_s = time.monotonic()
-        beat = messages.heartbeat(reader.guid[12:], self.entity, first, last, next(self._counts), final=False)
+        beat = messages.heartbeat(reader.guid[12:], self.entity, first, last, next(self.beats), final=False)
         if self._welcome(reader):
             self._resend(reader, range(first, last + 1), then=beat)
         else:
@@ -394,7 +399,7 @@ class Writer:
         first, last = self._range(reader)
         if not self._is_private or reader.acked or first > last:
             return []
-        return [messages.heartbeat(reader.guid[12:], self.entity, first, first - 1, next(self._counts), final=True)]
+        return [messages.heartbeat(reader.guid[12:], self.entity, first, first - 1, next(self.beats), final=True)]
 
     def _resend(self, reader: MatchedReader, numbers: Iterable[int], then: bytes = b"") -> None:
         """Send samples to one reader, and tell it which of them no longer exist or never concerned it."""
