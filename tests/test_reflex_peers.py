@@ -198,6 +198,16 @@ def test_a_hand_with_packets_only_is_seen_too(domain: int):
     assert told["twins"][0]["links"][0]["wire"] == "reflex_udp"
 
 
+def test_two_hands_on_one_port_say_so(twin: tuple[LiveTwin, int, int]):
+    running, _, port = twin
+    options = {"scene": "empty", "touch_hz": 0.0, "reflex": ReflexOptions(port=port)}
+    with serve("reflex", wires=("reflex_udp",), domain=free_domain(), **options) as second:
+        for each in (running, second):
+            assert wait_for(lambda each=each: each.health().warnings), "nothing was said"
+            assert "another hand at 127.0.0.1 sends its states" in each.health().warnings[0]
+            assert "take another --reflex.port" in each.health().warnings[0]
+
+
 def test_packets_stay_on_loopback(twin: tuple[LiveTwin, int, int]):
     _, _, port = twin
     others = [name for _, name in socket.if_nameindex() if name != "lo"]

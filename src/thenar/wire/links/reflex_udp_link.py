@@ -6,6 +6,7 @@ interface is named.
 
 from __future__ import annotations
 
+import math
 import socket
 import sys
 import threading
@@ -30,6 +31,8 @@ from thenar.wire.rtps.network import interface_address
 
 MAX_PEERS = 16
 MAX_PACKET_BYTES = 2048
+RIVAL_S = 5.0
+"""For how long another hand that fell silent is still told of [s]."""
 _IP_MULTICAST_ALL = 49  # Linux; the socket module has no name for it
 
 
@@ -47,6 +50,8 @@ class ReflexUdp:
         self.line = BadLine()
         self._inbox = Inbox()
         self._peer_stats: dict[str, PeerStats] = {}
+        self._rival, self._rival_s = "", -math.inf
+        """Where states of another hand came from last, and when."""
         self._modes = np.full(4, Mode.POSITION)
         self._written = self._not_written = 0
         self._group = (GROUP, port)
@@ -91,8 +96,15 @@ class ReflexUdp:
             not_written=self._not_written,
             peers=peers,
             refused=dict(self._inbox.refused),
+            warnings=self._warnings(),
             failed=ended(self._listener, *self._participant.threads),
         )
+
+    def _warnings(self) -> tuple[str, ...]:
+        if time.perf_counter() - self._rival_s > RIVAL_S:
+            return ()
+        told = f"another hand at {self._rival} sends its states to {self._where} too"
+        return (f"{told}: clients see both hands as one; take another --reflex.port",)
 
     def close(self) -> None:
         """Leave the group and the domain."""
@@ -117,7 +129,8 @@ class ReflexUdp:
 
     def _on_packet(self, packet: bytes, who: str) -> None:
         if len(packet) == STATE_BYTES:
-            self._inbox.refuse(f"states of another hand in the group, from {who.partition(':')[0]}")
+            self._rival, self._rival_s = who.partition(":")[0], time.perf_counter()
+            self._inbox.refuse(f"states of another hand in the group, from {self._rival}")
             return
         if who not in self._peer_stats:
             self._peer_stats = dict(list(self._peer_stats.items())[1 - MAX_PEERS :]) | {who: PeerStats(f"udp {who}")}
