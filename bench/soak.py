@@ -201,7 +201,7 @@ def _twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
         page=PageOptions(port=0),
     ) as twin:
         page = next(link for link in twin.links if isinstance(link, PageLink))
-        serial = next(link for link in twin.links if link.wire == "rs485")._lines[0].path  # pyright: ignore[reportAttributeAccessIssue]
+        serial = next(link for link in twin.links if link.wire == "rs485").health().where.partition(" ")[0]
         yield twin, page, Places(domain=domain, modbus_port=port, serial=serial, page=page.url, glove_port=glove_port)
 
 

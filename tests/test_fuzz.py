@@ -16,20 +16,23 @@ from patience import domains, free_port
 from bench.fuzz.__main__ import CORPUS, corpus_folder
 from bench.fuzz.file_targets import file_targets
 from bench.fuzz.search import HANGS, TOO_SLOW, Target, check, search, shrink
-from bench.fuzz.wire_targets import wire_targets
+from bench.fuzz.wire_targets import DOMAINS, wire_targets
 from thenar import cdr
 from thenar.errors import ThenarError
 from thenar.glove import files, glove_socket
-from thenar.hands import own_model
+from thenar.hands import motors_file, own_model
 from thenar.recordings import container, ros_messages
+from thenar.recordings import lerobot as recordings_lerobot
+from thenar.recordings import unitree as recordings_unitree
 from thenar.retarget import fit
+from thenar.touch import taxel_files
 from thenar.touch.calibrate import press_recording
 from thenar.touch.sensor import calibration
 from thenar.wire import codecs
-from thenar.wire.codecs import inspire_codec, registers
+from thenar.wire.codecs import inspire_codec, registers, serial_bus, unitree
 from thenar.wire.rtps import discovery, messages
 
-_domains = domains(180, 6)
+_domains = domains(180, DOMAINS)
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +40,8 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Target]]:
     """Every parser that reads from outside."""
     logging.disable(logging.WARNING)
     with ExitStack() as opened:
-        domain = next(domain for domain in _domains if domain % 3 == 0)
         yield [
-            *wire_targets(opened, domain=domain, port=free_port()),
+            *wire_targets(opened, domain=next(_domains), port=free_port()),
             *file_targets(tmp_path_factory.mktemp("files")),
         ]
     logging.disable(logging.NOTSET)
@@ -68,8 +70,13 @@ def test_what_was_found_before_does_no_harm_any_more(targets: list[Target]):
 READERS = ("decode", "read_", "load_", "take_", "answer", "flexible_", "six_ratios", "policy_re")
 MODULES = (
     *(import_module(f"thenar.wire.codecs.{found.name}") for found in pkgutil.iter_modules(codecs.__path__)),
-    *(import_module(f"{registers.__name__}.{found.name}") for found in pkgutil.iter_modules(registers.__path__)),
+    *(
+        import_module(f"{package.__name__}.{found.name}")
+        for package in (registers, serial_bus, unitree)
+        for found in pkgutil.iter_modules(package.__path__)
+    ),
     *(discovery, messages, files, glove_socket, press_recording, calibration, own_model, fit, container, ros_messages),
+    *(motors_file, taxel_files, recordings_lerobot, recordings_unitree),
 )
 # What only tests take apart; the last two read nothing from outside.
 UNREAD = {"decode_hand", "decode_states", "read_board", "load_counts"}

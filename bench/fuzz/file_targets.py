@@ -14,12 +14,17 @@ from thenar import Recording, World, hands, record
 from thenar.glove.files import read_log, write_log
 from thenar.glove.make import make_log
 from thenar.hands.export import export_hand
+from thenar.hands.motors_file import read_motors
 from thenar.humanoid.control.robot_config import DEFAULT, load_config
+from thenar.recordings.lerobot import read_lerobot
+from thenar.recordings.unitree import read_unitree
 from thenar.retarget.fit import LinearMap, load_map, save_map
 from thenar.signals import GloveLayout
 from thenar.touch.calibrate.press_recording import read_recording, write_recording
 from thenar.touch.calibrate.synthetic import make_recording
 from thenar.touch.sensor.calibration import load_calibration
+from thenar.touch.taxel_files import read_taxels
+from thenar.twin.recording.convert import Format, convert
 from thenar.twin.recording.recipe import from_text, to_text, world_recipe
 from thenar.wire.links.inbox import Inbox
 from thenar.wire.links.registers.hand_registers import HandRegisters
@@ -44,6 +49,24 @@ file = "mine.urdf"
 name = "mine"
 [joints]
 """
+
+
+MOTORS = """\
+hand = "inspire_right"
+[motors.index]
+full_stroke_s = 0.6
+stiffness_n = 300.0
+force_zero_n = -0.2
+interval = {full_stroke_s = [0.59, 0.61]}
+[motors.thumb_bend]
+backlash_rad = 0.01
+"""
+TAXELS = {
+    ".csv": "x,y,z,nx,ny,nz\n0.0,0.001,0.002,0.0,0.0,1.0\n0.0,0.002,0.002,0.0,0.0,1.0\n",
+    ".stl": "solid pad\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+    "endfacet\nendsolid pad\n",
+    ".obj": "g tip\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1/1 2/2 -1/4\ng rest\nf 2 3 4\n",
+}
 
 
 def file_targets(folder: Path) -> Iterator[Target]:
@@ -77,7 +100,11 @@ def file_targets(folder: Path) -> Iterator[Target]:
     yield _target("linear map", folder / "map.json", lambda path: save_map(path, linear), load_map)
     yield _target("robot configuration", folder / "robot.yaml", DEFAULT, load_config)
 
+    yield _target("motors", folder / "motors.toml", MOTORS, lambda path: read_motors(path, right))
+    for suffix, text in TAXELS.items():
+        yield _target("taxels", folder / f"pad{suffix}", text, lambda path: read_taxels(path, "tip", None, 1.0))
     yield from _recording_targets(folder / "tape.mcap")
+    yield from _data_set_targets(folder / "tape.mcap")
 
     def wake_up(path: Path) -> HandRegisters:
         return HandRegisters(right, Inbox(), path, medium="a file")
@@ -112,6 +139,23 @@ def _recording_targets(path: Path) -> Iterator[Target]:
         from_text(text.decode(errors="replace"))
 
     yield Target(name="recipe", read=read_recipe, seeds=(made,), text=True)
+
+
+def _data_set_targets(recording: Path) -> Iterator[Target]:
+    """The same as data sets, for each file of them that is text."""
+    sets: tuple[tuple[Format, str, Callable[[Path], object]], ...] = (
+        ("lerobot", "meta/info.json", read_lerobot),
+        ("unitree", "episode_0000/data.json", read_unitree),
+    )
+    for kind, part, read in sets:
+        folder = recording.with_name(kind)
+        convert([recording], folder, fps=30, format=kind)
+        whole = (folder / part).read_bytes()
+
+        def read_folder(_: Path, folder: Path = folder, read: Callable[[Path], object] = read) -> object:
+            return read(folder)
+
+        yield _target(f"{kind} data set", folder / part, whole.decode(), read_folder)
 
 
 def _array_target(path: Path) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from thenar.wire.codecs.inspire_counts import Readings
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, encode_glove
 from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets, encode_command
 from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REQUEST, WRITE_COMMAND, own_frame, rtu_frame
+from thenar.wire.codecs.serial_bus import dynamixel_packets
+from thenar.wire.codecs.serial_bus.dynamixel_packets import BROADCAST, Instruction
+from thenar.wire.codecs.unitree import unitree_rpc, unitree_types
 from thenar.wire.rtps import ros
 
 
@@ -38,9 +42,27 @@ def filled(kind: str) -> dict[str, Any]:
     return value(kind)
 
 
+def _rpc(api_id: int, parameter: str) -> bytes:
+    """A call to a service of a G1."""
+    out = bytearray()
+    cdr.put(out, "3qi?", 1, api_id, 0, 0, False)
+    cdr.put_string(out, parameter)
+    cdr.put(out, "I", 0)
+    return bytes(out)
+
+
 def aurora_bodies(kind: str) -> tuple[bytes, ...]:
     """An empty and a full message of Aurora."""
     return aurora_codec.encode(kind, {}), aurora_codec.encode(kind, filled(kind))
+
+
+def _low_cmd() -> np.ndarray:
+    """A command that holds every motor of a G1."""
+    command = unitree_types.new_record(unitree_types.LOW_CMD)
+    command["mode_machine"] = 5
+    command["motor_cmd"]["mode"] = 1
+    command["motor_cmd"]["kp"] = 20.0
+    return command
 
 
 _CTRL = Ctrl(stroke=[1500] * 6, angle=[600] * 6, force=[500] * 6, speed=[800] * 6, mode=15)
@@ -53,6 +75,14 @@ COMMANDS: dict[str, tuple[bytes, ...]] = {
         _plain(inspire_codec.encode_ctrl(ctrl)) for ctrl in (_CTRL, Ctrl(angle=[900] * 6, mode=1))
     ),
     "unitree_go::msg::dds_::MotorCmds_": (_plain(dfx_codec.encode_commands({"right": [0.5] * 6, "left": [0.25] * 6})),),
+    "unitree_hg::msg::dds_::HandCmd_": (_plain(unitree_types.encode_hand_cmd(np.ones(7, unitree_types.MOTOR_CMD))),),
+    "unitree_hg::msg::dds_::LowCmd_": (_plain(unitree_types.encode_low_cmd(_low_cmd())),),
+    unitree_rpc.REQUEST_TYPE: (
+        _rpc(1001, ""),
+        _rpc(1002, '{"name": "ai"}'),
+        _rpc(7101, '{"data": 1}'),
+        _rpc(7105, '{"velocity": [0.0, 0.0, 0.0], "duration": 1.0}'),
+    ),
     ros.message_type(tienkung_codec.JOINT_STATE): (tienkung_codec.encode_joint_state(_JOINTS),),
     sim_codec.STRING: (
         *(_plain(sim_codec.encode_text(text)) for text in "12"),
@@ -74,6 +104,9 @@ COMMANDS: dict[str, tuple[bytes, ...]] = {
     ),
 }
 """Bodies on the topics that are listened to, by the name of their type."""
+
+WALKS = (_plain(sim_codec.encode_text("[0.0, 0.0, 0.0, 0.8]")),)
+"""Velocities that a G1 is asked to walk with."""
 
 REQUESTS = (
     tienkung_codec.encode_flexible_request(("1", "2"), [0.1, 0.2]),
@@ -132,6 +165,28 @@ LINES = (
     *(rtu_frame(1, pdu) for pdu in PDUS),
 )
 """Frames on a serial line."""
+REVO2_LINES = tuple(
+    rtu_frame(0x7F, bytes.fromhex(pdu))
+    for pdu in ("030384000c", "0407d0000c", "100384000204" + "01f401f4", "0603840001", "1003e800060c" + "0200" * 6)
+)
+_GOALS = b"".join(struct.pack("<Bi", motor, 2048) for motor in range(4))
+DYNAMIXEL_LINES = tuple(
+    dynamixel_packets.encode(motor, instruction, parameters)
+    for motor, instruction, parameters in (
+        (1, Instruction.PING, b""),
+        (BROADCAST, Instruction.PING, b""),
+        (1, Instruction.READ, struct.pack("<HH", 132, 4)),
+        (1, Instruction.WRITE, struct.pack("<HB", 64, 1)),
+        (1, Instruction.REG_WRITE, struct.pack("<Hi", 116, 1000)),
+        (BROADCAST, Instruction.REG_WRITE, struct.pack("<Hi", 116, 1000)),
+        (BROADCAST, Instruction.ACTION, b""),
+        (BROADCAST, Instruction.REBOOT, b""),
+        (BROADCAST, Instruction.SYNC_READ, struct.pack("<HH", 126, 10) + bytes(range(16))),
+        (BROADCAST, Instruction.SYNC_WRITE, struct.pack("<HH", 116, 4) + _GOALS),
+        (BROADCAST, Instruction.BULK_READ, struct.pack("<BHH", 2, 132, 4)),
+        (BROADCAST, Instruction.BULK_WRITE, struct.pack("<BHHi", 3, 116, 4, 2048)),
+    )
+)
 PACKETS = (
     encode_command(Modes(modes=(Mode.POSITION, Mode.VELOCITY, Mode.IDLE, Mode.POSITION))),
     encode_command(Targets(raw=np.array([100, 200, 300, 40000]))),

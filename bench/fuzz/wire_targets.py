@@ -23,15 +23,25 @@ from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs import aurora_codec, inspire_codec, sim_codec, status_codec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE
+from thenar.wire.codecs.unitree.g1_codec import RUN_TOPIC
 from thenar.wire.links.aurora_link import AuroraNode
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
+from thenar.wire.links.unitree.g1_link import G1Topics
 from thenar.wire.rtps import Participant, Reader, Sample, Service, ros
 from thenar.wire.rtps.discovery import SampleIdentity
 from thenar.wire.rtps.messages import CYCLONE_VENDOR, RUST_VENDOR
 from thenar.wire.wire_config import ModbusOptions, ReflexOptions, WireConfig
 
-HANDS = (("inspire_left", "inspire_right"), ("reflex",))
+HANDS = (
+    ("inspire_left", "inspire_right"),
+    ("reflex",),
+    ("dex3_left", "dex3_right"),
+    ("dex1_right",),
+    ("brainco_left", "brainco_right"),
+    ("leap_right",),
+)
 """Hands that between them speak every protocol."""
+DOMAINS = len(HANDS) + 2
 
 
 def wire_targets(opened: ExitStack, *, domain: int, port: int) -> Iterator[Target]:
@@ -39,7 +49,7 @@ def wire_targets(opened: ExitStack, *, domain: int, port: int) -> Iterator[Targe
 
     Args:
         opened: Closes what is opened here.
-        domain: A DDS domain on which nobody is, and the two after it.
+        domain: The first of `DOMAINS` DDS domains on which nobody is.
         port: The first of four ports that nobody uses.
     """
     for number, names in enumerate(HANDS):
@@ -47,9 +57,11 @@ def wire_targets(opened: ExitStack, *, domain: int, port: int) -> Iterator[Targe
         tick = _ticker(twin)
         for link in twin.links:
             yield from _link_targets(link, tick)
-        yield from datagram_targets(opened, participant, tick, to="+".join(names))
-    yield from _body_targets(opened, domain + 2)
-    gloves = opened.enter_context(ManusListener("right", domain=domain + 2))
+        if number < 2:  # the others are no other parser of datagrams
+            yield from datagram_targets(opened, participant, tick, to="+".join(names))
+    yield from _body_targets(opened, domain + len(HANDS))
+    yield from _g1_targets(opened, domain + len(HANDS) + 1)
+    gloves = opened.enter_context(ManusListener("right", domain=domain + len(HANDS)))
     hear = _sampler(gloves._hear)
     yield Target(name="topic manus_glove", read=hear, seeds=seeds.COMMANDS[ros.message_type(MANUS_GLOVE)])
     yield from _client_targets()
@@ -121,6 +133,10 @@ def _link_targets(link: Link, tick: Callable[[], float]) -> Iterator[Target]:
                 line.fall_silent()
 
             yield Target(name="serial line", read=then_tick(take), seeds=seeds.LINES)
+        case "revo2" | "dynamixel":
+            right = seeds.REVO2_LINES if link.wire == "revo2" else seeds.DYNAMIXEL_LINES
+            take = link.take  # pyright: ignore[reportAttributeAccessIssue]
+            yield Target(name=f"{link.wire} line", read=then_tick(take), seeds=right, max_bytes=4096)
         case "reflex_udp":
             on_packet = link._on_packet  # pyright: ignore[reportAttributeAccessIssue]
             read = then_tick(lambda packet: on_packet(packet, "127.0.0.1:1"))
@@ -151,6 +167,15 @@ def _body_targets(opened: ExitStack, domain: int) -> Iterator[Target]:
         )
     (service,) = node._participant._services
     yield Target(name="service policy_change", read=_sampler(service._on_request), seeds=seeds.REQUESTS)
+
+
+def _g1_targets(opened: ExitStack, domain: int) -> Iterator[Target]:
+    """The topics and calls of a G1's body."""
+    link = G1Topics(opened.enter_context(Participant(domain)), mode_machine=5)
+    for end in link._ends:
+        if isinstance(end, Reader):
+            right = seeds.WALKS if end.info.topic == RUN_TOPIC else seeds.COMMANDS[end.info.type_name]
+            yield Target(name=f"topic {end.info.topic}", read=_sampler(end.callback), seeds=right)
 
 
 def _aurora_topics() -> set[str]:

@@ -6,7 +6,6 @@ hold the skin's calibration, and intervals, which only people read.
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -25,6 +24,8 @@ POSITIVE = frozenset(
     {"full_stroke_s", "stop_s", "stiffness_n", "stall_n", "lever_m", "newton_per_reported", "cooling_s"}
 )
 SIGNED = frozenset({"force_zero_n"})
+MOST = 1e9
+"""No value of a motor is as large; neither is what is no number."""
 
 
 def read_motors(path: Path | str, hand: HandSpec) -> MotorValues:
@@ -106,7 +107,7 @@ def write_motors(
 
 
 def _check(what: str, key: str, value: Any) -> None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and -MOST < value < MOST
     if not good or (key not in SIGNED and value < 0.0) or (key in POSITIVE and value <= 0.0):
         wanted = "a number" if key in SIGNED else "a number above 0" if key in POSITIVE else "a number not below 0"
         raise BadValue(what, value, wanted)

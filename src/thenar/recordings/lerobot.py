@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import BadFile, BadValue, MissingExtra
+from thenar.errors import BadFile, BadValue, MissingExtra, clean_text
 from thenar.recordings.resample import Frames
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
@@ -317,10 +317,20 @@ def read_lerobot(folder: Path | str) -> list[LerobotEpisode]:
         info = json.loads((folder / "meta/info.json").read_text(encoding="utf-8"))
         tasks = parquet.read_table(folder / "meta/tasks.parquet").to_pydict()
         tables = [parquet.read_table(path) for path in sorted(folder.glob("data/chunk-*/file-*.parquet"))]
-    except (OSError, ValueError) as error:
+        version = str(info.get("codebase_version", ""))
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise BadFile(folder, f"not a LeRobot data set: {error}") from error
-    if not str(info.get("codebase_version", "")).startswith("v3."):
-        raise BadFile(folder, f"a data set of version {info.get('codebase_version')}; wanted v3.0: lerobot converts it")
+    if not version.startswith("v3."):
+        raise BadFile(folder, f"a data set of version {version}; wanted v3.0: lerobot converts it")
+    try:
+        return _episodes(folder, info, tasks, tables)
+    except BadFile:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise BadFile(folder, f"not a LeRobot data set: {clean_text(repr(error))}") from error
+
+
+def _episodes(folder: Path, info: Any, tasks: Any, tables: Sequence[Any]) -> list[LerobotEpisode]:
     texts = dict(zip(tasks["task_index"], tasks.get("task") or tasks.get("__index_level_0__"), strict=True))
     names = {name: flat_names(feature.get("names")) for name, feature in info["features"].items()}
     columns: dict[str, list[NDArray[Any]]] = {}

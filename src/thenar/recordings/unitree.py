@@ -176,7 +176,7 @@ def _read_episode(path: Path) -> UnitreeEpisode:
             "arms_rad": columns("states", "arm"), "arm_targets_rad": columns("actions", "arm"),
         }  # fmt: skip
         fps = int((info.get("image") or {}).get("fps") or 30)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BadFile(path, f"not an episode of xr_teleoperate: {clean_text(repr(error))}") from error
     return UnitreeEpisode(
         task=str(goal or "unnamed"),
@@ -202,17 +202,17 @@ def _parse(path: Path, text: str) -> tuple[dict[str, Any], str]:
         if start is None:
             raise BadFile(path, "not JSON, and no frames to save from it") from None
         decoder, at, items = json.JSONDecoder(), start.end(), []
+        between = re.compile(r"[ \t\r\n,]*")
         while True:
-            at += len(text[at:]) - len(text[at:].lstrip(" \t\r\n,"))
             try:
-                item, at = decoder.raw_decode(text, at)
+                item, at = decoder.raw_decode(text, between.match(text, at).end())  # pyright: ignore[reportOptionalMemberAccess]
             except (ValueError, RecursionError):
                 break
             items.append(item)
         head = text[: start.start()].rstrip().rstrip(",")
         try:
             body = json.loads(head + "}")
-        except ValueError:
+        except (ValueError, RecursionError):
             body = {}
         body["data"] = items
         mended = f"the file was cut off; its {len(items)} whole frames were kept"

@@ -10,6 +10,8 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 
 STL_HEAD, STL_FACE = 84, 50  # bytes
+MOST = 1e9
+"""Coordinates of any unit are smaller."""
 
 
 def read_taxels(
@@ -33,10 +35,12 @@ def read_taxels(
         triangles = _stl(path.read_bytes()) if kind == ".stl" else _obj(path.read_text(encoding="utf-8"), group)
     except OSError as error:
         raise BadFile(path, f"of pad {pad!r} cannot be read: {error.strerror}") from error
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise BadFile(path, f"of pad {pad!r} is not such a file: {error}") from error
     if not len(triangles):
         raise BadFile(path, f"of pad {pad!r} has no faces" + (f" in group {group!r}" if group else ""))
+    if not np.all(np.abs(triangles) < MOST):  # what is no number is not below anything
+        raise BadFile(path, f"of pad {pad!r} has corners that are no places: wanted numbers below {MOST:g}")
     a, b, c = (scale * triangles[:, k] for k in range(3))
     across = np.cross(b - a, c - a)
     size = np.linalg.norm(across, axis=1)

@@ -17,6 +17,7 @@ from thenar.cli.show import console
 from thenar.errors import BadValue
 
 REDRAWN_S, PRINTED_S = 0.5, 5.0  # on a terminal, and into a file
+REPEATED_S = 1.0
 
 
 class Running(Protocol):
@@ -48,10 +49,13 @@ def stop_on_signals() -> threading.Event:
 
 def leave_on_signals() -> None:
     """Let a program that the system wants to end do so as with Ctrl-C: what it opened is closed, with a farewell."""
+    asked_s = float("-inf")
 
     def leave(number: int, _: object) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        sys.exit(128 + number)
+        nonlocal asked_s
+        since_s, asked_s = time.monotonic() - asked_s, time.monotonic()
+        if since_s > REPEATED_S:  # a terminal that is closed says so twice; later, the first was swallowed
+            sys.exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:

@@ -42,6 +42,7 @@ class DynamixelBus:
         self.line = self._port.line
         self._stats = PeerStats(f"a client of {self._port}")
         self._inbox = Inbox()
+        self._line = b""
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._listen, name="dynamixel", daemon=True)
         self._thread.start()
@@ -83,20 +84,25 @@ class DynamixelBus:
         self._port.close()
 
     def _listen(self) -> None:
-        line = b""
         while (data := self._port.wait(None)) is not None:
-            line += data
-            while True:
-                packet, line, noise = dynamixel_packets.take(line)
-                if noise:
-                    self._inbox.refuse("bytes on the serial line that are no packet")
-                if packet is None:
-                    break
-                self._stats.record(time.perf_counter())
-                with self._lock:
-                    reply = self._answer(packet)
-                if reply and not self._port.send(reply):
-                    self._inbox.refuse("answers that a client on the serial line does not read")
+            self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Answer the packets that are on the line with what has come."""
+        self._line += data
+        while True:
+            packet, self._line, noise = dynamixel_packets.take(self._line)
+            if noise:
+                self._inbox.refuse("bytes on the serial line that are no packet")
+            elif packet is None:
+                return
+            if packet is None:  # there may be one behind the noise
+                continue
+            self._stats.record(time.perf_counter())
+            with self._lock:
+                reply = self._answer(packet)
+            if reply and not self._port.send(reply):
+                self._inbox.refuse("answers that a client on the serial line does not read")
 
     def _answer(self, packet: Packet) -> bytes:
         parts = dynamixel_packets.parts_of(packet)
@@ -117,13 +123,14 @@ class DynamixelBus:
             case Instruction.WRITE | Instruction.SYNC_WRITE | Instruction.BULK_WRITE:
                 trouble = self._write([part for part in parts if part.motor in here])
             case Instruction.REG_WRITE:
-                self._later |= {part.motor: part for part in parts}
+                self._later |= {part.motor: part for part in parts if part.motor in here}
                 trouble = Trouble.NONE
             case Instruction.ACTION:
                 trouble = self._write(list(self._later.values()))
                 self._later.clear()
             case Instruction.REBOOT:
-                trouble = self._write([Part(packet.motor, 64, 1, b"\0")])
+                asked = here if packet.motor == BROADCAST else [packet.motor]
+                trouble = self._write([Part(motor, 64, 1, b"\0") for motor in asked])
             case _:
                 self._inbox.refuse(f"instruction {packet.instruction:#04x}, which the motors do not know")
                 trouble = Trouble.INSTRUCTION

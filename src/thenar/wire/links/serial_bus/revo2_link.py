@@ -33,6 +33,7 @@ class Revo2Serial:
         """Open the line."""
         port = context.config.revo2.port
         self._inbox = Inbox()
+        self._line = b""
         self._hands = {IDS[spec.side]: _Registers(spec, self._inbox) for spec in context.hands if spec.side in IDS}
         if len(self._hands) < len(context.hands):
             names = [spec.name for spec in context.hands]
@@ -88,17 +89,20 @@ class Revo2Serial:
         self._port.close()
 
     def _listen(self) -> None:
-        line = b""
-        while (data := self._port.wait(SILENCE_S if line else None)) is not None:
-            line += data
-            if not data or len(line) > rs485_frames.LONGEST:
-                self._inbox.refuse("bytes on the serial line that are no frame")
-                line = b""
-            while frame := rs485_frames.take_request(line):
-                line = line[len(frame) :]
-                hand = self._hands.get(frame[0])
-                if hand is not None and not self._port.send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2]))):
-                    self._inbox.refuse("answers that a client on the serial line does not read")
+        while (data := self._port.wait(SILENCE_S if self._line else None)) is not None:
+            self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Answer the frames that are on the line with what has come; nothing: it fell silent."""
+        self._line += data
+        if not data or len(self._line) > rs485_frames.LONGEST:
+            self._inbox.refuse("bytes on the serial line that are no frame")
+            self._line = b""
+        while frame := rs485_frames.take_request(self._line):
+            self._line = self._line[len(frame) :]
+            hand = self._hands.get(frame[0])
+            if hand is not None and not self._port.send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2]))):
+                self._inbox.refuse("answers that a client on the serial line does not read")
 
 
 class _Registers:

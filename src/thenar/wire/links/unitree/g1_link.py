@@ -99,7 +99,7 @@ class G1Topics(DdsLink):
         try:
             vx, vy, turn, _height = json.loads(sim_codec.decode_text(message))
             asked = any(abs(float(speed)) > 0.0 for speed in (vx, vy, turn))
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             raise cdr.BadMessage("wanted [vx, vy, vyaw, height]") from None
         if asked:
             self._inbox.refuse(f"{RUN_TOPIC}: {NO_WALKING}")
@@ -114,7 +114,7 @@ class G1Topics(DdsLink):
             try:
                 asked = json.loads(request.parameter) if request.parameter else {}
                 code, data = handler(request, asked)
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 code, data = NOT_IMPLEMENTED, "the parameter is not the JSON of this call"
             if code != OK:
                 self._inbox.refuse(f"{request_topic}: call {request.api_id}: {data}")
