@@ -185,7 +185,8 @@ class Soak:
 
 
 @contextlib.contextmanager
-def _twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
+def running_twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
+    """A twin with every wire and a page, and where it is reached."""
     luck = random.Random(os.getpid())
     domain, port = luck.choice(sorted(set(range(20, 100)) - local_domains())), luck.randrange(20_000, 30_000)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
@@ -208,7 +209,7 @@ def _twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
 def soak(minutes: float) -> list[Row]:
     """Run it, and what there is to say."""
     watch, told, starts = Watch(), dict[str, int](), [0]
-    with tempfile.TemporaryDirectory() as folder, _twin(Path(folder)) as (twin, page, where):
+    with tempfile.TemporaryDirectory() as folder, running_twin(Path(folder)) as (twin, page, where):
         time.sleep(2.0)
         rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
         asked = twin.health().hands[LEFT_ALONE].requests
@@ -337,7 +338,7 @@ def _verdict(
 
 def flood(minutes: float, ports: int) -> list[Row]:
     """A flood of 20,000 datagrams a second from so many source ports."""
-    with tempfile.TemporaryDirectory() as folder, _twin(Path(folder)) as (twin, _page, where):
+    with tempfile.TemporaryDirectory() as folder, running_twin(Path(folder)) as (twin, _page, where):
         time.sleep(3.0)
         watch = Watch()
         rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()

@@ -14,6 +14,7 @@ from thenar.wire.rtps import Participant, Sample, ServiceNames, discovery, messa
 from thenar.wire.rtps.discovery import Address
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.network import Network
+from thenar.wire.rtps.reader import WINDOW
 
 WITHIN_S = 3.0
 LEASE_S = 1.0
@@ -156,6 +157,31 @@ def say_farewell(participant: Participant) -> None:
         gone = discovery.disposal(guid)
         said = messages.data(discovery.SPDP_READER, discovery.SPDP_WRITER, 9, key, gone, key_only=True)
         participant._on_datagram(messages.header(prefix) + said, "127.0.0.1")
+
+
+def test_calls_of_a_client_that_was_sent_away_are_all_answered(domain: int):
+    names = ros.service_names("/set_force", "thenar_test/srv/SetForce")
+    answered: set[int] = set()
+    with Participant(domain, announce_s=0.25) as twin, Participant(domain, announce_s=0.25) as client:
+        twin.serve(names, lambda body: body[:8], refusal=bytes(8), body_bytes=24)
+        writer = client.advertise(names.request_topic, names.request_type)
+        reader = client.subscribe(
+            names.reply_topic,
+            names.reply_type,
+            lambda reply: answered.add(int.from_bytes(reply.inline[discovery.PID_RELATED_IDENTITY][20:24], "little")),
+        )
+        for _ in range(WINDOW):  # numbers of a client that has been there for long
+            writer.write(bytes(24))
+        assert writer.wait_for_readers(5.0)
+        assert reader.wait_for_writers(5.0)
+        first = writer.write(bytes(24))
+        assert wait_for(lambda: first in answered, 5.0)
+        say_farewell(twin)
+        called = set()
+        for _ in range(25):  # more than the client keeps until it is known again
+            called.add(writer.write(bytes(24)))
+            time.sleep(0.04)
+        assert wait_for(lambda: called <= answered, WITHIN_S), sorted(called - answered)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ MODULES = (
     *(motors_file, taxel_files, recordings_lerobot, recordings_unitree),
 )
 # What only tests take apart; the last two read nothing from outside.
-UNREAD = {"decode_hand", "decode_states", "read_board", "load_counts"}
+UNREAD = {"decode_hand", "decode_states", "decode_hand_state", "decode_low_state", "read_board", "load_counts"}
 
 
 def readers(modules: tuple[ModuleType, ...]) -> set[str]:

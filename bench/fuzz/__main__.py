@@ -16,6 +16,7 @@ import tyro
 from rich.progress import track
 
 from bench.fuzz.file_targets import file_targets
+from bench.fuzz.over_sockets import fuzz_sockets
 from bench.fuzz.search import Finding, Target, search, shrink
 from bench.fuzz.wire_targets import wire_targets
 from thenar.cli.show import console, print_table
@@ -40,12 +41,16 @@ class Fuzz:
     python -m bench.fuzz --minutes 1
 
     python -m bench.fuzz --minutes 600 --only datagram
+
+    python -m bench.fuzz --sockets 1000000
     """
 
     minutes: float = 1.0
     """How long, over all parsers together."""
     only: str = ""
     """Parsers whose names have this in them."""
+    sockets: int = 0
+    """So many inputs over sockets to a twin that runs, in place of the search in one process."""
     seed: int | None = None
     """Of chance; another one each time if none is given."""
 
@@ -53,6 +58,10 @@ class Fuzz:
         """Search and print; 1 if something was found."""
         logging.disable(logging.WARNING)
         seed = random.randrange(1 << 32) if self.seed is None else self.seed
+        if self.sockets:
+            verdict = fuzz_sockets(self.sockets, seed)
+            print_table(f"{self.sockets:,} inputs over sockets, seed {seed}", [vars(row) for row in verdict])
+            return 0 if all(row.good for row in verdict) else 1
         rows, findings = [], []
         with ExitStack() as opened:
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))

@@ -23,7 +23,7 @@ from thenar.wire.rtps.messages import (
     HeartbeatFrag,
     Refused,
 )
-from thenar.wire.rtps.qos import Qos
+from thenar.wire.rtps.qos import VOLATILE, Qos
 
 if TYPE_CHECKING:
     from thenar.wire.rtps.participant import Participant
@@ -324,8 +324,12 @@ class Reader:
                 raise Refused(TOO_MUCH)
             writer.pending[number] = sample
             self._advance(writer)
-        else:
+        elif writer.heard or self.qos.durability > VOLATILE:
             raise Refused("sample is too far ahead of its order")
+        else:  # of a writer that was known before, or writes for long: it begins here, and has not told otherwise
+            self._give_up_below(writer, number, lost=False)
+            writer.next += 1
+            self._deliver(sample)
 
     def _advance(self, writer: MatchedWriter) -> None:
         while writer.next in writer.pending:
