@@ -22,7 +22,7 @@ from thenar.wire.clients.inspire_clients import InspireClient
 from thenar.wire.clients.modbus_client import ModbusHand
 from thenar.wire.codecs import inspire_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
-from thenar.wire.rtps import Participant, Sample, messages, ros
+from thenar.wire.rtps import Participant, Qos, Sample, messages, ros
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.network import unicast_ports
 from thenar.wire.rtps.services import ServiceNames
@@ -77,7 +77,8 @@ def call(where: Places, stop: Event, answer: Any) -> None:
         answers[number] = answers.get(number, 0) + 1
 
     with Participant(where.domain, name="caller") as participant:
-        writer = participant.advertise(names.request_topic, names.request_type)
+        # It calls without waiting for answers, so it keeps what a network thread that stands for seconds could not take.
+        writer = participant.advertise(names.request_topic, names.request_type, qos=Qos(depth=256))
         reader = participant.subscribe(names.reply_topic, names.reply_type, on_reply)
         writer.wait_for_readers(20.0)
         reader.wait_for_writers(20.0)
