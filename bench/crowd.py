@@ -77,7 +77,7 @@ def call(where: Places, stop: Event, answer: Any) -> None:
         answers[number] = answers.get(number, 0) + 1
 
     with Participant(where.domain, name="caller") as participant:
-        # It calls without waiting for answers, so it keeps what a network thread that stands for seconds could not take.
+        # It does not wait for answers, so it keeps what a network thread that stands for seconds cannot take.
         writer = participant.advertise(names.request_topic, names.request_type, qos=Qos(depth=256))
         reader = participant.subscribe(names.reply_topic, names.reply_type, on_reply)
         writer.wait_for_readers(20.0)
