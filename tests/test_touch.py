@@ -128,11 +128,11 @@ def test_smooth_objects_press_the_hands_own_pads_as_hertz_says():
     rng = np.random.default_rng(7)
     errors, centres_mm = [], []
     for hand, make, pads, count in (
-        (HAND, ball, ["palm"], 45),
-        (HAND, ball, ROUND_PADS, 60),
-        (HAND, rod, ROUND_PADS, 60),
-        (HAND, egg, ROUND_PADS, 60),
-        (BUMP, ball, ["bump"], 45),
+        (HAND, ball, ["palm"], 35),
+        (HAND, ball, ROUND_PADS, 45),
+        (HAND, rod, ROUND_PADS, 45),
+        (HAND, egg, ROUND_PADS, 45),
+        (BUMP, ball, ["bump"], 35),
     ):
         pair = []
         for _ in range(count):

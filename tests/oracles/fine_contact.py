@@ -139,7 +139,7 @@ def fine_map(
     window: dict,
     *,
     young_pa: float = 1e6,
-    cells: int = 128,
+    cells: int = 96,
 ) -> np.ndarray:
     """Pressure of a pad's taxels [Pa] from a fine grid over the same patch. Shape (rows, cols).
 
