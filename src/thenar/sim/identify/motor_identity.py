@@ -40,7 +40,8 @@ from thenar.sim.motor_bank import LATENCY_CLIP
 from thenar.sim.world_config import WorldConfig
 
 POSTURES = np.linspace(0.0, 1.0, 21)
-ROUNDS = 3
+ROUNDS = 5
+SETTLED = 0.005  # a stiffness that would change by less, as a share, is that of free fingers too
 TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
 CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
 MAX_DELAY_ERROR_S = 0.003  # of a delay that counts for the latency
@@ -129,7 +130,7 @@ def _identify_motor(
     if len(rests) >= 3:
         found["angle_noise"], found["force_noise_n"] = noise, force_noise = noise_of(rests)
         zero_n = zero.value if zero else float(np.median([-rest.force_n.mean() for rest in rests]))
-        for _ in range(ROUNDS):
+        for turn in range(ROUNDS):
             backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
             prior = Prior(
                 motor=replace(motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC])),
@@ -142,7 +143,11 @@ def _identify_motor(
             fit = fit_screw(find_starts(moves, prior, value), prior, value, latency_s)
             if fit is None:
                 break
-            value = fit.value
+            change = np.log(fit.value[LINEAR] / value[LINEAR]) / (1.0 - fit.pull)
+            value = fit.value.copy()
+            if turn and abs(change) < SETTLED:
+                break
+            value[LINEAR] = prior.motor.stiffness_n * np.exp(np.clip(change, -0.5, 0.5))
         found |= {"force_zero_n": zero, "backlash": backlash}
         if fit is not None:
             found |= _screw_estimates(fit) | _latency(fit) | fit_current(rests, fit, zero_n, offset_n)
@@ -199,14 +204,13 @@ def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
     value, covariance = fit.value, fit.covariance.copy()
     top = value[TOP]
     covariance[STOP, STOP] += (METHOD_ERROR["stop_s"] * value[STOP]) ** 2
-    degrees = len(fit.starts) - int(fit.free.sum())
     slopes = {
         "full_stroke_s": (1.0 / top + value[STOP], {TOP: -(top**-2), STOP: 1.0}),
         "stop_s": (value[STOP], {STOP: 1.0}),
         "stiffness_n": (value[LINEAR], {LINEAR: 1.0}),
         "stiffening_n": (value[CUBIC], {CUBIC: 1.0}),
         "stall_n": (value[STALL], {STALL: 1.0}),
-        "reaction_s": (value[REACTION] - TICK_S, {REACTION: 1.0}),  # a twin needs a step to notice and to act
+        "reaction_s": (value[REACTION], {REACTION: 1.0}),
     }
     found: dict[str, Estimate | None] = {}
     for name, (one, parts) in slopes.items():
@@ -216,7 +220,7 @@ def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
             error = np.hypot(
                 np.sqrt(gradient @ covariance @ gradient), METHOD_ERROR[name] * one if name == "reaction_s" else 0.0
             )
-            found[name] = estimate(float(one), float(error), degrees)
+            found[name] = estimate(float(one), float(error), float(min(fit.degrees[k] for k in parts)))
     return found
 
 
@@ -244,7 +248,7 @@ def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
     own = max(spread2 - TICK_S**2 / 12.0, 0.0) / CLIPPED_VARIANCE
     low, high = (max(own + sign * 1.96 * spread_error / CLIPPED_VARIANCE, 0.0) ** 0.5 for sign in (-1.0, 1.0))
     return {
-        "latency_s": estimate(mean, error, len(delay) - 1),
+        "latency_s": estimate(mean - 0.5 * TICK_S, error, len(delay) - 1),  # a twin waits for its next step besides
         "latency_spread_s": Estimate(value=own**0.5, low=low, high=high),
     }
 

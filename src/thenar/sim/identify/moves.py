@@ -14,6 +14,7 @@ REST_S = 0.3  # commands further apart than this belong to different moves, if t
 SETTLE_S = 0.35  # after the last of its way a move is watched for so long
 STAND_S = 0.2  # standing is looked at for so long,
 STAND_CLOSED, STAND_N = 0.004, 0.15  # in which neither angle nor force may change by more
+PARABOLA = np.array([-3.0, 12.0, 17.0, 12.0, -3.0]) / 35.0  # Savitzky and Golay, 1964
 OWN_DELAYS = 2  # commands of a move, at most, that each have a delay of their own
 
 
@@ -149,3 +150,10 @@ def smooth(values: FloatArray, width: int) -> FloatArray:
         return values.copy()
     padded = np.pad(values, width // 2, mode="edge")
     return np.convolve(padded, np.full(width, 1.0 / width), mode="valid")
+
+
+def smooth_curve(values: FloatArray) -> FloatArray:
+    """The parabola through each reading and two neighbours on both sides: a mean would lift what bends upwards."""
+    if len(values) < len(PARABOLA):
+        return values.copy()
+    return np.convolve(np.pad(values, len(PARABOLA) // 2, mode="edge"), PARABOLA, mode="valid")

@@ -19,7 +19,8 @@ MIN_CHANGES = 8  # of the temperature's last digit
 MIN_POSTURES = 5
 END = 0.04  # of the stroke
 WEIGHT_SPREAD = 0.3  # how far fingers may be from the catalogue's weight, as a share
-METHOD_ERROR = 0.003  # of the current per newton: forces are not read at the very instant of the current
+METHOD_ERROR = 0.008  # of the current per newton: forces are not read at the very instant of the current
+EVEN = 9  # readings over which the force of an unloaded motor is smoothed
 DRIVEN = 0.9  # of the commanded speed: the motor is up to speed
 
 
@@ -101,7 +102,11 @@ def noise_of(rests: Sequence[Rest]) -> tuple[Estimate, Estimate]:
         clear = max(variance - digit**2 / 12.0, 0.0)
         value = clear**0.5
         deviation = variance / (2.0 * degrees) ** 0.5 / max(value, 1e-12)
-        found.append(estimate(value, deviation, degrees))
+        # Rests differ by more than chance: digits round each of them in their own way.
+        own = np.array([float(np.var(part, ddof=1)) for part in parts if len(part) > 1])
+        weight = np.array([len(part) - 1.0 for part in parts if len(part) > 1]) / degrees
+        scattered = float(np.sqrt(np.sum((weight * (own - variance)) ** 2))) / (2.0 * max(value, 1e-12))
+        found.append(estimate(value, max(deviation, scattered), len(own) - 1))
     return found[0], found[1]
 
 
@@ -181,30 +186,35 @@ def fit_current(rests: Sequence[Rest], fit: ScrewFit, zero_n: float, offset_n: f
     ]
     if len(still) < 3:
         return found
-    digit = 0.475 * MILLIAMPERE / 1.96  # a standing motor reads the same whole number at every rest
+    digit = 0.5 * MILLIAMPERE / 1.96  # a standing motor reads the same whole number at every rest
     found["idle_a"] = estimate(float(np.mean(still)), max(float(np.std(still)) / len(still) ** 0.5, digit))
-    loads, amps, groups = [], [], []
+    noise_n2 = float(np.mean([rest.force_n.var() for rest in rests]))
+    loads, amps, groups, blurs = [], [], [], []
     for k, (start, (_, velocity)) in enumerate(zip(fit.starts, fit.path, strict=True)):
         move = start.move
-        raw, even = move.track.force_n[move.rows], smooth(move.track.force_n[move.rows], 9)
+        raw, even = move.track.force_n[move.rows], smooth(move.track.force_n[move.rows], EVEN)
         load = load_of(np.where(start.loaded, raw, even), zero_n, offset_n)
         driven = np.abs(velocity) > DRIVEN * fit.value[0] * move.track.speed[move.commands].max() * 0.5
         driven &= np.abs(np.gradient(velocity)) < 0.02 * fit.value[0]
         driven[:2] = driven[-2:] = False
         against = load * np.sign(velocity)
         loads.append(against[driven])
+        blurs.append(np.where(start.loaded, noise_n2, noise_n2 / EVEN)[driven])
         amps.append(move.track.current_a[move.rows][driven])
         groups.append(np.full(int(driven.sum()), k))
-    load, current, group = (np.concatenate(parts) for parts in (loads, amps, groups))
+    load, current, group, blur = (np.concatenate(parts) for parts in (loads, amps, groups, blurs))
     told = np.isfinite(current)
-    load, current, group = np.maximum(load[told], 0.0), current[told], group[told]
+    load, current, group, blur = np.maximum(load[told], 0.0), current[told], group[told], blur[told]
     if len(load) < 20:
         return found
     pressing = load > 0.6
     matrix = np.stack([np.ones(len(load)), load], axis=1)
     if pressing.sum() < 20:
         matrix = matrix[:, :1]
-    inverse = np.linalg.inv(matrix.T @ matrix)
+    normal = matrix.T @ matrix
+    if normal.shape[0] > 1:
+        normal[1, 1] -= blur.sum()  # noise of the load alone would make the slope look flatter
+    inverse = np.linalg.inv(normal)
     values = inverse @ (matrix.T @ current)
     wrong = current - matrix @ values
     scores = [matrix[group == k].T @ wrong[group == k] for k in np.unique(group)]
@@ -212,7 +222,7 @@ def fit_current(rests: Sequence[Rest], fit: ScrewFit, zero_n: float, offset_n: f
     spread = np.sqrt(np.diag(inverse @ meat @ inverse)) * np.sqrt(len(scores) / max(len(scores) - 2, 1))
     idle = found["idle_a"]
     assert idle is not None
-    drive_error = float(np.hypot(spread[0], idle.half_width / 1.96))
+    drive_error = float(np.hypot(spread[0], max(idle.half_width / 1.96, MILLIAMPERE / 12**0.5)))
     found["drive_a"] = estimate(float(values[0]) - idle.value, drive_error)
     if len(values) > 1:
         error = float(np.hypot(spread[1], METHOD_ERROR * values[1]))

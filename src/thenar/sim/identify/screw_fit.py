@@ -13,7 +13,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import LeadScrew
-from thenar.sim.identify.moves import Move, smooth
+from thenar.sim.identify.moves import Move, smooth, smooth_curve
 from thenar.sim.identify.screw_path import screw_path
 from thenar.sim.identify.spring import load_of, slope, stretch
 
@@ -32,6 +32,8 @@ FORCE_WIDTH = 3  # readings over which the force is smoothed
 OUTLIER = 3.0  # moves that fit so much worse than the others met something that is not in the model
 MIN_TRAVEL = 0.1
 READ_APART_S = 0.002  # a step of the twin: it knows the force at the start of a step and the angle at its end
+MAX_PULL = 0.8
+MIN_DEGREES = 6.0  # of freedom: that few moves weigh most says little of how few tell
 NEAR = 0.025  # a screw that stands so close to its target has arrived
 
 
@@ -76,6 +78,10 @@ class ScrewFit:
     """Screw by commands less screw by readings, of each move [strokes]."""
     path: list[tuple[FloatArray, FloatArray]]
     """Positions of the nut and speeds of the screw."""
+    degrees: FloatArray
+    """Of freedom: how many moves tell each value, less one. Shape (6,)."""
+    pull: float
+    """How far the stiffness that was found follows the one that free fingers were taken to have, as a share."""
 
 
 def nominal(motor: LeadScrew) -> FloatArray:
@@ -167,6 +173,8 @@ class _Linear:
     shared: FloatArray
     own: FloatArray
     own_inverse: FloatArray
+    still: FloatArray
+    """Slope with the stiffness that free fingers are taken to have, as a share of it."""
     residual: FloatArray
     path: tuple[FloatArray, FloatArray]
 
@@ -189,7 +197,7 @@ def _finger(move: Move) -> FloatArray:
 def _simulate(start: Start, prior: Prior, value: FloatArray, delay_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     move = start.move
     track, commands = move.track, move.commands
-    reported = smooth(track.force_n[move.rows], FORCE_WIDTH)
+    reported = smooth_curve(track.force_n[move.rows])
     due_s = track.command_s[commands] + (delay_s if len(delay_s) > 1 else delay_s[0])
     return screw_path(
         np.maximum.accumulate(due_s), track.target[commands], track.speed[commands], track.limit_n[commands],
@@ -204,7 +212,7 @@ def _linearize(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArra
     raw, offset_n = start.move.track.force_n[start.move.rows], prior.motor.loaded_offset_n
     known = prior.motor.stiffness_n, prior.motor.stiffening_n
     # Noise of the force must not teach the spring: only loads do, and evened out. Elsewhere it is as known before.
-    load = load_of(smooth(raw, FORCE_WIDTH), prior.zero_n, offset_n)
+    load = load_of(smooth_curve(raw), prior.zero_n, offset_n)
     still = stretch(load_of(raw, prior.zero_n, offset_n), *known)
     x = np.where(start.loaded, stretch(load, value[LINEAR], value[CUBIC]), still)
     residual = path[0] - _finger(start.move) - x
@@ -224,12 +232,14 @@ def _linearize(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArra
         later[k] += DELAY_STEP_S
         own[:, k] = (_simulate(start, prior, value, later)[0] - path[0]) / DELAY_STEP_S
     own /= spread[:, None]
+    stiffer = stretch(load_of(raw, prior.zero_n, offset_n), known[0] * (1.0 + STEPS[LINEAR]), known[1])
     normal = own.T @ own + np.eye(len(delay_s)) * 1e-2  # 0.1 s is known of a delay in any case
     return _Linear(
         wrong=residual / spread,
         shared=shared[:, free] / spread[:, None],
         own=own,
         own_inverse=np.asarray(np.linalg.inv(normal), dtype=np.float64),
+        still=np.where(start.loaded, 0.0, (still - stiffer) / STEPS[LINEAR] / spread),
         residual=residual,
         path=path,
     )
@@ -257,21 +267,34 @@ def _result(
     normal, _ = _reduced(parts, free)
     count = sum(len(part.wrong) for part in parts)
     scale = sum(float(np.sum(part.wrong**2)) for part in parts) / max(count - free.sum() - len(parts), 1)
-    # The moves themselves say how far they scatter: what is common to a move counts once.
-    meat = np.zeros_like(normal)
-    for part in parts:
+    # The moves themselves say how far they scatter: each is left out once, as few of them tell of a spring.
+    without, taken = np.zeros((len(parts), len(normal))), np.zeros(len(normal))
+    for one, part in zip(without, parts, strict=True):
         clear = part.shared - part.own @ (part.own_inverse @ (part.own.T @ part.shared))
-        score = clear.T @ part.wrong
-        meat += np.outer(score, score)
+        one[:] = np.linalg.pinv(normal - clear.T @ clear) @ (clear.T @ part.wrong)
+        taken += clear.T @ part.still
     inverse = np.linalg.pinv(normal)
-    plain, robust = inverse * scale, inverse @ meat @ inverse * len(parts) / max(len(parts) - free.sum(), 1)
+    plain, robust = inverse * scale, without.T @ without
     widen = np.sqrt(np.maximum(np.diag(robust) / np.maximum(np.diag(plain), 1e-300), 1.0))
+    degrees = np.full(len(NAMES), np.inf)
+    told = np.sum(without**2, axis=0) ** 2 / np.maximum(np.sum(without**4, axis=0), 1e-300)
+    degrees[free] = np.maximum(told - 1.0, MIN_DEGREES)
     covariance = np.zeros((len(NAMES), len(NAMES)))
     covariance[np.ix_(free, free)] = plain * np.outer(widen, widen)
+    # Free fingers are taken to have the stiffness that is found: what is wrong with it is wrong with all else besides.
+    shift, pull = np.zeros(len(NAMES)), 0.0
+    if free[LINEAR]:
+        shift[free] = -inverse @ taken / value[LINEAR]
+        pull = float(np.clip(shift[LINEAR], -MAX_PULL, MAX_PULL))
+        along = np.eye(len(NAMES))
+        along[:, LINEAR] += shift / (1.0 - pull)
+        covariance = along @ covariance @ along.T
     slopes = []
     for part in parts:
         change = np.zeros((part.own.shape[1], len(NAMES)))
         change[:, free] = -part.own_inverse @ (part.own.T @ part.shared)
+        if free[LINEAR]:
+            change[:, LINEAR] -= part.own_inverse @ (part.own.T @ part.still) / value[LINEAR]
         slopes.append(change)
     return ScrewFit(
         value=value,
@@ -283,4 +306,6 @@ def _result(
         delay_slope=slopes,
         residual=[part.residual for part in parts],
         path=[part.path for part in parts],
+        degrees=degrees,
+        pull=pull,
     )
