@@ -8,23 +8,22 @@ import numpy as np
 import pytest
 
 import thenar
-from tests.oracles.fine_contact import WIDER, fine_map, ray
+from tests.oracles.fine_contact import WIDER, fine_map
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands.charts import taxel_grid, taxel_points
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec, Link, Pad
-from thenar.signals import SOLID, HandCommand, SolidKind
+from thenar.signals import HandCommand
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.sensor.calibration import IDEAL, Calibration, PadCalibration
-from thenar.touch.solver.collision import MISS, ray_entry
+from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads, chart
 from thenar.touch.solver.pressure import meet_moments
-from thenar.touch.solver.touch_records import NO_FACES
 from thenar.twin.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -564,48 +563,6 @@ def test_twice_as_many_taxels_cost_little_more():
                 touch.solve(pressed.contacts)
             best[k] = min(best[k], time.perf_counter() - began)
     assert best[1] < 1.2 * best[0]
-
-
-KINDS = {
-    SolidKind.SPHERE: (0.02, 0.0, 0.0),
-    SolidKind.CAPSULE: (0.012, 0.02, 0.0),
-    SolidKind.CYLINDER: (0.012, 0.02, 0.0),
-    SolidKind.BOX: (0.01, 0.02, 0.015),
-    SolidKind.ELLIPSOID: (0.01, 0.02, 0.015),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lines_enter_solids_where_the_engines_rays_do(kind: SolidKind):
-    rng = np.random.default_rng(11)
-    solid = np.zeros(1, dtype=SOLID)[0]
-    solid["kind"], solid["size_m"][:3], solid["R"] = kind, KINDS[kind], np.eye(3)
-    hits = 0
-    for _ in range(300):
-        way = rng.normal(size=3)
-        way /= np.linalg.norm(way)
-        start = rng.uniform(-0.02, 0.02, 3) - 0.1 * way
-        wanted = ray(solid, start, way, np.zeros((0, 4)))
-        got = ray_entry(solid, NO_FACES, tuple(start), tuple(way), np.zeros(1, dtype=np.int64))
-        if math.isinf(wanted):
-            assert got > 1e8
-        else:
-            hits += 1
-            assert got == pytest.approx(wanted, abs=1e-12)
-    assert hits > 50
-
-
-def test_a_rounded_box_is_a_box_swept_by_a_ball():
-    solid = np.zeros(1, dtype=SOLID)[0]
-    solid["kind"], solid["size_m"], solid["R"] = SolidKind.ROUNDED_BOX, (0.01, 0.02, 0.015, 0.004), np.eye(3)
-    rng = np.random.default_rng(12)
-    for _ in range(300):
-        way = rng.normal(size=3)
-        way /= np.linalg.norm(way)
-        start = rng.uniform(-0.01, 0.01, 3) - 0.1 * way
-        point = start + ray_entry(solid, NO_FACES, tuple(start), tuple(way), np.zeros(1, dtype=np.int64)) * way
-        outside = np.maximum(np.abs(point) - solid["size_m"][:3], 0.0)
-        assert np.linalg.norm(outside) == pytest.approx(0.004, abs=1e-9)  # on the surface, a radius from the box
 
 
 def test_finer_taxels_feel_the_same_force():
