@@ -114,7 +114,7 @@ def encode_frame(frame: GloveFrame) -> bytes:
             "stamp_s": frame.stamp_s,
             "side": frame.side,
             "layout": frame.layout,
-            "position_m": np.round(frame.position_m, 6).tolist(),
+            "position_m": np.round(frame.position_m, 12).tolist(),
             "quat_wxyz": np.round(frame.quat_wxyz, 6).tolist(),
         }
     ).encode()

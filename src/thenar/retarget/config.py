@@ -46,6 +46,8 @@ class RetargetConfig:
     """Pull of joints that turn a finger about its length towards the open hand."""
     damping: float = 2e-4
     """Resistance to any move; keeps undetermined joints where they are."""
+    rest: bool = True
+    """Have a still hand end where it would have come to from open: one posture for one input, whatever was before."""
     smooth_s: float = 0.0
     """Time constant of the low pass on the glove; it adds as much latency."""
     hold_s: float = 0.25
@@ -81,5 +83,7 @@ class RetargetConfig:
         )
 
 
-LIMITS_ALONE = RetargetConfig(pinch=False, contact=False, reversal_share=1.0, friction_rad=0.0, prediction_s=0.0)
+LIMITS_ALONE = RetargetConfig(
+    pinch=False, contact=False, reversal_share=1.0, friction_rad=0.0, prediction_s=0.0, rest=False
+)
 """What is left without pinches, contact and smoothing: to measure against."""

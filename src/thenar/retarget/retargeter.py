@@ -14,8 +14,9 @@ from thenar.errors import BadValue, UnknownName
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import RetargetConfig
+from thenar.retarget.kernel.records import CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.model.hand_model import HandModel, build_model
-from thenar.retarget.solver import Solver
+from thenar.retarget.solver import Solver, open_nodes
 from thenar.signals import LAYOUT_OF, NODES, TRACKERS, FloatArray, GloveFrame, GloveSide, HandCommand
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
 USUAL_STEP_S, MAX_STEP_S = 1.0 / 60.0, 0.1
 RELAX_SPEED = 0.25  # of the motors' speed
+GAVE_UP_M = 0.002
+REASONS = {
+    why: tuple(
+        name for bit, name in ((REACH, "reach"), (SPEED, "speed"), (CONTACT, "contact"), (PINCH, "pinch")) if why & bit
+    )
+    or ("shape",)
+    for why in range(16)
+}
+"""What a finger's `why` says: where nothing holds it, its segments cannot all point where the person's do."""
 MIRROR = np.array([-1.0, 1.0, 1.0])
 
 
@@ -47,6 +57,11 @@ class Retargeted:
     following: Following
     age_s: float
     """Age of the glove's last good frame [s]."""
+    tip_error_m: FloatArray
+    """How far each fingertip was from where the person's points it [m], thumb first."""
+    gave_up: dict[str, tuple[str, ...]]
+    """Fingers that were more than 2 mm from there, and what kept them: reach (a joint at its end), speed (a motor at
+    its limit), contact (with another part of the hand), pinch (drawn to touch the thumb), shape (of the finger)."""
 
 
 class Retargeter:
@@ -74,6 +89,7 @@ class Retargeter:
         self._frames, self._step_s = np.empty((1, 21, 3)), np.empty(1)
         self._out = np.empty((1, len(hand.variables)))
         self._open_nodes = open_nodes(hand)
+        self._open_nodes[list(hand.fingers[0].nodes)] += 1.0  # the thumb far away, so that nothing looks like a pinch
         self.follow(self._open_nodes, USUAL_STEP_S)  # what is not compiled yet is now, not at the first frame
         self.reset()
 
@@ -171,6 +187,7 @@ class Retargeter:
         return self._out[0]
 
     def _answer(self, stamp_s: float, following: Following) -> Retargeted:
+        error_m = self._solver.tip_error_m.copy()
         joint_rad = self.model.joint_rad(self._out[0])
         return Retargeted(
             stamp_s=stamp_s,
@@ -178,6 +195,12 @@ class Retargeter:
             joint_rad=joint_rad,
             following=following,
             age_s=float("inf") if self._stamp_s is None else stamp_s - self._stamp_s,
+            tip_error_m=error_m,
+            gave_up={
+                name: REASONS[why]
+                for name, why, off_m in zip(self.model.finger_names, self._solver.why, error_m.tolist(), strict=True)
+                if off_m > GAVE_UP_M
+            },
         )
 
 
@@ -189,13 +212,3 @@ def aligned_nodes(model: HandModel, finger_m: FloatArray, side: GloveSide, *, mi
     if hand.side != "none" and not mirror:
         raise BadValue("glove side", side, f"{hand.side}, as {hand.name} is; to mirror it on purpose set mirror")
     return finger_m * MIRROR
-
-
-def open_nodes(model: HandModel) -> FloatArray:
-    """A person's open hand whose directions are those of the open robot hand [m]. Shape (21, 3)."""
-    nodes = np.zeros((21, 3))
-    points = model.points_m(model.open_rad)[0]
-    for finger, part in zip(model.fingers, model.point_slices, strict=True):
-        nodes[list(finger.nodes)] = (points[part] - model.palm_m) @ finger.R
-    nodes[list(model.fingers[0].nodes)] += 1.0  # the thumb far away, so that nothing looks like a pinch
-    return nodes

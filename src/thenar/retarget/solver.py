@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from thenar.errors import BadValue
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.kernel.records import STATE, TARGETS, TUNING, WORK, as_record
-from thenar.retarget.kernel.solve import solve_frames
-from thenar.retarget.kernel.targets import targets_of_frames
+from thenar.retarget.kernel.solve import WAY_FRAMES, solve_frames
+from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m, targets_of_frames
 from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from thenar.retarget.fit import LinearMap
 
 SETTLE_FRAMES, SETTLE_STEP_S = 80, 0.05
+FREE_SPEED = 100.0
+STARTS, NEARER_M = 10, 0.0005
 
 
 class Solver:
@@ -28,7 +30,11 @@ class Solver:
     def __init__(self, model: HandModel, config: RetargetConfig | None = None, linear_map: LinearMap | None = None):
         """Prepare a hand, open and at rest; arguments as for `Retargeter`."""
         self.model = model
-        self._tuning = np.array([(config or RetargetConfig()).tuning()], TUNING)
+        tuning = (config or RetargetConfig()).tuning()
+        # The second is of a hand that comes from open: free of its past, as fast as it likes, and soon at its end.
+        free = tuning._replace(friction_rad=0.0, reversal_share=1.0, prediction_s=0.0, speed_scale=FREE_SPEED, rest=0.0)
+        free = free._replace(slide_weight=0.5, touch_slide=0.1, pinch_damping=6.0)
+        self._tuning = np.array([tuning, free], TUNING)
         self._targets = _target_record(model, linear_map)
         self._work = np.zeros(1, WORK)
         self.reset()
@@ -38,9 +44,19 @@ class Solver:
         """Variables of the last frame [rad]. Shape (v,)."""
         return self._state["angle_rad"][0, : len(self.model.variables)]
 
+    @property
+    def tip_error_m(self) -> FloatArray:
+        """How far each fingertip is from where the person's points it [m]. Shape (f,)."""
+        return self._state["tip_error_m"][0, : len(self.model.fingers)]
+
+    @property
+    def why(self) -> list[int]:
+        """What keeps each finger from there: a sum of REACH, SPEED, CONTACT, PINCH."""
+        return self._state["why"][0, : len(self.model.fingers)].tolist()
+
     def reset(self) -> None:
         """Open the hand, at rest."""
-        self._state = as_record(STATE, {"angle_rad": self.model.open_rad})
+        self._state = np.repeat(as_record(STATE, {"angle_rad": self.model.open_rad}), 2)
         self._state["min_distance_m"] = -1.0
         self._state["wanted_rad"] = self._state["angle_rad"]
         self._state["node_m"] = np.nan
@@ -53,28 +69,55 @@ class Solver:
         self._state["angle_rad"][0, :count] = self._state["wanted_rad"][0, :count] = np.clip(variable_rad, lower, upper)
 
     def settle(self, nodes: FloatArray) -> None:
-        """Take the posture a hand comes to rest in when it is shown one frame for long. Shape (21, 3).
+        """Take the posture that a hand comes to when it is shown one frame for long. Shape (21, 3).
 
         It is first sought without contact: where hulls are apart in that posture it is the best there is. Else the hand
-        comes to it from open, in contact, and may be held up on the way.
+        is led to it from open, in contact.
         """
-        frames, step_s = np.repeat(nodes[None], SETTLE_FRAMES, axis=0), np.full(SETTLE_FRAMES, SETTLE_STEP_S)
-        out = np.empty((SETTLE_FRAMES, len(self.model.variables)))
         chosen = self._tuning
-        resting = chosen.copy()
-        resting["friction_rad"] = 0.0
-        self._tuning = resting.copy()
+        self._tuning = chosen[1:].copy()
         self._tuning["contact"] = self._tuning["pinch"] = 0.0
+        alone_rad = self._without_contact(nodes)
+        self._tuning = chosen[1:]
         self.reset()
-        self.follow(frames, step_s, out)
-        self._tuning = resting
-        if min_distance_m(self.model.record, self._state["angle_rad"][0]) < 0.0:
-            self.reset()
+        if min_distance_m(self.model.record, alone_rad) >= 0.0:
+            self.begin_at(alone_rad)
+        else:
+            start = self._targets["open_node_m"][0] * (finger_length_m(nodes) / USUAL_FINGER_M)
+            self._stay(start + np.arange(1, WAY_FRAMES + 1)[:, None, None] / WAY_FRAMES * (nodes - start))
         self._state["min_distance_m"] = -1.0  # nothing is known of distances yet
-        self.follow(frames, step_s, out)
+        self._stay(nodes[None])
         self._tuning = chosen
         self._state["velocity_rad_s"] = self._state["way"] = 0.0
         self._state["wanted_rad"] = self._state["angle_rad"]
+
+    def _without_contact(self, nodes: FloatArray) -> FloatArray:
+        """The posture in which each finger comes nearest, from open or from elsewhere in its range. Shape (v,).
+
+        Joints that turn far have postures that small steps do not leave, though another is nearer: LEAP's thumb, which
+        turns about its length by 140 degrees.
+        """
+        record, fingers = self.model.record[0], range(len(self.model.fingers))
+        v = len(self.model.variables)
+        lower, upper = record["lower_rad"][:v], record["upper_rad"][:v]
+        best_rad, best_m = self.model.open_rad.copy(), np.full(len(fingers), np.inf)
+        for number in range(STARTS if self._targets["linear"][0] else 1):  # directions are met from open
+            share = (number * (0.5 + 0.618 * np.arange(v))) % 1.0  # anywhere, but evenly and always the same
+            self.begin_at(lower + share * (upper - lower) if number else self.model.open_rad)
+            self._stay(nodes[None])
+            for f in fingers:
+                if self.tip_error_m[f] < best_m[f] - NEARER_M:
+                    tip = record["pad_joint"][f]
+                    own = record["variable"][record["chain"][tip][: record["chain_length"][tip]]]
+                    best_rad[own], best_m[f] = self.angle_rad[own], self.tip_error_m[f]
+            if best_m.max() < NEARER_M:
+                break
+        return best_rad
+
+    def _stay(self, way: FloatArray) -> None:
+        """Follow a way and stay at its end. Shape (n, 21, 3)."""
+        frames = np.concatenate([way, np.repeat(way[-1:], SETTLE_FRAMES, axis=0)])
+        self.follow(frames, np.full(len(frames), SETTLE_STEP_S), np.empty((len(frames), len(self.model.variables))))
 
     def follow(self, nodes: FloatArray, step_s: FloatArray, out_rad: FloatArray) -> None:
         """Follow frames one after the other.
@@ -94,12 +137,22 @@ def key_point_targets_m(model: HandModel, nodes: FloatArray, linear_map: LinearM
     return out
 
 
+def open_nodes(model: HandModel) -> FloatArray:
+    """An open hand of a person of usual size whose directions are those of the open robot hand [m]. Shape (21, 3)."""
+    nodes = np.zeros((21, 3))
+    points = model.points_m(model.open_rad)[0]
+    for finger, part in zip(model.fingers, model.point_slices, strict=True):
+        nodes[list(finger.nodes)] = (points[part] - model.palm_m) @ finger.R
+    return nodes * (USUAL_FINGER_M / np.mean([finger.length_m.sum() for finger in model.fingers[1:]]))
+
+
 def _target_record(model: HandModel, linear_map: LinearMap | None) -> NDArray[np.void]:
     """A linear map as the solver reads it, or segment directions times robot lengths: nothing to fit."""
+    open_m = open_nodes(model)
     if linear_map is None:
-        return np.zeros(1, TARGETS)
+        return as_record(TARGETS, {"open_node_m": open_m})
     if linear_map.hand != model.hand.name:
         raise BadValue("linear_map", f"one of {linear_map.hand}", f"a map that was fitted for {model.hand.name}")
     matrix = model.R_palm @ linear_map.matrix
     shift_m = model.palm_m + linear_map.shift_m @ model.R_palm.T
-    return as_record(TARGETS, {"linear": 1, "matrix": matrix, "shift_m": shift_m})
+    return as_record(TARGETS, {"open_node_m": open_m, "linear": 1, "matrix": matrix, "shift_m": shift_m})

@@ -19,6 +19,8 @@ JOINTS, VARIABLES, CHAIN, TENDONS, FINGERS, POINTS = 28, 26, 10, 12, 5, 15
 HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 96, 1200, 512, 80, 21
 UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
+REACH, SPEED, CONTACT, PINCH = 1, 2, 4, 8  # what keeps a finger from its target
+
 F, I = np.float64, np.int64  # noqa: E741
 
 HAND = np.dtype(
@@ -75,6 +77,7 @@ HAND = np.dtype(
 )
 TARGETS = np.dtype(
     [
+        ("open_node_m", F, (NODES, 3)),  # of a person whose open hand is the robot's
         ("linear", I),  # 0: segment directions times robot lengths; 1: per finger a matrix and a shift
         ("matrix", F, (FINGERS, 3, 3)),  # from palm axes to the root frame
         ("shift_m", F, (FINGERS, 3)),
@@ -90,6 +93,16 @@ STATE = np.dtype(
         ("min_distance_m", F, PAIRS),  # lower bound of their distance
         ("node_m", F, (NODES, 3)),  # smoothed nodes of the last frame; NaN before the first
         ("node_m_s", F, (NODES, 3)),  # how fast they move
+        ("tip_error_m", F, FINGERS),  # how far each fingertip is from its target
+        ("why", I, FINGERS),  # and what keeps it from there, a sum of REACH, SPEED, CONTACT, PINCH
+        ("cost", F),  # what the posture costs, of all that is minimised
+        ("slow_node_m", F, (NODES, 3)),  # where they have been
+        ("rest_frames", I),  # frames of the way from the open hand that have been followed; 0 while the person moves
+        ("pull", I),  # 0: the hand is free, else pulled to where it would have come to: STRAIGHT, BACK, AGAIN
+        ("pull_rad", F, VARIABLES),  # to where
+        ("half_rad", F, VARIABLES),  # half open, on the way from the open hand
+        ("apart_rad", F),  # sum of what was left to go when it last came nearer
+        ("stuck_s", F),  # for how long it has not
     ]
 )
 _SCRATCH = (
@@ -102,6 +115,7 @@ _SCRATCH = (
     (F, 3, "knuckle point normal on_a on_b"),
     # Pinches.
     (F, FINGERS, "blend pinch_weight pad_gap closure"),
+    (F, 1, "cost"),
     # Collision hulls.
     (F, (HULLS, 3), "centre"),
     (F, HULLS, "moved reach"),
@@ -149,6 +163,8 @@ class Tuning(NamedTuple):
     friction_rad: float
     prediction_s: float
     smooth_s: float
+    rest: float
+    """1 has a still hand end where it would have come to from open, 0 leaves it where it came to."""
     touch_m: float = 0.012
     """Distance of a person's tips that touch."""
     pinch_gap_m: float = 0.0007
@@ -171,6 +187,14 @@ class Tuning(NamedTuple):
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
+    at_rest_m: float = 0.0005
+    """A person of usual size whose nodes are so near to where they have been is at rest."""
+    dearer: float = 1.5
+    """A posture that costs so many times as much is not gone to."""
+    worse_m: float = 0.001
+    """Tips of a hand that is worth opening half for are so much farther off than they could be."""
+    pull: float = 0.2
+    """Weight of the posture that a still hand is pulled to: a pinch weighs more, and stays closed on the way."""
     slack_weight: float = 1e5
     converged_rad: float = 0.035
     """Iterations end when no variable moves more."""

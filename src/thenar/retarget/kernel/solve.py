@@ -18,9 +18,18 @@ from numba import njit
 
 from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_step
 from thenar.retarget.kernel.distance import place_hulls
-from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics
+from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
-from thenar.retarget.kernel.targets import blend_pinches, filter_nodes, predict_targets
+from thenar.retarget.kernel.records import CONTACT, PINCH, REACH, SPEED
+from thenar.retarget.kernel.targets import (
+    USUAL_FINGER_M,
+    blend_pinches,
+    filter_nodes,
+    finger_length_m,
+    frame_targets,
+    predict_targets,
+    tip_error,
+)
 from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
 
 # A variable goes one way once the person has moved it so far that way, which is forgotten when the person rests.
@@ -28,26 +37,114 @@ TURN_RAD, FORGET_S = 0.0175, 0.3
 SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
+# The way of another hand from open to the same frame, and how many frames of it are followed in one frame.
+WAY_FRAMES, ARRIVAL_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 8, 2, 1.0 / 60.0
+SAME_RAD = 1e-9
+FREE, STRAIGHT, BACK, AGAIN = range(4)
+ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 
 
 @njit(**OPTIONS)
 def solve_frames(hands, tunings, targets, states, works, node_m, step_s, out_rad):
     """Follow frames one after the other, warm from the state, which is left ready for the next.
 
-    The first five are arrays of one record each; nodes are (n, 21, 3) in palm axes, time steps (n,), angles (n, v).
+    The first five are arrays of records; the second tuning and state are of a hand that comes from open (see
+    `_find_rest`). Nodes are (n, 21, 3) in palm axes, time steps (n,), angles (n, v).
     """
     hand, tuning, target, state, work = hands[0], tunings[0], targets[0], states[0], works[0]
     for n in range(node_m.shape[0]):
-        _solve_frame(hand, tuning, target, state, work, node_m[n], step_s[n])
+        filter_nodes(tuning, state, node_m[n], step_s[n])
+        if tuning.rest > 0.0:
+            _find_rest(hand, tunings[1], target, state, states[1], work, step_s[n])
+        _solve_frame(hand, tuning, target, state, work, step_s[n])
         for i in range(hand.variables):
             out_rad[n, i] = state.angle_rad[i]
 
 
 @njit(**OPTIONS)
-def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
-    """Move ``state`` on by one frame."""
+def _find_rest(hand, tuning, targets, state, other, w, step_s):
+    """Have a still hand end where it would have come to from open, however it came: a function of the input alone.
+
+    Contact and pinches have several stable postures, and which of them a moving hand comes to depends on its way. While
+    the person is still, another hand is led from open to the same frame, a few steps in every frame. Then the real one
+    is pulled to where the other has arrived, within its limits and contacts, and goes on from there.
+    """
+    scale = finger_length_m(state.node_m) / USUAL_FINGER_M
+    square = 0.0
+    for i in range(21):
+        away = minus(state.node_m[i], state.slow_node_m[i])
+        square += dot(away, away) / 21.0
+    if square > (scale * tuning.at_rest_m) ** 2:
+        state.rest_frames = state.pull = 0
+    elif state.rest_frames < WAY_FRAMES + ARRIVAL_FRAMES:
+        if state.rest_frames == 0:
+            _open(hand, other)
+        for _ in range(REST_FRAMES_PER_FRAME):
+            state.rest_frames += 1
+            share = min(1.0, state.rest_frames / WAY_FRAMES)
+            for i in range(21):
+                for a in range(3):
+                    open_m = scale * targets.open_node_m[i, a]
+                    other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
+            _solve_frame(hand, tuning, targets, other, w, REST_STEP_S)
+            if 2 * state.rest_frames == WAY_FRAMES:
+                _copy(other.angle_rad, state.half_rad)
+        if state.rest_frames == WAY_FRAMES + ARRIVAL_FRAMES and other.cost < tuning.dearer * state.cost:
+            _start_pull(state, STRAIGHT, other.angle_rad)
+    elif state.pull != FREE:
+        _go_on_pulling(hand, tuning, state, other, step_s)
+
+
+@njit(**OPTIONS)
+def _go_on_pulling(hand, tuning, state, other, step_s):
+    """Free the hand that has arrived; one that is held up on its way goes back half open and tries once more."""
+    apart = largest = worse_m = 0.0
+    for i in range(hand.variables):
+        apart += abs(state.pull_rad[i] - state.angle_rad[i])
+        largest = max(largest, abs(state.pull_rad[i] - state.angle_rad[i]))
+    for f in range(hand.fingers):
+        worse_m += (state.tip_error_m[f] - other.tip_error_m[f]) / hand.fingers
+    state.stuck_s = 0.0 if apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
+    state.apart_rad = min(state.apart_rad, apart)
+    if largest > ARRIVED_RAD and state.stuck_s < STUCK_S:
+        return
+    if state.pull == BACK:
+        _start_pull(state, AGAIN, other.angle_rad)
+    elif state.pull == STRAIGHT and largest > ARRIVED_RAD and worse_m > tuning.worse_m:
+        _start_pull(state, BACK, state.half_rad)
+    else:
+        state.pull = FREE
+
+
+@njit(**OPTIONS)
+def _start_pull(state, pull, to_rad):
+    state.pull = pull
+    _copy(to_rad, state.pull_rad)
+    state.apart_rad, state.stuck_s = 1e3, 0.0
+
+
+@njit(**OPTIONS)
+def _copy(source, into):
+    for i in range(len(source)):
+        into[i] = source[i]
+
+
+@njit(**OPTIONS)
+def _open(hand, state):
+    """Open a hand, at rest, without any memory."""
+    for i in range(hand.variables):
+        state.angle_rad[i] = min(hand.upper_rad[i], max(hand.lower_rad[i], 0.0))
+        state.velocity_rad_s[i] = 0.0
+    for k in range(hand.pairs):
+        state.min_distance_m[k] = -1.0
+        for a in range(3):
+            state.separation[k, a] = 0.0
+
+
+@njit(**OPTIONS)
+def _solve_frame(hand, tuning, targets, state, w, step_s):
+    """Move ``state`` on by one frame, whose nodes it has."""
     v = hand.variables
-    filter_nodes(tuning, state, node_m, step_s)
     predict_targets(hand, tuning, targets, state, w)
     blend_pinches(hand, tuning, state.node_m, w)
     frame_bounds(hand, tuning, state, step_s, w.lower, w.upper)
@@ -65,22 +162,55 @@ def _solve_frame(hand, tuning, targets, state, w, node_m, step_s):
         if iterations >= tuning.max_iterations and (min_margin > -0.0002 or iterations >= tuning.max_iterations + 4):
             break
         outcome = solve_qp(v + 1, v, rows, w)
-        if iterations == 0 and outcome != INFEASIBLE and tuning.friction_rad > 0.0:
+        if iterations == 0 and outcome != INFEASIBLE and tuning.friction_rad > 0.0 and state.pull == FREE:
             _add_friction(tuning, state, w, v, step_s)
             outcome = solve_qp(v + 1, v, rows, w)
         if outcome == INFEASIBLE:
             break
         iterations += 1
+        _note_why(hand, state, w, rows, v)
         largest = take_step(hand, w, v)
         _hull_travel(hand, w.x, w.moved)
         if largest < tuning.converged_rad:
             for k in range(hand.pairs):
                 state.min_distance_m[k] -= w.moved[hand.pair[k, 0]] + w.moved[hand.pair[k, 1]]
             break
+    _note_errors(hand, targets, state, w)
     for i in range(v):
         step = w.angle[i] - state.angle_rad[i]
         state.velocity_rad_s[i] = step / step_s
         state.angle_rad[i] = w.angle[i]
+
+
+@njit(**OPTIONS)
+def _note_errors(hand, targets, state, w):
+    """Note how far each fingertip is from its target."""
+    forward_kinematics(hand, w.angle, w.pos, w.R, w.axis)
+    frame_targets(hand, targets, state.node_m, w.target)  # without prediction
+    for f in range(hand.fingers):
+        state.tip_error_m[f] = math.sqrt(tip_error(hand, targets, f, w, w.point))
+
+
+@njit(**OPTIONS)
+def _note_why(hand, state, w, rows, v):
+    """Note what keeps each finger from its target, by the constraints that the step ``w.x`` has run into."""
+    for f in range(hand.fingers):
+        why = 0
+        for g in range(1, hand.fingers):
+            if w.blend[g] > 0.0 and (f == 0 or f == g):
+                why = PINCH
+        joint = hand.pad_joint[f]
+        for m in range(hand.chain_length[joint]):
+            i = hand.variable[hand.chain[joint, m]]
+            angle = w.angle[i] + w.x[i]
+            if angle <= hand.lower_rad[i] + SAME_RAD or angle >= hand.upper_rad[i] - SAME_RAD:
+                why |= REACH
+            elif angle <= w.lower[i] + SAME_RAD or angle >= w.upper[i] - SAME_RAD:
+                why |= SPEED
+            for k in range(rows):
+                if w.active[2 * v + k] == 1 and w.row[k, i] != 0.0:
+                    why |= CONTACT if w.row[k, v] != 0.0 else REACH
+        state.why[f] = why
 
 
 @njit(**OPTIONS)
@@ -117,18 +247,24 @@ def _linearize(hand, tuning, targets, state, w):
         w.g[i] = 0.0
         for j in range(i + 1):
             w.H[i, j] = 0.0
-    add_points(hand, tuning, targets, w)
+    w.cost[0] = 0.0
+    pull = tuning.pull if state.pull != FREE else 0.0
+    if pull == 0.0:
+        add_points(hand, tuning, targets, w)
     for i in range(v):
         # A linear map says where a knuckle is; directions do not.
         prior = tuning.twist * hand.twist[i] + (tuning.posture * hand.posture[i] if targets.linear == 0 else 0.0)
         pinch_damping = 1.0 + tuning.pinch_damping * w.pinch_damping_scale[i]
-        w.H[i, i] += tuning.damping * pinch_damping + prior + w.friction[i]
+        w.H[i, i] += tuning.damping * pinch_damping + prior + w.friction[i] + pull
         w.g[i] += prior * w.angle[i] + w.friction[i] * (w.angle[i] - state.angle_rad[i])
+        w.g[i] += pull * (w.angle[i] - state.pull_rad[i])
         w.step_lower[i] = max(w.lower[i] - w.angle[i], -tuning.trust_region_rad)
         w.step_upper[i] = min(w.upper[i] - w.angle[i], tuning.trust_region_rad)
     w.H[v, v] = tuning.slack_weight
     rows, min_margin = add_pairs(hand, tuning, state, w, add_tendon_rows(hand, w, 0, v), v)
-    add_pads(hand, tuning, w, v)
+    if pull == 0.0:
+        add_pads(hand, tuning, w, v)
+    state.cost = w.cost[0]
     return rows, min_margin
 
 

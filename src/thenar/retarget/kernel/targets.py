@@ -12,6 +12,7 @@ from numba import njit
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus, transform_point
 
 NODE_SPEED_S = 0.02  # a glove's noise is faster than this
+SLOW_S = 0.08
 USUAL_FINGER_M = 0.0794  # mean length of four fingers; distances of a pinch are a share of it
 BEHIND_M = 0.005
 
@@ -48,11 +49,13 @@ def filter_nodes(tuning, state, node_m, step_s):
     first = math.isnan(state.node_m[0, 0])
     share = 1.0 if first or tuning.smooth_s == 0.0 else 1.0 - math.exp(-step_s / tuning.smooth_s)
     speed_share = 0.0 if first else 1.0 - math.exp(-step_s / NODE_SPEED_S)
+    slow_share = 1.0 if first else 1.0 - math.exp(-step_s / SLOW_S)
     for i in range(21):
         for a in range(3):
             old = state.node_m[i, a]
             new = node_m[i, a] if share == 1.0 else old + share * (node_m[i, a] - old)
             state.node_m[i, a] = new
+            state.slow_node_m[i, a] += slow_share * (new - state.slow_node_m[i, a])
             if not first:
                 state.node_m_s[i, a] += speed_share * ((new - old) / step_s - state.node_m_s[i, a])
 
@@ -74,22 +77,31 @@ def predict_targets(hand, tuning, targets, state, w):
     forward_kinematics(hand, state.angle_rad, w.pos, w.R, w.axis)
     for f in range(hand.fingers):
         tip = hand.finger_first[f + 1] - 1
-        transform_point(hand.point_joint[tip], hand.point_m[tip], w.pos, w.R, w.point)
-        transform_point(hand.knuckle_joint[f], hand.knuckle_m[f], w.pos, w.R, w.knuckle)
-        square = coming = 0.0
+        behind_m = math.sqrt(tip_error(hand, targets, f, w, w.point)) - BEHIND_M
+        coming = 0.0
         for a in range(3):
-            error = w.point[a] - w.target[tip, a]
-            if hand.knuckle_moves[f] == 1 and targets.linear == 0:
-                error -= w.knuckle[a] - hand.knuckle_open_m[f, a]
-            square += error * error
-            coming += error * (w.predicted[tip, a] - w.target[tip, a])
-        behind_m = math.sqrt(square) - BEHIND_M
+            coming += w.point[a] * (w.predicted[tip, a] - w.target[tip, a])
         if coming <= 0.0 or behind_m <= 0.0:
             continue
         share = min(1.0, behind_m / (hand.tip_speed_m_s[f] * tuning.speed_scale * tuning.prediction_s))
         for i in range(hand.finger_first[f], hand.finger_first[f + 1]):
             for a in range(3):
                 w.target[i, a] += share * (w.predicted[i, a] - w.target[i, a])
+
+
+@njit(**OPTIONS)
+def tip_error(hand, targets, f, w, error_m):
+    """Fill how far a fingertip is from its target, from a moving knuckle where the target is; the square of it."""
+    tip = hand.finger_first[f + 1] - 1
+    transform_point(hand.point_joint[tip], hand.point_m[tip], w.pos, w.R, error_m)
+    transform_point(hand.knuckle_joint[f], hand.knuckle_m[f], w.pos, w.R, w.knuckle)
+    square = 0.0
+    for a in range(3):
+        error_m[a] -= w.target[tip, a]
+        if hand.knuckle_moves[f] == 1 and targets.linear == 0:
+            error_m[a] -= w.knuckle[a] - hand.knuckle_open_m[f, a]
+        square += error_m[a] * error_m[a]
+    return square
 
 
 @njit(**OPTIONS)

@@ -11,7 +11,7 @@ from numba import njit
 
 from thenar.retarget.kernel.bounds import min_product
 from thenar.retarget.kernel.distance import FAR, pair_distance
-from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, cross, minus, transform_point
+from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, cross, dot, minus, transform_point
 from thenar.retarget.kernel.records import ROWS
 
 SIDEWAYS_NEAR_M, SIDEWAYS_FAR_M = 0.002, 0.012
@@ -37,6 +37,7 @@ def add_points(hand, tuning, targets, w):
             error = minus(x, w.target[i])
             if relative:
                 error = minus(error, minus(knuckle, hand.knuckle_open_m[f]))
+            w.cost[0] += 0.5 * weight * dot(error, error)
             length = hand.chain_length[joint]
             for m in range(length):
                 column = hand.variable[hand.chain[joint, m]]
@@ -121,6 +122,7 @@ def add_pairs(hand, tuning, state, w, rows, v):
             weight = hand.pinch_gain[f] * tuning.slide_weight * w.blend[f] * near
             if weight > 0.0:
                 _add_slide(hand, w, a, b, weight, v)
+            w.cost[0] += 0.5 * w.pinch_weight[f] * (d - tuning.pinch_gap_m) ** 2
             _add_square(w.H, w.g, w.jac_row, w.pinch_weight[f], d - tuning.pinch_gap_m, v)
         if d > tuning.detection_m or tuning.contact == 0.0:
             continue
@@ -171,6 +173,7 @@ def add_pads(hand, tuning, w, v):
             for a in range(3):
                 w.normal[a] = w.R[joint, a, c]
                 error += w.normal[a] * (w.pad[0, a] - w.pad[f, a])
+            w.cost[0] += 0.5 * weight * error * error
             add_jacobian(hand, hand.pad_joint[0], w.pad[0], w.normal, 1.0, w.pos, w.axis, w.jac_row)
             add_jacobian(hand, joint, w.pad[0], w.normal, -1.0, w.pos, w.axis, w.jac_row)
             _add_square(w.H, w.g, w.jac_row, weight, error, v)
