@@ -122,8 +122,8 @@ def broken_bars(tabled: Quality, lifted: Quality, alone: Quality, *, tips_mm: fl
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_shadow_keeps_to_the_bars(name: str):
     tabled, lifted = (followed("shadow_right", name, RetargetConfig(speed_scale=k))[1] for k in (1.0, LIFTED))
-    # Real fingertips are wider than the capsules that the bar of 0.5 mm was met with, and a posture that is one function of
-    # a still input is at times farther from the next one: 0.59 on the hardest recording, 0.507 on a real one.
+    # Real fingertips are wider than the capsules that the bar of 0.5 mm was met with, and the one posture of a still
+    # input is at times farther from the next: 0.59 on the hardest recording, 0.507 on a real one.
     tips_mm = {"hard, 21 nodes": 0.6, "manus21_right.csv": 0.52}.get(name, 0.5)
     broken = broken_bars(tabled, lifted, followed("shadow_right", name, LIMITS_ALONE)[1], tips_mm=tips_mm)
     # Close following is promised for 21 nodes: 25 nodes lie where this robot's knuckles do not.
@@ -283,8 +283,8 @@ def test_a_posture_shown_to_a_hand_comes_back(hand: str):
     again = model.points_m(np.array(found))
     tips = [part.stop - 1 for part in model.point_slices]
     off_m = np.linalg.norm(again[:, tips] - points[:, tips], axis=2)
-    # LEAP's thumb turns about its length by 140 degrees: from ten starts a posture is found in all but 0.4 % (in 3 of 4 from
-    # one), and then it stands in the way of fingers.
+    # LEAP's thumb turns about its length by 140 degrees: sought from ten starts it misses 0.4 % (from one, 26 %), and
+    # then stands in the way of fingers.
     assert off_m.max() < 1e-3 if hand != "leap_right" else np.mean(off_m > 1e-3) < 0.005
 
 
