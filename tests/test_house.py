@@ -31,7 +31,8 @@ FLOORS = (
     ("sim",),
     ("retarget", "touch", "humanoid", "wire", "recordings", "view"),
     ("twin",),
-    ("batch", "envs"),
+    ("batch",),
+    ("envs",),
     ("cli",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

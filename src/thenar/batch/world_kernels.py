@@ -46,6 +46,25 @@ def gather(source: wp.array2d[float], index: wp.array[int], out: wp.array2d[floa
 
 
 @wp.kernel(enable_backward=False)
+def add_normal_forces(
+    body: int,
+    nacon: wp.array[int],
+    geom: wp.array[wp.vec2i],
+    efc_address: wp.array2d[int],
+    worldid: wp.array[int],
+    efc_force: wp.array2d[float],
+    body_of_geom: wp.array[int],
+    total_n: wp.array[float],
+):
+    """Normal forces of a body's contacts, added up for every world. Elliptic cones."""
+    c = wp.tid()
+    if c >= nacon[0] or efc_address[c, 0] < 0:
+        return
+    if body_of_geom[geom[c][0]] == body or body_of_geom[geom[c][1]] == body:
+        wp.atomic_add(total_n, worldid[c], efc_force[worldid[c], efc_address[c, 0]])
+
+
+@wp.kernel(enable_backward=False)
 def flag_worlds(qpos: wp.array2d[float], overflow: wp.array[int], flags: wp.array[int]):
     """Note worlds that broke or overflowed."""
     world = wp.tid()
@@ -61,7 +80,7 @@ def flag_worlds(qpos: wp.array2d[float], overflow: wp.array[int], flags: wp.arra
 @wp.kernel(enable_backward=False)
 def reset_worlds(
     mask: wp.array[bool],
-    rest_qpos: wp.array[float],
+    rest_qpos: wp.array2d[float],
     rest_com: wp.array[wp.vec3],
     qpos: wp.array2d[float],
     qvel: wp.array2d[float],
@@ -76,8 +95,8 @@ def reset_worlds(
     world = wp.tid()
     if not mask[world]:
         return
-    for k in range(rest_qpos.shape[0]):
-        qpos[world, k] = rest_qpos[k]
+    for k in range(rest_qpos.shape[1]):
+        qpos[world, k] = rest_qpos[world, k]
     for k in range(qvel.shape[1]):
         qvel[world, k] = 0.0
         qacc_warmstart[world, k] = 0.0

@@ -26,7 +26,14 @@ from thenar.batch.randomizing import (
 )
 from thenar.batch.touch.device_touch import Touch, TouchArrays
 from thenar.batch.touch.sampled_touch import SampledTouch
-from thenar.batch.world_kernels import count_step, flag_worlds, gather, reset_motors, reset_worlds
+from thenar.batch.world_kernels import (
+    add_normal_forces,
+    count_step,
+    flag_worlds,
+    gather,
+    reset_motors,
+    reset_worlds,
+)
 from thenar.errors import BadCommand, BadValue, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
@@ -147,6 +154,7 @@ class Worlds:
         self._skins: dict[str, SampledTouch] = {}
         self._residual_s, self._steps, self._draws = 0.0, 0, 0
         self._props = name_props((*self.config.scene.props, *self.config.props))
+        self._places: dict[str, Any] = {}
         self.factors = no_factors(count, len(self._props), len(self._actuators))
         """What `randomize` has drawn."""
         self.advance(timestep_s)  # compiles every kernel
@@ -213,7 +221,8 @@ class Worlds:
             **{name: wp.zeros((self.count, n), dtype=int) for name in ("status", "error")},
             **{name: wp.zeros((self.count, len(rows)), dtype=float) for name, rows in index.items()},
         )
-        self._rest_qpos = wp.array(physics.data.qpos.astype(np.float32))
+        self._rest_qpos = wp.array(np.tile(physics.data.qpos.astype(np.float32), (self.count, 1)))
+        self._body_of_geom, self._grip_n = wp.array(model.geom_bodyid), wp.zeros(self.count, dtype=float)
         self._rest_com = wp.array(physics.data.subtree_com.astype(np.float32), dtype=wp.vec3)
         self._everyone = wp.ones(self.count, dtype=bool)
         self._flags = wp.zeros(self.count, dtype=int)
@@ -395,6 +404,40 @@ class Worlds:
             for hand in self._skins:
                 self._randomize_skin(hand)
 
+    def place(self, prop: str, pos_m: Array) -> None:
+        """Let an object begin elsewhere in every world, from the next `reset` on; a fixed one is there at once.
+
+        Args:
+            prop: Its name.
+            pos_m: Its places [m]. Shape (worlds, 3).
+        """
+        body = self.model.body(look_up({one.name: one.name for one in self._props}, prop, "object in these worlds"))
+        rows = self._places[prop] = on_device("pos_m", pos_m, (self.count, 3), self.device).numpy().copy()
+        if body.dofnum[0]:
+            first = self.model.jnt_qposadr[body.jntadr[0]]
+            begin = self._rest_qpos.numpy()
+            begin[:, first : first + 3] = rows
+            self._rest_qpos.assign(begin)
+            return
+        places = np.repeat(self.model.body_pos[None].astype(np.float32), self.count, axis=0)
+        if self.m.body_pos.shape[0] == self.count:
+            places = self.m.body_pos.numpy()
+        places[:, body.id] = rows
+        with wp.ScopedDevice(self.device):
+            self.m.body_pos = self._own_rows(self.m.body_pos, places)
+
+    def grip_n(self, prop: str) -> Array:
+        """Normal force of all that touches an object, in every world, as of the last step [N]. Shape (worlds,)."""
+        d, body = self.d, self.model.body(prop).id
+        self._grip_n.zero_()
+        self._launch(
+            add_normal_forces,
+            (d.contact.pos.shape[0],),
+            [body, d.nacon, d.contact.geom, d.contact.efc_address, d.contact.worldid, d.efc.force, self._body_of_geom,
+             self._grip_n],
+        )  # fmt: skip
+        return self._grip_n
+
     def _own_rows(self, array: Array, rows: Any) -> Array:
         """An array with a row per world; where it had one for all, graphs that read it are captured anew."""
         if array.shape[0] == self.count > 1:
@@ -479,10 +522,12 @@ class Worlds:
             own = [own_actuator(one, factors, number, first + k) for k, one in enumerate(spec.actuators)]
             hands.append(replace(spec, actuators=tuple(own)))
             first += len(own)
+        places = {name: tuple(rows[number].tolist()) for name, rows in self._places.items()}
+        props = [replace(prop, pos_m=places.get(prop.name, prop.pos_m)) for prop in self._props]
         skins = {spec.name: own_skin(profile_of(spec, config.profile), factors, number) for spec in hands if spec.pads}
         return World(
             hands,
-            props=[own_prop(prop, factors, number, k) for k, prop in enumerate(self._props)],
+            props=[own_prop(prop, factors, number, k) for k, prop in enumerate(props)],
             scene=replace(config.scene, props=()),
             mounts=config.mounts, timestep_s=config.timestep_s, seed=config.seed, profile=config.profile, skin=skins,
         )  # fmt: skip

@@ -28,4 +28,6 @@ STEPS = 100
 
 for _id, _task in TASKS.items():
     if _id not in gymnasium.registry:
-        gymnasium.register(_id, entry_point=f"{_task.__module__}:{_task.__name__}", max_episode_steps=STEPS)
+        _many = "thenar.envs.many_presses:PressProfiles" if _task is PressProfile else None
+        _one = f"{_task.__module__}:{_task.__name__}"
+        gymnasium.register(_id, entry_point=_one, vector_entry_point=_many, max_episode_steps=STEPS)
