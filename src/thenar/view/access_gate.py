@@ -155,7 +155,7 @@ def _behind(gate: AccessGate, listener: socket.socket, tls: ssl.SSLContext | Non
 
 
 def _equal(shown: str, secret: str) -> bool:
-    return hmac.compare_digest(shown.encode(), secret.encode())
+    return hmac.compare_digest(shown.encode(errors="surrogateescape"), secret.encode())
 
 
 def _response(status: HTTPStatus, text: str, extra: dict[str, str] | None = None) -> Response:
