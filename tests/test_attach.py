@@ -287,3 +287,27 @@ def test_a_skin_that_nothing_touches_costs_next_to_nothing():
             skin(data)
         best = min(best, (time.perf_counter() - began) / 50)
     assert best < 40e-6
+
+
+def test_a_sensor_with_three_axes_says_shear_in_counts():
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.cone = 0.001, mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.worldbody.add_geom(name="skin", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.02, 0.02, 0.01])
+    ball = spec.worldbody.add_body(pos=[0.0, 0.0, 0.018])
+    ball.add_freejoint()
+    ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.008, 0, 0], mass=1.0, condim=4, friction=[0.9, 0.01, 0])
+    model = spec.compile()
+    pad = thenar.GridPad(name="pad", geom="skin", rows=2, cols=2, size_m=(0.008, 0.008), towards=(0.0, 0.0, 1.0))
+    data = mujoco.MjData(model)
+    skins = {name: thenar.touch.attach(model, [pad], calibration=name) for name in ("paxini", "xela", "fsr")}
+    data.xfrc_applied[1] = [4.0, 0.0, 0.0, 0.0, -4.0 * 0.008, 0.0]  # pulled along the rows, and kept from rolling
+    for _ in range(60):
+        mujoco.mj_step(model, data)
+    frames = {name: skin(data) for name, skin in skins.items()}
+    pulled = frames["paxini"].shear["pad"][..., 0].sum() * 16e-6
+    assert abs(pulled) > 2.0
+    for name, rest, gain in (("paxini", 0, 10.0), ("xela", 32_768, 2000.0)):
+        counts = frames[name].shear_counts["pad"] - rest
+        assert counts[..., 0].sum() == pytest.approx(gain * pulled, rel=0.15, abs=4)
+        assert abs(counts[..., 1].sum()) < 0.2 * abs(counts[..., 0].sum())
+    assert frames["fsr"].shear_counts == {}

@@ -68,6 +68,9 @@ class TouchFrame(Value):
     Empty where it is not known, as of a real hand's readings.
     """
 
+    taxel_shear_counts: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    """What sensors with three axes read along rows and columns of every taxel [counts]; empty for others."""
+
     def __getitem__(self, pad: str) -> FloatArray:
         """Pressure map of a pad [Pa]. Shape (rows, cols)."""
         if pad not in self.pressure_pa:
@@ -104,6 +107,12 @@ class TouchFrame(Value):
     def counts(self) -> dict[str, IntArray]:
         """What the sensor says, by pad. Shape (rows, cols)."""
         return {pad.name: pad.of(self.taxel_counts) for pad in self.layout}
+
+    @cached_property
+    def shear_counts(self) -> dict[str, IntArray]:
+        """What a sensor with three axes says along rows and columns, by pad; none for others. Shape (rows, cols, 2)."""
+        flat = self.taxel_shear_counts
+        return {pad.name: pad.of(flat) for pad in self.layout} if len(flat) else {}
 
     def __repr__(self) -> str:
         pressed = self._pressed()

@@ -174,7 +174,7 @@ class HandTouch:
         """The frame of an instant at which nothing touches the skin."""
         self._frame += 1
         self._group_count = 0
-        return replace(self._nothing, stamp_s=stamp_s, **self._readings(None, None, stamp_s))
+        return replace(self._nothing, stamp_s=stamp_s, **self._readings(None, None, None, stamp_s))
 
     def solve(self, contacts: SolidContacts) -> TouchFrame:
         """Pressure, shear and readings of every taxel under these contacts."""
@@ -211,16 +211,18 @@ class HandTouch:
             pad_slip=out.patch_m2[:, 1] / np.maximum(out.patch_m2[:, 0], 1e-30),
             bare_skin_n=bare,
             contact_n=total,
-            **self._readings(out.normal_n, out.die_pa, stamp_s),
+            **self._readings(out.normal_n, out.shear_n, out.die_pa, stamp_s),
         )
 
-    def _readings(self, force_n: FloatArray | None, stress_pa: FloatArray | None, stamp_s: float) -> dict[str, Any]:
-        """What the sensors say of the force on every taxel or of the stress at every die; None: nothing touches."""
+    def _readings(
+        self, force_n: FloatArray | None, shear_n: FloatArray | None, stress_pa: FloatArray | None, stamp_s: float
+    ) -> dict[str, Any]:
+        """What the sensors say of the forces on every taxel or of the stress at every die; None: nothing touches."""
         if isinstance(self._sensor, Sensor):
             counts = self._sensor.read(force_n, stamp_s)
             if self._wrong:
                 counts = np.clip(self._spoiled(counts, stamp_s), 0, self._sensor.top_counts).astype(np.int64)
-            return {"taxel_counts": counts}
+            return {"taxel_counts": counts, "taxel_shear_counts": self._sensor.read_shear(shear_n)}
         still = np.zeros(len(self._skin.dies)) if stress_pa is None else stress_pa
         pressure_pa, temperature_c = self._sensor.read(still, stamp_s)
         pressure_pa = self._spoiled(pressure_pa, stamp_s)

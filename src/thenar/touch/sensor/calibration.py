@@ -109,6 +109,12 @@ class PadCalibration:
     """Time constant with which it does [s]."""
     learned: LearnedPad | None = None
     """A learned model in place of gain, offset, cross-talk, hysteresis, play, ceiling and drift."""
+    shear_counts_per_n: PerTaxel = 0.0
+    """Counts per newton along rows and along columns of one taxel, of sensors with three axes; 0: it has no such."""
+    shear_offset_counts: float = 0.0
+    """What these read without shear."""
+    shear_range_counts: float = 127.0
+    """How far from that they can get, either way."""
     dead: tuple[tuple[int, int], ...] = ()
     """Row and column of taxels that do not respond."""
     depth_m: float = 0.005
@@ -195,6 +201,7 @@ _PAD_FIELDS = {f.name: f for f in fields(PadCalibration)}
 _HAND_FIELDS = {f.name for f in fields(Calibration)} - {"bare", "pads"}
 _MAY_BE_ZERO = {
     *("gain_spread", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
+    *("shear_counts_per_n", "shear_offset_counts"),
     *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m", "crosstalk", "play"),
 }
 _PER_TAXEL = {f.name for f in fields(PadCalibration) if f.type == "PerTaxel"}

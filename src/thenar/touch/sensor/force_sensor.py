@@ -11,7 +11,7 @@ from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels, draw_taxels, draws
 from thenar.touch.sensor.response import Response
 
-TAXELS_STREAM, NOISE_STREAM = 10, 11  # of random numbers
+TAXELS_STREAM, NOISE_STREAM, SHEAR_STREAM = 10, 11, 14  # of random numbers
 
 
 class Sensor:
@@ -24,6 +24,10 @@ class Sensor:
         columns = [calibration.per_taxel(hand.pads, name) for name in ("noise", "lowest_counts", "saturation_counts")]
         self._noise, self._lowest, self.top_counts = columns
         self._noisy = bool(np.any(self._noise > 0.0))
+        names = ("shear_counts_per_n", "shear_offset_counts", "shear_range_counts")
+        shear_gain, self._shear_offset, self._shear_range = (calibration.per_taxel(hand.pads, name) for name in names)
+        self._shear_gain = shear_gain * gain / calibration.per_taxel(hand.pads, "gain")
+        self._three_axes = bool(np.any(shear_gain > 0.0))
         self._response = Response(hand.pads, calibration, gain, offset)
         self.dead = dead_taxels(hand, calibration)
         """Taxels that read their offset whatever presses."""
@@ -47,6 +51,21 @@ class Sensor:
             raw += self._noise * draws(self._seed, NOISE_STREAM, self._readings).standard_normal(len(raw))
         self._readings += 1
         return _counts(raw, self._lowest, self.top_counts)
+
+    def read_shear(self, shear_n: FloatArray | None) -> IntArray:
+        """Counts along rows and columns under these forces [N], after `read`; empty for sensors of one axis.
+
+        Hysteresis, cross-talk and depth are those of the normal axis alone. Shape (taxels, 2).
+        """
+        if not self._three_axes:
+            return np.zeros((0, 2), dtype=np.int64)
+        raw = np.zeros((len(self.dead), 2)) if shear_n is None else self._shear_gain[:, None] * shear_n
+        raw[self.dead] = 0.0
+        if self._noisy:
+            random = draws(self._seed, SHEAR_STREAM, self._readings)
+            raw = raw + self._noise[:, None] * random.standard_normal(raw.shape)
+        limit = self._shear_range[:, None]
+        return (self._shear_offset[:, None] + np.clip(np.rint(raw), -limit, limit)).astype(np.int64)
 
 
 @nb.njit(cache=True)

@@ -15,7 +15,9 @@ from thenar.touch.sensor.calibration import BAROMETERS, IDEAL, MEASURED, Calibra
 # about 91 frames a second. Spread, noise and creep are not published: assumed.
 PAXINI = Calibration(
     rate_hz=91.0,
-    bare=PadCalibration(gain_counts_per_n=10.0, saturation_counts=255.0, gain_spread=0.05, noise_counts=0.3),
+    bare=PadCalibration(
+        gain_counts_per_n=10.0, saturation_counts=255.0, shear_counts_per_n=10.0, gain_spread=0.05, noise_counts=0.3
+    ),
 )
 
 # Ref: Interlink FSR 400 series data sheet, at 1 kg, one standard deviation over the mean: 0.2 to 20 N, part to part
@@ -35,6 +37,9 @@ XELA = Calibration(
         offset_counts=32_768.0,
         offset_spread_counts=1500.0,
         saturation_counts=65_535.0,
+        shear_counts_per_n=2000.0,
+        shear_offset_counts=32_768.0,
+        shear_range_counts=32_767.0,
         noise_counts=8.0,
         hysteresis=0.05,
         taxel_depth_m=0.002,

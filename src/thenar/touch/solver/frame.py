@@ -19,6 +19,7 @@ from thenar.touch.solver.dies import add_die_stress
 from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
 from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
 from thenar.touch.solver.groups import gather
+from thenar.touch.solver.lying_still import average_still
 from thenar.touch.solver.neighbors import solve_neighbors
 from thenar.touch.solver.pressure import solve_pressure
 from thenar.touch.solver.shear import share_friction
@@ -91,10 +92,11 @@ def solve_touch(
         if group.force_n < MIN_FORCE_N:
             bare += group.weight
             continue
-        body = scene.shapes[group.skin].body
-        _set_material(group, to_local(scene.body_R[body], minus(group.origin, scene.body_pos_m[body])), skin)
         group.window = _find_window(windows, group, frame)
         window = windows[group.window]
+        average_still(group, window, scene, window.cell_m > 0.0)
+        body = scene.shapes[group.skin].body
+        _set_material(group, to_local(scene.body_R[body], minus(group.origin, scene.body_pos_m[body])), skin)
         parts = scene.parts[scene.first_part[group.partner] : scene.first_part[group.partner + 1]]
         pieces = skin.pieces[skin.first_piece[group.skin] : skin.first_piece[group.skin + 1]]
         lines = lines_of(scene, pieces, parts)

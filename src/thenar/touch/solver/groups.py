@@ -26,7 +26,7 @@ GROUP = np.dtype(
         ("weight", np.float64),  # sum of normal forces
         ("force", np.float64, 3),  # sum of normal forces times outward normals
         ("moment", np.float64, 3),  # sum of normal forces times positions
-        ("spread", np.float64, (3, 3)),
+        ("spread", np.float64, (3, 3)),  # of the contact points about their centre, weighted by force [m^2]
         ("low", np.float64, 3),  # corners of the box around the contact points
         ("high", np.float64, 3),
         ("friction", np.float64, 3),  # tangential force on the skin
@@ -94,7 +94,10 @@ def gather(contacts: Contacts, shapes: Record, skin: Skin, groups: Record) -> in
         for a in range(3):
             group.origin[a] = group.moment[a] / group.weight
             group.normal[a] = group.force[a] / group.force_n
-        _set_leans(group)
+        for a in range(3):
+            for b in range(3):
+                group.spread[a, b] = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
+        set_leans(group)
     return count
 
 
@@ -118,13 +121,12 @@ def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float
 
 
 @nb.njit(cache=True)
-def _set_leans(group: Record) -> None:
+def set_leans(group: Record) -> None:
     """Find in which directions the contact points are spread: there their centre is the centre of pressure."""
-    covariance = np.empty((3, 3))
+    covariance = group.spread
     trace, square, largest = 0.0, 0.0, 0
     for a in range(3):
         for b in range(3):
-            covariance[a, b] = group.spread[a, b] / group.weight - group.origin[a] * group.origin[b]
             square += covariance[a, b] ** 2
         trace += covariance[a, a]
         if covariance[a, a] > covariance[largest, largest]:

@@ -47,6 +47,14 @@ WINDOW = np.dtype(
         ("anchor_m", np.float64, 3),  # centre in the object's frame
         ("passes", np.int64),
         ("pressure", np.float64, MAX_CELLS),
+        # What the contact has been on average while the object lies still, in the link's frame, see `lying_still.py`.
+        ("still", np.int64),  # frames
+        ("lies_at_m", np.float64, 3),  # where the object was when it came to rest
+        ("lies_R", np.float64, (3, 3)),
+        ("mean_n", np.float64),  # normal force
+        ("mean_normal", np.float64, 3),
+        ("mean_origin_m", np.float64, 3),
+        ("mean_spread_m2", np.float64, (3, 3)),
         ("crowded", np.bool_),  # other objects press close by
         ("neighbor_displacement_m", np.float64, MAX_CELLS),  # what they press away
         # Friction, see `shear.py`: load by load from 0 on, the friction that each newton of it carries.
