@@ -19,7 +19,7 @@ from thenar.touch.solver.touch_records import Record, Scene, Vector, dot, minus,
 STILL_M, STILL_RAD = 2e-5, 2e-3  # an object that has moved by more than this does not lie still
 SAME_LOAD = 5e-3  # where the load has changed by more than this share of it, something pushes
 STRAY_M = 3e-4  # a centre of force that is farther from the mean than this is another one
-MAX_STILL = 100
+MAX_STILL = 200  # frames
 
 
 @nb.njit(cache=True)
