@@ -18,8 +18,7 @@ from thenar.touch.solver.deposit import deposit, link_frame
 from thenar.touch.solver.dies import add_die_stress
 from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
 from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
-from thenar.touch.solver.groups import gather
-from thenar.touch.solver.lying_still import average_still
+from thenar.touch.solver.groups import average_still, gather
 from thenar.touch.solver.neighbors import solve_neighbors
 from thenar.touch.solver.pressure import solve_pressure
 from thenar.touch.solver.shear import share_friction

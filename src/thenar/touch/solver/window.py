@@ -47,7 +47,7 @@ WINDOW = np.dtype(
         ("anchor_m", np.float64, 3),  # centre in the object's frame
         ("passes", np.int64),
         ("pressure", np.float64, MAX_CELLS),
-        # What the contact has been on average while the object lies still, in the link's frame, see `lying_still.py`.
+        # What the contact has been on average while the object lies still, in the link's frame, see `groups.py`.
         ("still", np.int64),  # frames
         ("lies_at_m", np.float64, 3),  # where the object was when it came to rest
         ("lies_R", np.float64, (3, 3)),
