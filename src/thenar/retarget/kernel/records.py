@@ -98,9 +98,8 @@ STATE = np.dtype(
         ("cost", F),  # what the posture costs, of all that is minimised
         ("slow_node_m", F, (NODES, 3)),  # where they have been
         ("rest_frames", I),  # frames of the way from the open hand that have been followed; 0 while the person moves
-        ("pull", I),  # 0: the hand is free, else pulled to where it would have come to: STRAIGHT, BACK, AGAIN
+        ("pull", I),  # 1: the hand is pulled to where it would have come to; 0: it is free
         ("pull_rad", F, VARIABLES),  # to where
-        ("half_rad", F, VARIABLES),  # half open, on the way from the open hand
         ("apart_rad", F),  # sum of what was left to go when it last came nearer
         ("stuck_s", F),  # for how long it has not
     ]
@@ -191,8 +190,6 @@ class Tuning(NamedTuple):
     """A person of usual size whose nodes are so near to where they have been is at rest."""
     dearer: float = 1.5
     """A posture that costs so many times as much is not gone to."""
-    worse_m: float = 0.001
-    """Tips of a hand that is worth opening half for are so much farther off than they could be."""
     pull: float = 0.2
     """Weight of the posture that a still hand is pulled to: a pinch weighs more, and stays closed on the way."""
     slack_weight: float = 1e5

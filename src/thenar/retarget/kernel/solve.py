@@ -40,7 +40,6 @@ STILL_M_S = 0.001
 # The way of another hand from open to the same frame, and how many frames of it are followed in one frame.
 WAY_FRAMES, ARRIVAL_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 8, 2, 1.0 / 60.0
 SAME_RAD = 1e-9
-FREE, STRAIGHT, BACK, AGAIN = range(4)
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 
 
@@ -87,46 +86,25 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
                     open_m = scale * targets.open_node_m[i, a]
                     other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
             _solve_frame(hand, tuning, targets, other, w, REST_STEP_S)
-            if 2 * state.rest_frames == WAY_FRAMES:
-                _copy(other.angle_rad, state.half_rad)
         if state.rest_frames == WAY_FRAMES + ARRIVAL_FRAMES and other.cost < tuning.dearer * state.cost:
-            _start_pull(state, STRAIGHT, other.angle_rad)
-    elif state.pull != FREE:
-        _go_on_pulling(hand, tuning, state, other, step_s)
+            state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
+            for i in range(hand.variables):
+                state.pull_rad[i] = other.angle_rad[i]
+    elif state.pull == 1:
+        _go_on_pulling(hand, state, step_s)
 
 
 @njit(**OPTIONS)
-def _go_on_pulling(hand, tuning, state, other, step_s):
-    """Free the hand that has arrived; one that is held up on its way goes back half open and tries once more."""
-    apart = largest = worse_m = 0.0
+def _go_on_pulling(hand, state, step_s):
+    """Free the hand that has arrived, or that is held up on its way: it never opens to try again, for it may hold."""
+    apart = largest = 0.0
     for i in range(hand.variables):
         apart += abs(state.pull_rad[i] - state.angle_rad[i])
         largest = max(largest, abs(state.pull_rad[i] - state.angle_rad[i]))
-    for f in range(hand.fingers):
-        worse_m += (state.tip_error_m[f] - other.tip_error_m[f]) / hand.fingers
     state.stuck_s = 0.0 if apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
     state.apart_rad = min(state.apart_rad, apart)
-    if largest > ARRIVED_RAD and state.stuck_s < STUCK_S:
-        return
-    if state.pull == BACK:
-        _start_pull(state, AGAIN, other.angle_rad)
-    elif state.pull == STRAIGHT and largest > ARRIVED_RAD and worse_m > tuning.worse_m:
-        _start_pull(state, BACK, state.half_rad)
-    else:
-        state.pull = FREE
-
-
-@njit(**OPTIONS)
-def _start_pull(state, pull, to_rad):
-    state.pull = pull
-    _copy(to_rad, state.pull_rad)
-    state.apart_rad, state.stuck_s = 1e3, 0.0
-
-
-@njit(**OPTIONS)
-def _copy(source, into):
-    for i in range(len(source)):
-        into[i] = source[i]
+    if largest <= ARRIVED_RAD or state.stuck_s >= STUCK_S:
+        state.pull = 0
 
 
 @njit(**OPTIONS)
@@ -162,7 +140,7 @@ def _solve_frame(hand, tuning, targets, state, w, step_s):
         if iterations >= tuning.max_iterations and (min_margin > -0.0002 or iterations >= tuning.max_iterations + 4):
             break
         outcome = solve_qp(v + 1, v, rows, w)
-        if iterations == 0 and outcome != INFEASIBLE and tuning.friction_rad > 0.0 and state.pull == FREE:
+        if iterations == 0 and outcome != INFEASIBLE and tuning.friction_rad > 0.0 and state.pull == 0:
             _add_friction(tuning, state, w, v, step_s)
             outcome = solve_qp(v + 1, v, rows, w)
         if outcome == INFEASIBLE:
@@ -248,7 +226,7 @@ def _linearize(hand, tuning, targets, state, w):
         for j in range(i + 1):
             w.H[i, j] = 0.0
     w.cost[0] = 0.0
-    pull = tuning.pull if state.pull != FREE else 0.0
+    pull = tuning.pull if state.pull == 1 else 0.0
     if pull == 0.0:
         add_points(hand, tuning, targets, w)
     for i in range(v):
