@@ -67,7 +67,7 @@ def test_samples_arrive_in_order_across_a_wrap_of_their_number(before: int, doma
     with Participant(domain) as ours, Participant(domain) as theirs:
         writer = ours.advertise("topic", "type")
         writer.written = before
-        writer._counts = itertools.count(2**31 - 3)  # of heartbeats
+        writer.beats = itertools.count(2**31 - 3)  # of heartbeats
         reader = theirs.subscribe("topic", "type", got.append)
         reader._counts = itertools.count(2**31 - 3)  # of answers
         assert writer.wait_for_readers(5.0)

@@ -116,7 +116,7 @@ INERTIALS = TRUNK_INERTIALS | both_sides(LEG_INERTIALS) | both_sides(ARM_INERTIA
 MOUNTS: dict[str, tuple[HandFlange, HandFlange]] = {
     "dex3": (HandFlange((0.0415, 0.003, 0.0)), HandFlange((0.0415, -0.003, 0.0))),
     # The maker's URDF of the whole robot has the gripper's own frame turned: its fingers are along x.
-    "dex1": (HandFlange((0.0415, 0.0, 0.0), (0.0, 0.0, -pi / 2)),) * 2,
+    "dex1": (HandFlange((0.0415, 0.0, 0.0), (0.0, 0.0, -pi / 2)), HandFlange((0.0415, 0.0, 0.0), (0.0, 0.0, -pi / 2))),
     "inspire_dfx": (HandFlange((0.0415, 0.0, 0.0), (0.0, 0.0, pi / 2)),
                     HandFlange((0.0415, 0.0, 0.0), (pi, 0.0, -pi / 2))),
     "inspire": (HandFlange((0.0415, 0.0, 0.0), (pi, -pi / 2, 0.0)), HandFlange((0.0415, 0.0, 0.0), (0.0, pi / 2, 0.0))),
