@@ -115,7 +115,10 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["serve", "--hands", "reflex,inspire_left"], "wanted hands that speak the same protocols"),
         (["drop", "--record", "/proc/nowhere/drops.csv"], "/proc/nowhere/drops.csv: cannot be written"),
         (["touch", "press", "--pad", "index"], "no pad named 'index'; available: "),
-        (["touch", "press", "--hand", "fourier_left"], "a hand with pads: inspire_left, inspire_right, reflex"),
+        (
+            ["touch", "press", "--hand", "fourier_left"],
+            "a hand with pads: inspire_left, inspire_right, shadow_left, shadow_right, reflex",
+        ),
         (["touch", "press", "--object", "ball:3mm"], "wanted one of sphere:R"),
         (["touch", "press", "--force", "-1N"], "force is -1.0; wanted newtons above 0"),
         (["touch", "press", "--at", "3"], "two lengths such as"),

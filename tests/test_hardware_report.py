@@ -41,8 +41,8 @@ def session(path: Path, spec: thenar.HandSpec, *, seed: int, moves: int) -> then
 
 def test_the_page_says_how_far_the_twin_was_off_before_and_after(tmp_path: Path):
     late = replace(SPEC, actuators=tuple(replace(a, motor=replace(a.motor, latency_s=0.11)) for a in SPEC.actuators))
-    teaching = session(tmp_path / "steps.mcap", late, seed=3, moves=10)
-    judged = session(tmp_path / "other.mcap", late, seed=4, moves=4)
+    teaching = session(tmp_path / "steps.mcap", late, seed=3, moves=16)
+    judged = session(tmp_path / "other.mcap", late, seed=4, moves=5)
     report = hardware_report([teaching, judged], firmware="1.0.7")
     angle = next(row for row in report.apart if row["field"] == "angle")
     assert float(str(angle["before, 99 %"])) > 3.0 * float(str(angle["after, 99 %"]))

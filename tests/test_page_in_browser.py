@@ -206,8 +206,12 @@ def test_command_is_taken_and_given_on_the_page(tab, twin):
     tab.click("Hands", "[role=tab]")
     before = target_rad(twin)
     ignored = twin.health().ignored.get("page", 0)
-    tab.click("Fist")
-    assert wait_for(lambda: twin.health().ignored.get("page", 0) > ignored, SLOW_S)
+
+    def refused() -> bool:
+        tab.click("Fist")  # again, where the page was still being laid out
+        return wait_for(lambda: twin.health().ignored.get("page", 0) > ignored, 5.0)
+
+    assert wait_for(refused, SLOW_S)
     assert np.array_equal(target_rad(twin), before)
     choose(tab, "Active link", "this page")
     assert wait_for(lambda: twin.health().active_link == "page", SLOW_S)

@@ -75,6 +75,11 @@ def place_of(twin: LiveTwin, name: str) -> np.ndarray:
     return twin.run_on_loop(lambda world: world.props.pose(name)[0])
 
 
+def told_place(peer: Peer, name: str) -> list[float]:
+    """Where the newest state that a client has heard has an object."""
+    return json.loads(peer.ask("state")["init_state"])["rigid_object"][name]["root_pose"][0]
+
+
 def refusals(twin: LiveTwin) -> Counter[str]:
     health = twin.health()
     return Counter({**health.refused, **next(link.refused for link in health.links if link.wire == "sim")})
@@ -96,6 +101,7 @@ def test_a_client_of_unitrees_simulator_resets_objects_or_everything(twin: LiveT
 
 def test_a_state_is_what_unitrees_recorder_keeps_and_the_truth(twin: LiveTwin, peer: Peer):
     twin.run_on_loop(lambda world: world.props.move("block", pos_m=FAR_M))
+    assert wait_for(lambda: told_place(peer, "block")[0] > 1.0)
     kept = peer.ask("state")
     assert set(kept) == {"init_state", "task_name"}
     assert kept["task_name"] == "table"

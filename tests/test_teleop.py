@@ -92,7 +92,7 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
         def closed() -> bool:
             sender.send(FIST)
             time.sleep(1 / 60)
-            return fingers_rad().min() > 1.0
+            return bool((fingers_rad() > [1.0, 1.0, 1.0, 0.7]).all())  # the thumb is in the way of the index finger
 
         assert wait_for(closed, 90.0)  # it may have to compile first
         sender.close()
@@ -151,7 +151,11 @@ def test_a_cyclone_program_reads_joint_states_and_markers_by_ros_2s_definitions(
     joint_rad = np.arange(24) / 100
     heard = json.loads(publish_until_done(domain, peer(domain, "hear"), joint_rad, FIST.finger_m))
     urdf = ElementTree.fromstring(thenar.export_hand(SHADOW))
-    assert sorted(heard["name"]) == sorted(joint.get("name", "") for joint in urdf.findall("joint"))
+    assert sorted(heard["name"]) == sorted(
+        joint.get("name", "")
+        for joint in urdf.findall("joint")
+        if joint.get("type") != "fixed"  # pads hang on those
+    )
     by_name = dict(zip(heard["name"], heard["position"], strict=True))
     assert all(by_name[name] == angle for name, angle in zip(SHADOW.joint_names, joint_rad, strict=True))
     children = {child.get("link") for child in urdf.findall("joint/child")}
