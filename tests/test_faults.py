@@ -233,7 +233,7 @@ def test_a_brown_out_silences_the_hand_which_wakes_up_where_it_is_with_its_own_s
         assert wait_for(lambda: other.read("SPEED_SET").tolist() == [1000] * 6)
         assert other.read("DEFAULT_SPEED_SET").tolist() == [1000] * 6
         stood = client.angle
-        assert 150 < stood < 700  # the screw held; the target is forgotten
+        assert 150 < stood < 750  # the screw held, to some noise; the target is forgotten
         client.hear(20)
         assert abs(client.angle - stood) < 10
         client.move(0.1)

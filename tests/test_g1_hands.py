@@ -95,9 +95,8 @@ def test_brainco_hands_close_on_a_rod_in_the_order_of_the_hand(domain: int):
     assert min(heard["left"]["tau_est"][2:]) > 5 * max(heard["right"]["tau_est"][2:])
     world, right = twin.world, hands.load("brainco_right")
     np.testing.assert_allclose(brainco_codec.fractions(right, world.state(right.name)), asked["right"], atol=0.02)
-    # The arm gives way, so most of it is pressed by links without a sensor.
-    assert sum(world.touch("brainco_left").force_n.values()) > 0.1
-    assert sum(world.touch("brainco_right").force_n.values()) == 0.0
+    assert world.touch("brainco_left").contact_n > 10.0  # the arm gives way, so it may all be beside the sensors
+    assert world.touch("brainco_right").contact_n == 0.0
 
 
 def test_dex1_grippers_open_and_close_on_a_block(domain: int):

@@ -140,7 +140,8 @@ def test_a_twin_that_is_killed_and_started_anew_is_driven_on_and_a_killed_client
             robot = second.robot
             assert wait_for(lambda: robot.low_level.driver not in ("", "hold"), 10.0)
             assert wait_for(lambda: np.ptp(second.run_on_loop(lambda _: robot.readings().position_rad[ARMS])) > 0.1)
-            assert refused_by(second) == set()
+            # What the client went on sending before the new twin knew it.
+            assert refused_by(second) <= {"submessage from a writer that is not matched"}
             client.kill()
             client.wait()
             assert wait_for(lambda: robot.low_level.driver == "hold", 3.0)
