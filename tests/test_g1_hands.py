@@ -76,7 +76,8 @@ def test_dex3_hands_close_and_feel_a_rod(domain: int):
     np.testing.assert_allclose(heard["right"]["q"], closed["right"], atol=0.05)  # 1.5 N m/rad sag under a finger
     error = np.array(closed["left"]) - heard["left"]["q"]
     assert np.abs(error[1:]).max() > 0.3
-    np.testing.assert_allclose(heard["left"]["tau_est"], np.clip(1.5 * error, -1.4, 1.4), atol=0.03)
+    asked_nm = 1.5 * error - 0.2 * np.array(heard["left"]["dq"])  # fingers may still slide along the rod
+    np.testing.assert_allclose(heard["left"]["tau_est"], np.clip(asked_nm, -1.4, 1.4), atol=0.01)
     press = {side: np.array(heard[side]["press"]) for side in ("left", "right")}
     for counts in press.values():
         assert counts.shape == (9, 12)

@@ -56,8 +56,8 @@ def dex3_command(q: list[float]) -> Any:
 
 
 def dex3_state(state: Any) -> dict[str, Any]:
-    press = [list(module.pressure) for module in state.press_sensor_state]
-    return {"q": [m.q for m in state.motor_state], "tau_est": [m.tau_est for m in state.motor_state], "press": press}
+    motors = {name: [getattr(m, name) for m in state.motor_state] for name in ("q", "dq", "tau_est")}
+    return motors | {"press": [list(module.pressure) for module in state.press_sensor_state]}
 
 
 def both_came(newest: dict[str, Any]) -> bool:

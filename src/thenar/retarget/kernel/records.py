@@ -186,7 +186,7 @@ class Tuning(NamedTuple):
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
-    at_rest_m: float = 0.0005
+    at_rest_m: float = 0.0003
     """A person of usual size whose nodes are so near to where they have been is at rest."""
     dearer: float = 1.5
     """A posture that costs so many times as much is not gone to."""

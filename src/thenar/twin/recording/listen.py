@@ -6,6 +6,7 @@ them to a twin that begins where the hand began.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -99,6 +100,8 @@ class WireRecorder:
         self._first: dict[str, HandState] = {}
         self._file: RecordingWriter | None = None
         self._start_s = self._start_ns = 0
+        self._began_s = math.inf
+        """When the file was there: the bytes of a state and its meaning are both before it, or both after."""
         self._count, self._raw = 0, raw
         self._lock = threading.Lock()
         self.listener = Listener(specs, place, self)
@@ -146,7 +149,8 @@ class WireRecorder:
     def hear(self, hand: str, said: HandCommand | HandState | FloatArray, arrived_s: float) -> None:
         """Write down what was heard; before the file is there, keep the first state."""
         with self._lock:
-            if self._file is None:
+            # A command is never left out: it may have come after what was told was written down.
+            if self._file is None or (arrived_s < self._began_s and not isinstance(said, HandCommand)):
                 if isinstance(said, HandState):
                     self._first[hand] = said
                 elif isinstance(said, HandCommand):
@@ -174,7 +178,7 @@ class WireRecorder:
         if not self._raw:
             return
         with self._lock:
-            if self._file is not None:
+            if self._file is not None and arrived_s >= self._began_s:
                 kind = type_name.replace("::dds_::", "::").removesuffix("_").replace("::", "/")
                 schema = Schema(name=kind, text=f"# {type_name} as it came; its definition is the vendor's\n")
                 self._put(f"/raw/{topic}", schema, message, self._stamp_ns(arrived_s))
@@ -213,6 +217,7 @@ class WireRecorder:
                 told = self._told[spec.name]
                 known = HandCommand.to(told.target_rad, speed_rad_s=told.speed_rad_s, force_limit_n=told.force_limit_n)
                 self._put_action(now_s, "command", {"hand": spec.name, "command": known})
+            self._began_s = time.perf_counter()
 
     def _put_action(self, arrived_s: float, call: str, arguments: dict[str, Any]) -> None:
         self._count += 1
