@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import mujoco
@@ -12,9 +12,10 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue
-from thenar.hands.spec import Actuator, LeadScrew
+from thenar.hands.spec import Actuator
 from thenar.sim.props import Mesh, Prop
-from thenar.touch.sensor.calibration import Calibration, PadCalibration
+from thenar.touch.sensor.calibration import Calibration
+from thenar.twin.scaled import scaled_actuator, scaled_prop, scaled_skin
 
 STREAM = 20  # of random numbers
 
@@ -134,48 +135,18 @@ def motor_rows(base: Any, drives: Any, factors: Factors) -> tuple[Any, Any]:
 
 def own_prop(prop: Prop, factors: Factors, world: int, number: int) -> Prop:
     """An object of one world."""
-    mass, friction, size = (float(getattr(factors, name)[world, number]) for name in ("mass", "friction", "size"))
-    sizes = {
-        field.name: np.multiply(getattr(prop, field.name), size).tolist()
-        for field in fields(prop)
-        if field.name in ("radius_m", "length_m", "size_m", "radii_m")
-    }
-    sizes = {name: tuple(value) if isinstance(value, list) else value for name, value in sizes.items()}
-    return replace(prop, mass_kg=prop.mass_kg * mass, friction=prop.friction * friction, **sizes)
+    return scaled_prop(prop, **_own(factors, world, number, "mass", "friction", "size"))
 
 
 def own_actuator(actuator: Actuator, factors: Factors, world: int, number: int) -> Actuator:
     """A motor of one world."""
-    names = ("stiffness", "strength", "latency", "motor_noise")
-    stiffness, strength, latency, noise = (float(getattr(factors, name)[world, number]) for name in names)
-    if isinstance(actuator.motor, LeadScrew):
-        by = {"stiffness_n": stiffness, "stiffening_n": stiffness, "newton_per_reported": strength}
-        by |= {"latency_s": latency, "angle_noise": noise, "force_noise_n": noise}
-    else:
-        by = {"stiffness_nm_rad": stiffness, "effort_nm": strength, "lever_m": strength}
-    changed = {name: getattr(actuator.motor, name) * factor for name, factor in by.items()}
-    return replace(actuator, motor=replace(actuator.motor, **changed))
+    return scaled_actuator(actuator, **_own(factors, world, number, "stiffness", "strength", "latency", "motor_noise"))
 
 
 def own_skin(calibration: Calibration, factors: Factors, world: int) -> Calibration:
     """The skin of one world."""
-    stiffness, gain, noise = (
-        float(getattr(factors, name)[world, 0]) for name in ("skin_stiffness", "skin_gain", "skin_noise")
-    )
-
-    def off(pad: PadCalibration) -> PadCalibration:
-        return replace(
-            pad,
-            young_pa=stiffness * pad.young_pa,
-            gain_counts_per_n=_scaled(pad.gain_counts_per_n, gain),
-            noise_counts=_scaled(pad.noise_counts, noise),
-        )
-
-    pads = {name: off(pad) for name, pad in calibration.pads.items()}
-    return replace(calibration, bare=off(calibration.bare), pads=pads)
+    return scaled_skin(calibration, **_own(factors, world, 0, "skin_stiffness", "skin_gain", "skin_noise"))
 
 
-def _scaled(value: float | tuple[tuple[float, ...], ...], factor: float) -> float | tuple[tuple[float, ...], ...]:
-    if isinstance(value, tuple):
-        return tuple(tuple(factor * one for one in row) for row in value)
-    return factor * value
+def _own(factors: Factors, world: int, number: int, *names: str) -> dict[str, float]:
+    return {name: float(getattr(factors, name)[world, number]) for name in names}

@@ -9,18 +9,12 @@ from typing import TypeVar
 import numpy as np
 
 from thenar.errors import BadValue
-from thenar.hands.spec import Actuator, HandSpec, LeadScrew
-from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
-from thenar.touch.sensor.calibration import Calibration, PadCalibration
+from thenar.hands.spec import Actuator, HandSpec
+from thenar.sim.props import Prop
+from thenar.touch.sensor.calibration import Calibration
+from thenar.twin.scaled import scaled_actuator, scaled_prop, scaled_skin
 
 P = TypeVar("P", bound=Prop)
-_SIZES = {
-    Sphere: ("radius_m",),
-    Box: ("size_m",),
-    Cylinder: ("radius_m", "length_m"),
-    Capsule: ("radius_m", "length_m"),
-    Ellipsoid: ("radii_m",),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,16 +45,9 @@ class Randomise:
 
     def prop(self, prop: P, rng: np.random.Generator) -> P:
         """An object of this episode."""
-        scale = factor(rng, self.size)
-        sizes = {name: np.multiply(getattr(prop, name), scale).tolist() for name in _SIZES[type(prop)]}
-        shift = rng.uniform(-self.place_m, self.place_m, 3)
-        return replace(
-            prop,
-            mass_kg=prop.mass_kg * factor(rng, self.mass),
-            friction=prop.friction * factor(rng, self.friction),
-            pos_m=tuple((np.array(prop.pos_m) + shift).tolist()),
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in sizes.items()},
-        )
+        size, shift = factor(rng, self.size), rng.uniform(-self.place_m, self.place_m, 3)
+        drawn = scaled_prop(prop, mass=factor(rng, self.mass), friction=factor(rng, self.friction), size=size)
+        return replace(drawn, pos_m=tuple((np.array(prop.pos_m) + shift).tolist()))
 
     def hand(self, hand: HandSpec, rng: np.random.Generator) -> HandSpec:
         """A hand whose motors are those of this episode."""
@@ -68,40 +55,13 @@ class Randomise:
 
     def _actuator(self, actuator: Actuator, rng: np.random.Generator) -> Actuator:
         stiffness, strength, latency = (factor(rng, self.motors) for _ in range(3))
-        noise, motor = factor(rng, self.noise), actuator.motor
-        if isinstance(motor, LeadScrew):
-            motor = replace(
-                motor,
-                stiffness_n=motor.stiffness_n * stiffness,
-                stiffening_n=motor.stiffening_n * stiffness,
-                newton_per_reported=motor.newton_per_reported * strength,
-                latency_s=motor.latency_s * latency,
-                angle_noise=motor.angle_noise * noise,
-                force_noise_n=motor.force_noise_n * noise,
-            )
-        else:
-            motor = replace(
-                motor,
-                stiffness_nm_rad=motor.stiffness_nm_rad * stiffness,
-                effort_nm=motor.effort_nm * strength,
-            )
-        return replace(actuator, motor=motor)
+        noise = factor(rng, self.noise)
+        return scaled_actuator(actuator, stiffness=stiffness, strength=strength, latency=latency, motor_noise=noise)
 
     def skin_of(self, calibration: Calibration, rng: np.random.Generator) -> Calibration:
         """A skin of this episode."""
         gain, stiffness, noise = factor(rng, self.skin), factor(rng, self.skin), factor(rng, self.noise)
-
-        def off(pad: PadCalibration) -> PadCalibration:
-            return replace(
-                pad,
-                young_pa=pad.young_pa * stiffness,
-                gain_counts_per_n=np.multiply(pad.gain_counts_per_n, gain).tolist(),
-                noise_counts=np.multiply(pad.noise_counts, noise).tolist(),
-            )
-
-        return replace(
-            calibration, bare=off(calibration.bare), pads={name: off(pad) for name, pad in calibration.pads.items()}
-        )
+        return scaled_skin(calibration, skin_gain=gain, skin_stiffness=stiffness, skin_noise=noise)
 
 
 NOTHING = Randomise(mass=0.0, friction=0.0, size=0.0, place_m=0.0, skin=0.0, motors=0.0, noise=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from thenar.hands.spec import HandSpec
 from thenar.sim.contacts import SolidReader
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import Calibration, profile_of
+from thenar.twin.scaled import scaled_skin
 
 Array: TypeAlias = Any  # of Warp, torch, jax or numpy
 
@@ -190,7 +191,7 @@ class Touch:
         """Give worlds stiffnesses of their own, as factors of Young's modulus. Shape (worlds,)."""
         self._stiffness.assign(factor.astype(np.float32))
         if not self._is_native():
-            self._skins = [self._skin_of(scaled_skin(self._calibration, float(one))) for one in factor]
+            self._skins = [self._skin_of(scaled_skin(self._calibration, skin_stiffness=float(one))) for one in factor]
 
     def forget(self, mask: Array) -> None:
         """Let skins of some worlds start without a past. ``mask``: Warp's, true for those. Shape (worlds,)."""
@@ -311,10 +312,3 @@ class Touch:
                 ("contact_n", frame.contact_n), ("bare_skin_n", frame.bare_skin_n),
             ):  # fmt: skip
                 getattr(out, name).numpy()[number] = value  # on the CPU this is the array itself
-
-
-def scaled_skin(calibration: Calibration, factor: float) -> Calibration:
-    """A skin that is stiffer by a factor, on pads and beside them."""
-    pads = {name: replace(pad, young_pa=pad.young_pa * factor) for name, pad in calibration.pads.items()}
-    bare = replace(calibration.bare, young_pa=calibration.bare.young_pa * factor)
-    return replace(calibration, bare=bare, pads=pads)
