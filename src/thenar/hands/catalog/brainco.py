@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Y, Z, actuator, hinge
+from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, Inertial, X, Y, Z, actuator, hinge, weighed_link
 from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Pad, Palette, PalmFrame, Servo, Tip
@@ -50,8 +50,7 @@ LEFT_PLACES: dict[str, Vec3] = {
 LEFT_TURN_RAD = 0.12654  # of the frames of two fingertips about y
 RADIUS_M = 0.0063  # half width of a fingertip
 
-Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
-# Mass [kg], centre [m], ixx iyy izz ixy ixz iyz [kg m^2]. Right hand.
+# Of the right hand.
 # fmt: off
 INERTIALS: dict[str, Inertial] = {
     "base": (0.238, (-0.00524378, -0.0034038, 0.0521267),
@@ -213,15 +212,12 @@ def _hand(turn_rad: Mapping[str, float], inertials: Mapping[str, Inertial]) -> H
     """The right hand, with the frames of some fingertips turned about y."""
 
     def link(name: str) -> Link:
-        mass, com, inertia = inertials[name]
         turn = turn_rad.get(name, 0.0)
         knob = Cylinder(start_m=(0.0, 0.0, -0.011), end_m=(0.0, 0.0, 0.011), radius_m=0.009)
-        return Link(
-            name=name,
-            mass_kg=mass,
-            source=INERTIAL,
-            com_m=com,
-            inertia_kgm2=inertia,
+        return weighed_link(
+            name,
+            inertials[name],
+            INERTIAL,
             skin=_skin(name, turn),
             collision=(knob,) if name == "thumb_metacarpal" else (),
             visuals=_visuals(name, turn),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from thenar.hands.catalog.rows import NO_TURN, X, Y, Z, hinge
+from thenar.hands.catalog.rows import NO_TURN, Inertial, X, Y, Z, hinge, weighed_link
 from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Pad, Palette, PalmFrame, Servo, Tip
@@ -22,8 +22,6 @@ PLACES = "covers of the meshes; number and places of the elements under them are
 PALETTE = Palette(body=(0.60, 0.61, 0.63), skin=(0.13, 0.13, 0.14), dark=(0.21, 0.22, 0.23))
 ARMATURE_KGM2 = 2e-4  # of a gear motor of this size; assumed
 
-Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
-# Mass [kg], centre [m], ixx iyy izz ixy ixz iyz [kg m^2].
 # fmt: off
 NEAR: Inertial = (0.0588507, (0.03547435774, 0.00082788768, 0.0003808996),
                   (6.01573947e-06, 1.274699945e-05, 1.234543582e-05, -5.0770784e-07, -2.7839003e-07, 1.608885e-07))
@@ -135,16 +133,13 @@ def _visuals(name: str) -> tuple[Visual, ...]:
 
 
 def _link(name: str) -> Link:
-    mass, com, inertia = INERTIALS[name]
     stalk = Cylinder(start_m=(0.0, -0.020, 0.0), end_m=(0.0, 0.0, 0.0), radius_m=0.0095)
     thumb = name.startswith("thumb")
     root = () if name in ("palm", "thumb_0") else (_rod((0.0, 0.0, 0.0), (0.016, 0.001, 0.0), 0.0085, thumb=thumb),)
-    return Link(
-        name=name,
-        mass_kg=mass,
-        source=INERTIAL,
-        com_m=com,
-        inertia_kgm2=inertia,
+    return weighed_link(
+        name,
+        INERTIALS[name],
+        INERTIAL,
         skin=_skin(name),
         collision=(stalk,) if name == "thumb_0" else root,
         visuals=_visuals(name),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Z, actuator, hinge
+from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, Inertial, X, Z, actuator, hinge, weighed_link
 from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tip
@@ -38,8 +38,6 @@ TIPS: dict[str, Vec3] = {
     "ring": (0.0385, -0.0015, 0.0),
     "pinky": (0.033, -0.0015, 0.0),
 }
-Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
-# Mass [kg], centre [m], ixx iyy izz ixy ixz iyz [kg m^2].
 # fmt: off
 INERTIALS: dict[str, Inertial] = {
     "hand_base": (0.29928, (-0.0010133, -0.001628, -0.049512),
@@ -126,13 +124,10 @@ COLLISION = {"hand_base": (Cylinder(start_m=(0.0, 0.0, 0.002), end_m=(0.0, 0.0, 
 
 
 def _link(name: str) -> Link:
-    mass, com, inertia = INERTIALS[name]
-    return Link(
-        name=name,
-        mass_kg=mass,
-        source=INERTIAL,
-        com_m=com,
-        inertia_kgm2=inertia,
+    return weighed_link(
+        name,
+        INERTIALS[name],
+        INERTIAL,
         skin=SKINS.get(name),
         collision=COLLISION.get(name, ()),
         visuals=VISUALS[name],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from thenar.hands.catalog.rows import NO_TURN, Y, hinge
+from thenar.hands.catalog.rows import NO_TURN, Inertial, Y, hinge, weighed_link
 from thenar.hands.shapes import Box, Capsule, Loft, Vec3, Visual, VisualShape
 from thenar.hands.spec import Actuator, HandSpec, Joint, Link, Palette, PalmFrame, Servo, Tip
 
@@ -28,8 +28,6 @@ FINGERS: dict[str, Vec3] = {
 }
 PARTS = ("bs", "px", "md", "ds")
 
-Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
-# Mass [kg], centre [m], ixx iyy izz ixy ixz iyz [kg m^2].
 # fmt: off
 INERTIALS: dict[str, Inertial] = {
     "palm": (0.237, (-0.049542, -0.042914, -0.010227),
@@ -104,7 +102,6 @@ HEEL = Box(centre_m=(-0.0800, -0.0530, -0.0115), half_m=(0.0220, 0.0280, 0.0230)
 
 
 def _link(name: str, part: str) -> Link:
-    mass, com, inertia = INERTIALS[part]
     if part == "palm":
         skin, collision = PALM, (HEEL,)
         visuals: tuple[Visual, ...] = (
@@ -122,16 +119,7 @@ def _link(name: str, part: str) -> Link:
         collision = solid
         if skin is None and solid:
             skin, collision = solid[0], ()
-    return Link(
-        name=name,
-        mass_kg=mass,
-        source=INERTIAL,
-        com_m=com,
-        inertia_kgm2=inertia,
-        skin=skin,
-        collision=collision,
-        visuals=visuals,
-    )
+    return weighed_link(name, INERTIALS[part], INERTIAL, skin=skin, collision=collision, visuals=visuals)
 
 
 def _joint(name: str, parent: str, child: str, pos_m: Vec3, rpy_rad: Vec3, lower_rad: float, upper_rad: float) -> Joint:

@@ -1,11 +1,14 @@
-"""Rows of a hand's tables into joints and actuators: what the files of the catalogue share."""
+"""Rows of a hand's tables into links, joints and actuators: what the files of the catalogue share."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from thenar.hands.shapes import Vec3
-from thenar.hands.spec import Actuator, Joint, LeadScrew, Servo
+from thenar.hands.shapes import Shape, Vec3, Visual
+from thenar.hands.spec import Actuator, Joint, LeadScrew, Link, Servo
+
+Inertial = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
+"""Mass [kg], centre [m], ixx iyy izz ixy ixz iyz about it [kg m^2]."""
 
 NO_TURN: Vec3 = (0.0, 0.0, 0.0)
 X: Vec3 = (1.0, 0.0, 0.0)
@@ -15,6 +18,29 @@ Z: Vec3 = (0.0, 0.0, 1.0)
 # Assumed: gears and linkage of a finger, of the order of the finger's own inertia.
 DRIVEN = {"armature_kgm2": 1e-4}
 COUPLED = {"armature_kgm2": 1e-5, "damping_nms_rad": 5e-4}
+
+
+def weighed_link(
+    name: str,
+    inertial: Inertial,
+    source: str,
+    *,
+    skin: Shape | None,
+    collision: tuple[Shape, ...] = (),
+    visuals: tuple[Visual, ...],
+) -> Link:
+    """A link whose mass, centre and inertia its maker publishes, with its shapes."""
+    mass_kg, com_m, inertia_kgm2 = inertial
+    return Link(
+        name=name,
+        mass_kg=mass_kg,
+        source=source,
+        com_m=com_m,
+        inertia_kgm2=inertia_kgm2,
+        skin=skin,
+        collision=collision,
+        visuals=visuals,
+    )
 
 
 def hinge(

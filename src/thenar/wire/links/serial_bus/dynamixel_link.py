@@ -5,21 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from thenar.errors import BadFile, BadValue
+from thenar.errors import BadValue
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs.serial_bus import dynamixel_packets, dynamixel_table
 from thenar.wire.codecs.serial_bus.dynamixel_packets import BROADCAST, Instruction, Packet, Part, Trouble, status
 from thenar.wire.codecs.serial_bus.dynamixel_table import READ_ONLY, STORED, TABLE
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
+from thenar.wire.links.inbox import PeerHealth, PeerStats
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
+from thenar.wire.links.serial_bus.serial_link import SerialLink
 
 
-class DynamixelBus:
+class DynamixelBus(SerialLink):
     """The twin's side: the motors of one hand, with ids from 0 on."""
 
     wire = "dynamixel"
@@ -28,28 +27,14 @@ class DynamixelBus:
         """Open the line."""
         if len(context.hands) != 1:
             raise BadValue("hands", [spec.name for spec in context.hands], "one hand: a line has one set of ids")
+        super().__init__(context.config.dynamixel.port)
         self._spec = context.hands[0]
         self._table = dynamixel_table.power_on(self._spec)
         self._later: dict[int, Part] = {}
         """What was registered, by motor, until an action asks for it."""
-        port = context.config.dynamixel.port
-        try:
-            self._port = PseudoTerminal(Path(port) if port else None)
-        except OSError as error:
-            raise BadFile(
-                port, f"cannot name a serial line ({error.strerror}); try another --dynamixel.port"
-            ) from error
-        self.line = self._port.line
         self._stats = PeerStats(f"a client of {self._port}")
-        self._inbox = Inbox()
-        self._line = b""
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._listen, name="dynamixel", daemon=True)
-        self._thread.start()
-
-    def receive(self) -> list[Request]:
-        """Requests since the last call."""
-        return self._inbox.drain()
+        self.answer()
 
     def power_on(self) -> None:
         """Let the motors begin again, torque off."""
@@ -64,34 +49,19 @@ class DynamixelBus:
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Nothing: these motors feel no touch."""
 
-    def health(self) -> LinkHealth:
-        """How it is doing."""
-        return LinkHealth(
-            wire=self.wire,
-            where=f"{self._port} ({self._spec.name}, motors 0 to {self._table.size - 1})",
-            listeners=int(self._port.recent),
-            written=0,
-            not_written=0,
-            peers=(self._stats.health(self._port.path),) if self._stats.messages else (),
-            refused=dict(self._inbox.refused),
-            failed=ended(self._thread),
-        )
+    def hands_there(self) -> str:
+        """The hand and the ids of its motors."""
+        return f"{self._spec.name}, motors 0 to {self._table.size - 1}"
 
-    def close(self) -> None:
-        """Close the line."""
-        self._port.stop()
-        self._thread.join()
-        self._port.close()
-
-    def _listen(self) -> None:
-        while (data := self._port.wait(None)) is not None:
-            self.take(data)
+    def peers(self) -> tuple[PeerHealth, ...]:
+        """The client, once it was heard."""
+        return (self._stats.health(self._port.path),) if self._stats.messages else ()
 
     def take(self, data: bytes) -> None:
         """Answer the packets that are on the line with what has come."""
-        self._line += data
+        self._come += data
         while True:
-            packet, self._line, noise = dynamixel_packets.take(self._line)
+            packet, self._come, noise = dynamixel_packets.take(self._come)
             if noise:
                 self._inbox.refuse("bytes on the serial line that are no packet")
             elif packet is None:
@@ -101,8 +71,8 @@ class DynamixelBus:
             self._stats.record(time.perf_counter())
             with self._lock:
                 reply = self._answer(packet)
-            if reply and not self._port.send(reply):
-                self._inbox.refuse("answers that a client on the serial line does not read")
+            if reply:
+                self._send(reply)
 
     def _answer(self, packet: Packet) -> bytes:
         parts = dynamixel_packets.parts_of(packet)

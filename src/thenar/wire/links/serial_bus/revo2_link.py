@@ -5,52 +5,40 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
-from thenar.errors import BadFile, BadValue
+from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
 from thenar.wire.codecs.registers import modbus_pdu, rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import READ, READ_INPUT, Refusal
 from thenar.wire.codecs.serial_bus import revo2_registers
 from thenar.wire.codecs.serial_bus.revo2_registers import AREAS, WRITABLE
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
+from thenar.wire.links.inbox import Inbox, PeerHealth, PeerStats
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
+from thenar.wire.links.serial_bus.serial_link import SerialLink
 
 IDS = {"left": 0x7E, "right": 0x7F}
-SILENCE_S = 0.02  # ends what is no whole frame
 
 
-class Revo2Serial:
+class Revo2Serial(SerialLink):
     """The twin's side: all hands on one line."""
 
     wire = "revo2"
+    silence_s = 0.02  # ends what is no whole frame
 
     def __init__(self, context: LinkContext):
         """Open the line."""
-        port = context.config.revo2.port
-        self._inbox = Inbox()
-        self._line = b""
-        self._hands = {IDS[spec.side]: _Registers(spec, self._inbox) for spec in context.hands if spec.side in IDS}
-        if len(self._hands) < len(context.hands):
+        specs = {IDS[spec.side]: spec for spec in context.hands if spec.side in IDS}
+        if len(specs) < len(context.hands):
             names = [spec.name for spec in context.hands]
             raise BadValue("hands", names, "at most one left and one right hand on a line")
-        try:
-            self._port = PseudoTerminal(Path(port) if port else None)
-        except OSError as error:
-            raise BadFile(port, f"cannot name a serial line ({error.strerror}); try another --revo2.port") from error
-        self.line = self._port.line
+        super().__init__(context.config.revo2.port)
+        self._hands = {number: _Registers(spec, self._inbox) for number, spec in specs.items()}
         for hand in self._hands.values():
             hand.stats.who = f"a client of {self._port}"
-        self._thread = threading.Thread(target=self._listen, name="revo2", daemon=True)
-        self._thread.start()
-
-    def receive(self) -> list[Request]:
-        """Requests since the last call."""
-        return self._inbox.drain()
+        self.answer()
 
     def power_on(self) -> None:
         """Let the hands begin again."""
@@ -68,41 +56,25 @@ class Revo2Serial:
             if hand.spec.name in frames:
                 hand.store_touch(frames[hand.spec.name])
 
-    def health(self) -> LinkHealth:
-        """How it is doing."""
-        hands = ", ".join(f"{hand.spec.name} {number:#04x}" for number, hand in self._hands.items())
-        return LinkHealth(
-            wire=self.wire,
-            where=f"{self._port} ({hands})",
-            listeners=int(self._port.recent),
-            written=0,
-            not_written=0,
-            peers=tuple(hand.stats.health(self._port.path) for hand in self._hands.values() if hand.stats.messages),
-            refused=dict(self._inbox.refused),
-            failed=ended(self._thread),
-        )
+    def hands_there(self) -> str:
+        """The hands and their ids."""
+        return ", ".join(f"{hand.spec.name} {number:#04x}" for number, hand in self._hands.items())
 
-    def close(self) -> None:
-        """Close the line."""
-        self._port.stop()
-        self._thread.join()
-        self._port.close()
-
-    def _listen(self) -> None:
-        while (data := self._port.wait(SILENCE_S if self._line else None)) is not None:
-            self.take(data)
+    def peers(self) -> tuple[PeerHealth, ...]:
+        """The client, once for each hand that it asked."""
+        return tuple(hand.stats.health(self._port.path) for hand in self._hands.values() if hand.stats.messages)
 
     def take(self, data: bytes) -> None:
         """Answer the frames that are on the line with what has come; nothing: it fell silent."""
-        self._line += data
-        if not data or len(self._line) > rs485_frames.LONGEST:
+        self._come += data
+        if not data or len(self._come) > rs485_frames.LONGEST:
             self._inbox.refuse("bytes on the serial line that are no frame")
-            self._line = b""
-        while frame := rs485_frames.take_request(self._line):
-            self._line = self._line[len(frame) :]
+            self._come = b""
+        while frame := rs485_frames.take_request(self._come):
+            self._come = self._come[len(frame) :]
             hand = self._hands.get(frame[0])
-            if hand is not None and not self._port.send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2]))):
-                self._inbox.refuse("answers that a client on the serial line does not read")
+            if hand is not None:
+                self._send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2])))
 
 
 class _Registers:
