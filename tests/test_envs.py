@@ -1,7 +1,9 @@
 """Environments: what Gymnasium asks of them, what seeds and goals mean, and that touch tells what it should."""
 
+import importlib.util
 import tomllib
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,14 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from patience import wait_for
 
+import thenar
 from thenar import envs
 from thenar.envs import baselines
 from thenar.envs.hand_env import HandEnv
 from thenar.errors import BadValue
+from thenar.twin.serving import serve
 
 TASKS = list(envs.TASKS)
 STILL = envs.Randomise(mass=0.0, friction=0.0, size=0.0, place_m=0.0, skin=0.0, motors=0.0, noise=0.0)
@@ -179,6 +184,37 @@ def test_lerobot_can_find_the_plug_in_by_its_name_and_it_stands_on_the_front_doo
     assert (folder / folder.name / "__init__.py") in modules
     named = {line for path in modules for line in path.read_text().splitlines() if line.startswith("from thenar")}
     assert named == {"from thenar import envs", "from thenar.wire import inspire_codec, inspire_counts"}
+
+
+def plugin_bodies() -> Any:
+    """The part of the plug-in that needs no LeRobot, and so no torch."""
+    file = Path(__file__).resolve().parents[1] / "plugins/lerobot_robot_thenar/lerobot_robot_thenar/bodies.py"
+    spec = importlib.util.spec_from_file_location("plugin_bodies", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_lerobots_robot_moves_and_feels_a_hand_over_dds_and_says_when_it_falls_silent(domain: int):
+    bodies, spec = plugin_bodies(), thenar.hands.load("inspire_right")
+    bodies.SILENT_S = 60.0  # a busy machine is not silent
+    target_rad = spec.open_rad + np.array([0.5, 0.1, 0.1, 0.3, 0.0, 0.0]) * (spec.closed_rad - spec.open_rad)
+    config = thenar.ServeConfig(hands=(spec.name,), wires=("inspire",), domain=domain, scene="in_hand")
+    with ExitStack() as left:
+        with serve(config) as twin:
+            hand = bodies.WiredHand(spec, domain=domain, interface="lo")
+            left.callback(hand.close)
+            hand.send(target_rad)
+            assert wait_for(lambda: np.abs(hand.read()[0] - target_rad)[:4].max() < 0.05, 30.0)
+            _, force_n, felt_n = hand.read()
+            assert (force_n.shape, felt_n.shape) == ((6,), (1062,))
+            twin.run_on_loop(lambda world: world.props.pull("ball", (0.0, 0.0, -8.0)))
+            assert wait_for(lambda: hand.read()[2].sum() > felt_n.sum() + 3.0, 30.0)
+        bodies.SILENT_S = 0.2
+        with pytest.raises(ConnectionError, match="inspire_right has not told its state"):
+            wait_for(lambda: hand.read() is None)
 
 
 @pytest.mark.soak
