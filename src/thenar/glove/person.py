@@ -13,7 +13,6 @@ import numpy as np
 from thenar.signals import FloatArray, GloveLayout
 
 FINGERS = ("thumb", "index", "middle", "ring", "little")
-ANGLES_PER_FINGER = 4
 LOWER_RAD = np.array([[-0.6, -0.5, -0.2, -0.3], *[[-0.35, -0.35, 0.0, 0.0]] * 4]).ravel()
 UPPER_RAD = np.array([[0.8, 0.9, 0.9, 1.3], *[[0.35, 1.5, 1.75, 1.1]] * 4]).ravel()
 

@@ -55,9 +55,6 @@ TRANSFORMS = _schema(
     *(part for part in _PARTS if part.startswith("geometry_msgs")),
 )
 TEXT = _schema("std_msgs/msg/String", "string data")
-COMPRESSED_IMAGE = _schema(
-    "sensor_msgs/msg/CompressedImage", "std_msgs/Header header\nstring format\nuint8[] data", *_HEADER
-)
 REPORTED = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c", "status", "error")
 TOLD = ("target_rad", "speed_rad_s", "force_limit_n", "current_limit_a")
 MOTOR_NUMBERS = (*REPORTED, *TOLD)

@@ -198,13 +198,6 @@ def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float
     )
 
 
-def draw_hand(
-    hand: HandSpec, *, pose: str = "open", view: View = "palm", size_px: tuple[int, int] = (640, 640)
-) -> Image:
-    """A hand in a posture that its motors took by themselves, so that nothing passes through anything."""
-    return draw_posed(posed_world(hand, pose), hand, view=view, size_px=size_px)
-
-
 def draw_posed(world: Physics, hand: HandSpec, *, view: View, size_px: tuple[int, int] = (640, 640)) -> Image:
     """The hand of a world made by `posed_world`, filling the picture."""
     with Artist(world, size_px=size_px) as artist:

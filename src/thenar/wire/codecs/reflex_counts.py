@@ -100,11 +100,6 @@ def published_counts(pressure: ArrayLike) -> IntArray:
     return 510 - np.where(upper < 200, upper + 255, upper)
 
 
-def resting_counts() -> int:
-    """What an untouched cell publishes at sea level and 25 degrees."""
-    return int(published_counts(pressure_counts(REST_PA, REST_C)))
-
-
 def motor_counts(angle_rad: ArrayLike) -> IntArray:
     """Counts of the motors' angles."""
     return _whole(INVERTED * np.asarray(angle_rad) * GEAR / ANGLE_RAD + MOTOR_AT_ZERO, 0, 0xFFFF)

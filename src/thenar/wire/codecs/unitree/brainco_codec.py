@@ -6,8 +6,6 @@ speed. ``tau_est`` is its current in amperes. Nothing else is read or filled.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +19,6 @@ COMMANDS = {f"rt/brainco/{side}/cmd": COMMANDS_TYPE for side in SIDES}
 STATES = {f"rt/brainco/{side}/state": STATES_TYPE for side in SIDES}
 
 FULL_CURRENT_A = 1.0  # at full effort; assumed: the hand's own default maximum
-Order = Literal["hand", "xr_teleoperate"]
 ORDERS: dict[str, tuple[int, ...]] = {"hand": (0, 1, 2, 3, 4, 5), "xr_teleoperate": (1, 0, 2, 3, 4, 5)}
 """Which of the hand's motors stands at each place: xr_teleoperate has the thumb's two the other way round."""
 

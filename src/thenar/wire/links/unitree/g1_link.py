@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -147,8 +146,3 @@ class G1Topics(DdsLink):
         if request.api_id in (SET_FSM_ID, SET_VELOCITY):
             return NOT_IMPLEMENTED, NO_WALKING
         return NOT_IMPLEMENTED, f"sport has no call {request.api_id} here"
-
-    def commander(self) -> str:
-        """Who commands the body now; empty where nobody does."""
-        now_s = time.perf_counter()
-        return next((one.sender for one in self.targets(now_s) if one is not None), "")
