@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -113,9 +115,22 @@ def load() -> str:
     return f"load {os.getloadavg()[0]:.1f}"
 
 
-def start(*words: object) -> subprocess.Popen[str]:
-    """This file again, or a client of the tests, as another process."""
-    return subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True)
+@contextmanager
+def started(*words: object) -> Iterator[subprocess.Popen[str]]:
+    """This file again, or a client of the tests, as another process; it ends with the block."""
+    process = subprocess.Popen([sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def measure_trips(domain: int, who: str) -> None:
+    """Print how long a round trip takes."""
+    with started("-m", "bench.g1", "trips", domain) as trips:
+        median, most, nearly_all = json.loads(trips.communicate()[0])
+    print(f"round trip, {who}: {median} ms, 90 % {most}, 99 % {nearly_all}; {load()}", flush=True)
 
 
 def main() -> None:
@@ -129,35 +144,33 @@ def main() -> None:
     from thenar.twin.body.g1_twin import G1Config, serve_g1
 
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15.0
-    answers = start("-m", "bench.g1", "pong", ALONE)
+    with started("-m", "bench.g1", "pong", ALONE):
+        measure_trips(ALONE, "Cyclone alone")
     options = CameraOptions()
     for cameras in (None, options):
         config = G1Config(domain=DOMAIN, hands=("inspire",), scene="pick_place_cylinder", cameras=cameras)
         with serve_g1(config) as twin:
-            time.sleep(1.0)
             if cameras is None:
-                for domain, who in ((ALONE, "Cyclone alone"), (DOMAIN, "the twin")):
-                    trip = json.loads(start("-m", "bench.g1", "trips", domain).communicate()[0])
-                    print(f"round trip, {who}: {trip[0]} ms, 90 % {trip[1]}, 99 % {trip[2]}; {load()}")
-                answers.kill()
-            arms = start("tests/peers/arm_controller.py", DOMAIN, seconds, "rt/lowcmd")
-            before, cpu_s = twin.health(), time.process_time()
-            seen: dict[str, Any] = {}
-            if cameras is None:
-                time.sleep(seconds)
-            else:
-                seen = watch_cameras(dict(options.ports), seconds)
-            after = twin.health()
+                measure_trips(DOMAIN, "the twin")
+            with started("tests/peers/arm_controller.py", DOMAIN, seconds + 30.0, "rt/lowcmd") as arms:
+                assert arms.stdout is not None
+                assert arms.stdout.readline().strip() == "commanding"
+                before, cpu_s, began_s = twin.health(), time.process_time(), time.perf_counter()
+                seen: dict[str, Any] = {}
+                if cameras is None:
+                    time.sleep(seconds)
+                else:
+                    seen = watch_cameras(dict(options.ports), seconds)
+                after, passed_s = twin.health(), time.perf_counter() - began_s
             late = (after.late_ticks - before.late_ticks) / (after.ticks - before.ticks)
-            cores = (time.process_time() - cpu_s) / seconds
+            factor = (after.time_s - before.time_s) / passed_s
+            cores = (time.process_time() - cpu_s) / passed_s
             what = f"{'three' if cameras else 'no'} cameras, both arms driven, two hands"
-            print(
-                f"{what}: factor {after.real_time_factor:.4f}, late {100 * late:.2f} %, {cores:.2f} of a core; {load()}"
-            )
-            print(seen)
+            print(f"{what}: factor {factor:.4f}, late {100 * late:.2f} %, {cores:.2f} of a core; {load()}", flush=True)
+            for name, camera in seen.items():
+                print(f"{name}: {camera['hz']} Hz, longest gap {1e3 * camera['gap_s']:.0f} ms")
             if twin.robot.cameras is not None:
-                print(twin.robot.cameras.report())
-            arms.communicate()
+                print(f"drawn at {twin.robot.cameras.report()['share']:.0%} of their size")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 import io
 import json
+from types import SimpleNamespace
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from patience import free_port, wait_for
 
 from thenar.errors import BadValue, ThenarError
 from thenar.humanoid.model.g1 import G1_RUBBER
+from thenar.sim.drawing.eyes import Eyes, model_bytes
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.body.cameras import SHARES, CameraOptions, Cameras, drawn_size, next_level
 from thenar.twin.body.g1_scenes import SCENES
@@ -71,6 +75,23 @@ def test_a_port_that_is_taken_is_named():
             PictureServer("127.0.0.1", ports={"head": port}, config_port=free_port(), configuration=b"")
     finally:
         context.destroy(linger=0)
+
+
+def test_a_roof_rises_out_of_the_ground_and_a_box_lies_across_the_edge_of_the_picture():
+    """A roof of 45 degrees is as wide as it is high: a ground drawn 1 cm too high makes it 2 cm narrower."""
+    world: Any = SimpleNamespace(
+        model=mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
+        <geom type="plane" size="0 0 0.05" pos="0 0 0.3" euler="180 0 0" rgba="1 1 1 1"/>
+        <geom type="box" size="0.1 0.1 0.1" pos="0 0 0.35" euler="0 45 0" rgba="1 0 0 1"/>
+        <geom type="box" size="0.1 0.1 0.01" pos="0.55 0 0.3" rgba="0 0 1 1"/>
+        <camera name="below" pos="0 0 -0.7" xyaxes="1 0 0 0 -1 0" fovy="53.13"/></worldbody></mujoco>""")
+    )
+    eyes = Eyes(model_bytes(world), (100, 100))
+    eyes.look(world.model.qpos0)
+    image = eyes.draw("below", (100, 100)).astype(int)
+    red, blue = ((image[..., one] > image[..., other] + 20) for one, other in ((0, 2), (2, 0)))
+    assert red.any(axis=0).sum() == pytest.approx(100 * 2 * (0.1 * np.sqrt(2.0) - 0.05), abs=1.5)  # a pixel is 1 cm
+    assert blue.sum() == pytest.approx(20 * 5, rel=0.2)
 
 
 def test_pictures_get_smaller_before_they_get_late():

@@ -17,6 +17,8 @@ from thenar.sim.physics import Physics
 
 HIDDEN = 5  # a group of geoms that is not drawn
 MAX_GEOMS = 2000
+SLAB_M = (25.0, 25.0, 0.05)
+"""Half edges of what is drawn for the ground."""
 
 
 def model_bytes(physics: Physics) -> bytes:
@@ -47,6 +49,7 @@ class Eyes:
         visual.quality.offsamples, visual.quality.numquads = 0, 1
         visual.quality.numslices, visual.quality.numstacks = 10, 5
         visual.global_.offwidth, visual.global_.offheight = size_px
+        _lay_slabs(self._model)
         self._data = mujoco.MjData(self._model)
         self._groups = self._model.geom_group.copy()
         try:
@@ -80,11 +83,19 @@ class Eyes:
         return image[::-1]
 
     def _in_view(self, index: int, size_px: tuple[int, int]) -> NDArray[np.bool_]:
-        """Which geoms may be in a camera's picture: balls around them against a cone around it."""
+        """Which geoms may be in a camera's picture: balls around them against its four sides."""
         model, data = self._model, self._data
-        away_m = data.geom_xpos - data.cam_xpos[index]
-        ahead_m = -away_m @ data.cam_xmat[index].reshape(3, 3)[:, 2]
-        beside_m = np.sqrt(np.maximum(np.einsum("ij,ij->i", away_m, away_m) - ahead_m**2, 0.0))
-        slope = np.tan(0.5 * np.radians(model.cam_fovy[index])) * np.hypot(1.0, size_px[0] / size_px[1])
-        reach_m = model.geom_rbound * np.hypot(1.0, slope)
-        return (model.geom_rbound == 0.0) | (beside_m <= np.maximum(ahead_m, 0.0) * slope + reach_m)
+        away_m = (data.geom_xpos - data.cam_xpos[index]) @ data.cam_xmat[index].reshape(3, 3)
+        slope = np.tan(0.5 * np.radians(model.cam_fovy[index])) * np.array([size_px[0] / size_px[1], 1.0])
+        outside_m = np.abs(away_m[:, :2]) + away_m[:, 2:] * slope  # a camera looks along -z
+        inside = np.all(outside_m <= model.geom_rbound[:, None] * np.hypot(1.0, slope), axis=1)
+        return (model.geom_rbound == 0.0) | inside
+
+
+def _lay_slabs(model: mujoco.MjModel) -> None:
+    """Wide boxes in place of planes, their tops where the planes are: MuJoCo draws a plane as slowly as 50 meshes."""
+    for geom in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE):
+        up = np.zeros(9)
+        mujoco.mju_quat2Mat(up, model.geom_quat[geom])
+        model.geom_type[geom], model.geom_size[geom] = mujoco.mjtGeom.mjGEOM_BOX, SLAB_M
+        model.geom_pos[geom] -= SLAB_M[2] * up[2::3]
