@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import thenar
+from bench.mirror import judge
 from thenar import hands
 from thenar.recordings.recording import JointColumns
 from thenar.touch.sensor.calibration import profile_of
@@ -91,6 +92,20 @@ def test_a_planted_difference_is_named_with_its_size(name: str, twin: thenar.Rec
     sizes = found(thenar.compare(recorded(tmp_path / "other.mcap", spec, seed=5), twin))
     assert sizes.keys() == {key}
     assert sizes[key] == pytest.approx(size, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        ("", []),
+        ("speed", ["every motor moves 10 % slower than the twin"]),
+        ("latency", ["every motor follows 20 ms later than the twin"]),
+    ],
+)
+def test_a_slower_hand_and_a_later_one_are_told_apart_under_a_gloves_motions(plant: str, words: list[str]):
+    # Targets of a retargeter go at the motor's own speed: a slower hand is hardly ever far behind.
+    told = judge(7.0, glove=None, seed=4, plant=plant)["told"]
+    assert [one.partition(" (")[0] for one in told] == words
 
 
 def test_a_stuck_motor_is_named_with_its_place(twin: thenar.Recording, tmp_path: Path):

@@ -1,25 +1,27 @@
-"""How a motor follows its commands, fitted: when it begins, how fast it goes, where it ends up.
+"""How a hand follows its commands beside its twin, fitted: how much later, how much slower, how far from it.
 
 A motor is taken for a point that goes to the newest target at a speed, some time after it was told, and a finger that
-follows it softly. The same fit is made to a hand and to its twin, and what the model leaves out is the same in both, so
-that their difference is what differs.
+follows it softly. Only *changes* of this model's path are used, added to where the twin really was: what the model
+leaves out is in the twin already, and a hand that is like its twin fits without a rest.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
-from thenar.arrays import BoolArray, FloatArray
+from thenar.arrays import BoolArray, FloatArray, IntArray
 
 ROUNDS = 6
 LAG_S = 0.012  # of the finger behind its motor
-BEHIND_S, LAGGING_S = 0.05, 0.3  # how far, in time, and how long a motor must be behind its target to show its speed
-UNSEEN_S = 0.03
 STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
-MAX_LATENCY_S = 0.5
-INFLATION = 3.0  # neighbouring samples err alike: their number counts for less
+USUAL = np.array([0.1, 0.3, 0.3, 0.3])  # how far hands differ, about; what motion does not tell stays that unsure
+MAX_CHANGE = np.array([0.05, 0.15, 0.1, 0.1])  # of one round
+PLACES_RAD = 0.2  # travel tells apart from offset only where a finger has been in several places
+MIN_SAMPLES = 20
+BLOCK_S = 0.25  # readings err alike for so long
 
 
 class Commands(NamedTuple):
@@ -31,11 +33,11 @@ class Commands(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """How each motor followed. Shapes (4, n): latency [s], speed scale, offset [rad], travel scale."""
+    """A hand less its twin. Shapes (4, n): latency [s], speed (as a share), offset [rad], travel (as a share)."""
 
     value: FloatArray
     error: FloatArray
-    """Standard errors; infinite where the motion does not tell."""
+    """Standard errors; infinite where nothing is known."""
 
 
 def follow(
@@ -59,101 +61,106 @@ def follow(
     Returns:
         Shape (t, p, n).
     """
-    p, n = latency_s.shape
-    motors = np.arange(n)
-    out = np.empty((len(stamp_s), p, n))
+    motors = np.arange(latency_s.shape[1])
     told_s = stamp_s[:, None, None] - latency_s
     newest = np.searchsorted(commands.stamp_s, told_s, side="right") - 1
     known = np.maximum(newest, 0)
     target, speed_rad_s = commands.target_rad[known, motors], commands.speed_rad_s[known, motors] * speed
     before = commands.target_rad[np.maximum(known - 1, 0), motors]
-    step_s = np.diff(stamp_s, prepend=stamp_s[0])
-    since_s = np.clip(told_s - commands.stamp_s[known], 0.0, step_s[:, None, None])
-    reach, earlier = speed_rad_s * since_s, speed_rad_s * (step_s[:, None, None] - since_s)
+    step_s = np.diff(stamp_s, prepend=stamp_s[0])[:, None, None]
     # A step has two parts: up to when the newest command acts, and after it. So paths change smoothly with latency.
-    drawn, drawn_before = 1.0 - np.exp(-since_s / LAG_S), 1.0 - np.exp(-(step_s[:, None, None] - since_s) / LAG_S)
-    motor = np.broadcast_to(angle_rad[0], (p, n)).copy()
-    finger = motor.copy()
-    out[0] = finger
-    held = ~free | np.any(newest < 0, axis=1)
-    some_held: BoolArray = np.any(held, axis=1)
-    for k in range(1, len(stamp_s)):
-        motor = _towards(motor, before[k], earlier[k])
-        finger = finger + drawn_before[k] * (motor - finger)
-        motor = _towards(motor, target[k], reach[k])
-        finger = finger + drawn[k] * (motor - finger)
-        if some_held[k]:
-            motor, finger = (np.where(held[k], angle_rad[k], part) for part in (motor, finger))
-        out[k] = finger
+    since_s = np.clip(told_s - commands.stamp_s[known], 0.0, step_s)
+    return _paths(before, target, speed_rad_s, step_s - since_s, since_s, angle_rad, ~free | np.any(newest < 0, axis=1))
+
+
+@nb.njit(cache=True)
+def _paths(
+    before: FloatArray,
+    target: FloatArray,
+    speed_rad_s: FloatArray,
+    earlier_s: FloatArray,
+    since_s: FloatArray,
+    angle_rad: FloatArray,
+    held: BoolArray,
+) -> FloatArray:
+    out = np.empty(target.shape)
+    count, params, motors = target.shape
+    for p in range(params):
+        for n in range(motors):
+            motor = finger = angle_rad[0, n]
+            out[0, p, n] = finger
+            for k in range(1, count):
+                reach = speed_rad_s[k, p, n] * earlier_s[k, p, n]
+                motor += min(max(before[k, p, n] - motor, -reach), reach)
+                finger += (1.0 - np.exp(-earlier_s[k, p, n] / LAG_S)) * (motor - finger)
+                reach = speed_rad_s[k, p, n] * since_s[k, p, n]
+                motor += min(max(target[k, p, n] - motor, -reach), reach)
+                finger += (1.0 - np.exp(-since_s[k, p, n] / LAG_S)) * (motor - finger)
+                if held[k, n]:
+                    motor = finger = angle_rad[k, n]
+                out[k, p, n] = finger
     return out
-
-
-def _towards(here: FloatArray, target: FloatArray, reach: FloatArray) -> FloatArray:
-    return here + np.minimum(np.maximum(target - here, -reach), reach)
 
 
 def fit_follow(
     stamp_s: FloatArray,
     commands: Commands,
-    angle_rad: FloatArray,
+    hand_rad: FloatArray,
+    twin_rad: FloatArray,
     free: BoolArray,
     *,
     open_rad: FloatArray,
     latency_s: float,
 ) -> Followed:
-    """Fit latency, speed, offset and travel of every motor to where it was.
+    """Fit how each motor of a hand follows otherwise than its twin's.
 
     Args:
         stamp_s: When. Shape (t,).
         commands: What the motors were told.
-        angle_rad: Where they were. Shape (t, n).
-        free: Where nothing kept them from moving, and readings are there. Shape (t, n).
+        hand_rad: Where the hand's were. Shape (t, n).
+        twin_rad: Where the twin's were. Shape (t, n).
+        free: Where nothing kept either from moving, and readings are there. Shape (t, n).
         open_rad: Where each motor is open. Shape (n,).
-        latency_s: Where to begin.
+        latency_s: The twin's.
     """
-    n = angle_rad.shape[1]
-    value = np.stack([np.full(n, latency_s), np.ones(n), np.zeros(n), np.ones(n)])
-    weight = free.astype(float)
-    count = np.maximum(weight.sum(axis=0), 1.0)
-    error = np.full((4, n), np.inf)
-    known = np.zeros((4, n), dtype=bool)
-    for round_number in range(ROUNDS):
-        # The point goes where the motor would, in the motor's own angles, which offset and travel then bend.
-        straight = open_rad + (angle_rad - value[2] - open_rad) / value[3]
-        params = [value[:2], value[:2] + STEP[:, None] * [[1], [0]], value[:2] + STEP[:, None] * [[0], [1]]]
-        latency, speed = np.stack([part[0] for part in params]), np.stack([part[1] for part in params])
-        paths = follow(stamp_s, commands, latency, speed, straight, free)
-        base = paths[:, 0]
-        slopes = [(paths[:, 1] - base) / STEP[0], (paths[:, 2] - base) / STEP[1]]
-        slopes = [slope * value[3] for slope in slopes] + [np.ones_like(base), base - open_rad]
-        newest = np.searchsorted(commands.stamp_s, stamp_s[:, None] - value[0], side="right") - 1
-        told = np.maximum(newest, 0), np.arange(n)
-        behind = np.abs(commands.target_rad[told] - straight) > BEHIND_S * commands.speed_rad_s[told]
-        behind_s = np.sum(behind * weight * np.diff(stamp_s, prepend=stamp_s[0])[:, None], axis=0)
-        columns = np.stack(slopes, axis=-1) * weight[..., None]  # (t, n, 4)
-        residual = (angle_rad - (open_rad + value[2] + value[3] * (base - open_rad))) * weight
-        spread = np.sqrt(np.sum(residual**2, axis=0) / count)
+    n = hand_rad.shape[1]
+    own = np.full((1, n), latency_s), np.ones((1, n))
+    model = follow(stamp_s, commands, *own, twin_rad, free)[:, 0]
+    value, error = np.zeros((4, n)), np.full((4, n), np.inf)
+    block = np.floor((stamp_s - stamp_s[0]) / BLOCK_S).astype(int)
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    steps = np.concatenate([np.zeros((1, 2)), np.diag(STEP), -np.diag(STEP)])[:, :, None]
+    for _ in range(ROUNDS):
+        params = (np.stack([own[0][0], own[1][0]]) + value[:2]) + steps  # (5, 2, n)
+        straight = open_rad + (hand_rad - value[2] - open_rad) / (1.0 + value[3])
+        paths = follow(stamp_s, commands, params[:, 0], params[:, 1], straight, free)
+        base = twin_rad + paths[:, 0] - model
+        # Both ways: where a target goes at the motor's own speed, only a slower one shows.
+        slopes = [(paths[:, 1] - paths[:, 3]) / (2 * STEP[0]), (paths[:, 2] - paths[:, 4]) / (2 * STEP[1])]
+        slopes = [slope * (1.0 + value[3]) for slope in slopes] + [np.ones_like(base), base - open_rad]
+        residual = hand_rad - (open_rad + value[2] + (1.0 + value[3]) * (base - open_rad))
         for motor in range(n):
-            used = columns[:, motor]
-            size = np.sqrt(np.sum(used**2, axis=0))
-            known[:, motor] = size > 1e-6
-            # Travel tells apart from offset only where a finger has been in several places.
-            places = base[free[:, motor], motor]
-            known[3, motor] = places.size > 0 and np.ptp(places) > 0.2
-            known[1, motor] &= behind_s[motor] > LAGGING_S
-            which = np.flatnonzero(known[:, motor])
-            if which.size == 0 or count[motor] < 20:
+            seen = free[:, motor]
+            count = int(seen.sum())
+            if count < MIN_SAMPLES:
                 continue
-            normal = used[:, which].T @ used[:, which]
-            normal += 1e-9 * np.diag(np.diag(normal) + 1e-12)
-            change = np.linalg.solve(normal, used[:, which].T @ residual[:, motor])
-            most = np.array([0.05, 0.3, 0.3, 0.3])[which]
-            value[which, motor] += np.clip(change, -most, most)
-            if round_number == ROUNDS - 1:
-                variance = np.diag(np.linalg.inv(normal)) * (spread[motor] ** 2 + 1e-6**2)
-                error[which, motor] = INFLATION * np.sqrt(np.maximum(variance, 0.0))
-                if not known[1, motor] and behind_s[motor] > UNSEEN_S:
-                    error[0, motor] = np.inf  # it was slow now and then: latency cannot be told from speed
-        value[0] = np.clip(value[0], -0.05, MAX_LATENCY_S)
-        value[1:] = np.clip(value[1:], [[0.1], [-1.0], [0.2]], [[3.0], [1.0], [3.0]])
+            which = np.array([0, 1, 2, 3] if np.ptp(base[seen, motor]) > PLACES_RAD else [0, 1, 2])
+            used = np.stack([slopes[k][:, motor] for k in which], axis=1) * seen[:, None]
+            left = residual[:, motor] * seen
+            variance = float(np.sum(left**2)) / count + 1e-6**2
+            prior = np.diag(variance / USUAL[which] ** 2)
+            inverse = np.linalg.inv(used.T @ used + prior)
+            change = inverse @ (used.T @ left - prior @ value[which, motor])
+            value[which, motor] += np.clip(change, -MAX_CHANGE[which], MAX_CHANGE[which])
+            without = np.linalg.solve(*_other_blocks(used, left, prior, starts))[..., 0]
+            error[which, motor] = np.sqrt(np.sum(without**2, axis=0) + np.diag(inverse) * variance)
     return Followed(value, error)
+
+
+def _other_blocks(
+    used: FloatArray, left: FloatArray, prior: FloatArray, starts: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Equations for how values change without one block of readings, for each: what hangs on one alone is unsure."""
+    normals = np.add.reduceat(used[:, :, None] * used[:, None, :], starts, axis=0)
+    pulls = np.add.reduceat(used * left[:, None], starts, axis=0)
+    return normals.sum(axis=0) - normals + prior, pulls[..., None]

@@ -12,7 +12,7 @@ from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.signals import MotorError, MotorStatus
 from thenar.twin.compare.finding import Finding
-from thenar.twin.compare.follow import Commands, Followed, fit_follow
+from thenar.twin.compare.follow import Commands, fit_follow
 
 SURE = 4.0  # standard errors that a difference must exceed
 LOAD_N = 0.8  # a motor that pushes harder than this meets something
@@ -236,20 +236,15 @@ def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
     """Latency, speed, offset and travel."""
     if pair.stamp_s[-1] - pair.stamp_s[0] < FOLLOW_S:
         return
-    fits = [
-        fit_follow(
-            pair.stamp_s,
-            pair.commands,
-            part["angle_rad"],
-            free,
-            open_rad=pair.spec.open_rad,
-            latency_s=_latency_s(pair),
-        )
-        for part in (pair.hand, pair.twin)
-    ]
-    value, error = fits[0].value - fits[1].value, np.hypot(fits[0].error, fits[1].error)
-    value[[1, 3]] /= fits[1].value[[1, 3]]  # scales: as a share of the twin's
-    difference = Followed(value, error)
+    difference = fit_follow(
+        pair.stamp_s,
+        pair.commands,
+        pair.hand["angle_rad"],
+        pair.twin["angle_rad"],
+        free,
+        open_rad=pair.spec.open_rad,
+        latency_s=_latency_s(pair),
+    )
     words = {
         "latency": ("s", "follows {size:.0f} ms {sign} than the twin", 1e3, ("earlier", "later")),
         "speed": ("1", "moves {size:.0f} % {sign} than the twin", 100.0, ("slower", "faster")),
