@@ -1,8 +1,9 @@
-"""Does a mirror invent anything? A hand and its twin, other seeds, moved alike; looked at as ``thenar mirror`` does.
+"""Does a mirror name what differs, and nothing else? Hand and twin, other seeds, looked at as ``thenar mirror`` does.
 
 ``python -m bench.mirror --seconds 600 --glove FILE`` moves both as a person's glove says (a made one without a file),
 hands the readings over with the wire's counts and the jitter of a network, and prints every finding that two looks in a
-row agree on. ``--plant NAME`` puts a difference into the hand. Time is simulated: a busy machine changes nothing.
+row agree on. ``--plant NAME`` puts a difference of `PLANTS` into the hand, ``--plant all`` each of them once. Time is
+simulated: a busy machine changes nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,35 +23,133 @@ from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.recordings.ros_messages import REPORTED, TOLD
+from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.compare.beside import LOOK_S, LOOKS, WINDOW_S
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
+from thenar.twin.compare.rates import find_rate_gaps
+from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
 from thenar.units import GRAM_FORCE_N
 
 HAND = "inspire_right"
 STATE_S, COMMAND_S = 0.01, 0.02
+STATE_HZ, TOUCH_HZ = 100.0, 50.0
 JITTER_S = 0.0015  # mean of what a network and a busy reader add to a stamp of arrival
+FAULT_S = 3.0  # when what breaks on the way does
+BALL = thenar.Sphere(name="something", radius_m=0.025, pos_m=(0.0, 0.055, 0.045), fixed=True)
+
+Columns = dict[str, np.ndarray]
 
 
-def planted(name: str) -> HandSpec:
-    """The hand with a difference; the control."""
-    spec = hands.load(HAND)
-    changes = {
-        "": {},
-        "latency": {"latency_s": lambda s: s + 0.02},
-        "speed": {"full_stroke_s": lambda s: s / 0.9},
-        "current": {"drive_a": lambda a: a + 0.2},
-        "noise": {"angle_noise": lambda v: v + 0.012},
-        "zero": {"force_zero_n": lambda n: n - 0.6},
-        "backlash": {"backlash": lambda v: v + 0.05},
-    }[name]
-    return replace(
-        spec,
-        actuators=tuple(
+@dataclass(frozen=True, kw_only=True)
+class Plant:
+    """A difference: what is other in the hand, and which kinds of findings say so; the first one must be told."""
+
+    kinds: tuple[str, ...]
+    part: str
+    spec: Callable[[HandSpec], HandSpec] = lambda spec: spec
+    ball: bool = False
+    touch: bool = False
+    fault: tuple[str, str] | None = None
+    """Part and kind, injected at `FAULT_S`; of a taxel without a part: the one that is pressed hardest."""
+    alter: Callable[[Columns], Mapping[str, np.ndarray]] = field(default=lambda columns: {})
+    """What the hand reports, otherwise than it is; angles as closing fractions."""
+    lost: float = 0.0
+    every: int = 1
+    touch_lost: float = 0.0
+
+
+def _motors(only: str = "", **changes: Callable[[float], float]) -> Callable[[HandSpec], HandSpec]:
+    def changed(spec: HandSpec) -> HandSpec:
+        other = (
             replace(a, motor=replace(a.motor, **{key: by(getattr(a.motor, key)) for key, by in changes.items()}))
+            if only in ("", a.name)
+            else a
             for a in spec.actuators
-        ),
-    )
+        )
+        return replace(spec, actuators=tuple(other))
+
+    return changed
+
+
+def _friction(motor: str, more_nm: float) -> Callable[[HandSpec], HandSpec]:
+    def changed(spec: HandSpec) -> HandSpec:
+        driven = next(a.drives for a in spec.actuators if a.name == motor)
+        joints = (replace(j, friction_nm=j.friction_nm + more_nm * (j.name == driven)) for j in spec.joints)
+        return replace(spec, joints=tuple(joints))
+
+    return changed
+
+
+ALL = "every motor"
+PLANTS = {
+    "": Plant(kinds=(), part="", touch=True),
+    "latency": Plant(kinds=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.02)),
+    "latency+40": Plant(kinds=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.04)),
+    "speed": Plant(kinds=("speed",), part=ALL, spec=_motors(full_stroke_s=lambda s: s / 0.9)),
+    "slow ring": Plant(kinds=("speed",), part="ring", spec=_motors("ring", full_stroke_s=lambda s: s / 0.8)),
+    "current": Plant(kinds=("current",), part="middle", spec=_motors("middle", drive_a=lambda a: a + 0.2)),
+    "idle current": Plant(kinds=("current",), part="index", spec=_motors("index", idle_a=lambda a: a + 0.15)),
+    "friction": Plant(kinds=("friction",), part="index", spec=_friction("index", 0.03)),
+    "noise": Plant(kinds=("angle noise",), part="little", spec=_motors("little", angle_noise=lambda v: v + 0.012)),
+    "stuck": Plant(kinds=("stuck", "error"), part="middle", fault=("middle", "jam")),
+    "hot motor": Plant(kinds=("error", "stuck", "temperature"), part="ring", fault=("ring", "hot")),
+    "object": Plant(kinds=("meets", "feels"), part="", ball=True, touch=True),
+    "dead taxel": Plant(kinds=("dead taxel", "meets", "feels"), part="", ball=True, touch=True, fault=("", "dead")),
+    "stuck taxel": Plant(
+        kinds=("stuck taxel",), part="middle_palm 3,1", touch=True, fault=("middle_palm 3 1", "stuck")
+    ),
+    "finger order": Plant(
+        kinds=("finger order",),
+        part="little,ring",
+        alter=lambda now: {"angle_rad": now["angle_rad"][:, [1, 0, 2, 3, 4, 5]]},
+    ),
+    "zero": Plant(
+        kinds=("offset",), part="middle", alter=lambda now: {"angle_rad": now["angle_rad"] - [0, 0, 0.04, 0, 0, 0]}
+    ),
+    "travel": Plant(
+        kinds=("travel",), part="index", alter=lambda now: {"angle_rad": now["angle_rad"] * [1, 1, 1, 0.9, 1, 1]}
+    ),
+    "force zero": Plant(
+        kinds=("force zero",),
+        part="ring",
+        alter=lambda now: {"force_n": now["force_n"] + 60 * GRAM_FORCE_N * np.array([0, 1, 0, 0, 0, 0])},
+    ),
+    "warm": Plant(
+        kinds=("temperature",),
+        part="thumb_bend",
+        alter=lambda now: {"temperature_c": now["temperature_c"] + [0, 0, 0, 0, 12, 0]},
+    ),
+    "error": Plant(
+        kinds=("error",), part="middle", alter=lambda now: {"error": np.bitwise_or(now["error"], [0, 0, 4, 0, 0, 0])}
+    ),
+    "lost messages": Plant(kinds=("lost messages",), part="state", lost=0.12),
+    "rate": Plant(kinds=("rate",), part="state", every=2),
+    "touch rate": Plant(kinds=("rate", "lost messages"), part="touch", touch=True, touch_lost=0.5),
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Heard:
+    """What a listener on the wire gets of a hand, and when commands reached it."""
+
+    motors: MotorColumns
+    skin: SkinSeries | None
+    commands_s: FloatArray
+    faulty: str = ""
+    """The taxel that was chosen to die."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Findings in words that `LOOKS` looks in a row agree on, and when each was told first [s]."""
+
+    planted: str
+    told: dict[str, float]
+    named_s: float | None
+    """When the planted difference was named; None: it was not."""
+    invented: list[str]
+    apart_deg: dict[str, float]
 
 
 def motions(seconds: float, glove: Path | None, seed: int) -> FloatArray:
@@ -65,57 +164,85 @@ def motions(seconds: float, glove: Path | None, seed: int) -> FloatArray:
     return np.stack([np.interp(when_s, span_s, forth[:, n]) for n in range(followed.shape[1])], axis=1)
 
 
-def run(spec: HandSpec, targets: FloatArray, *, seed: int) -> tuple[MotorColumns, FloatArray]:
-    """What a listener on the wire gets of a hand, and when commands reached it."""
-    jitter = np.random.default_rng(seed)
+def run(plant: Plant, targets: FloatArray, *, seed: int, touch: bool) -> Heard:
+    """Move a hand and listen to it."""
+    rng = np.random.default_rng(seed)
     nominal = hands.load(HAND)
     stroke = nominal.closed_rad - nominal.open_rad
-    world = thenar.World(spec, seed=seed)
-    every = round(STATE_S / world.timestep_s)
+    usual = replace(profile_of(nominal, "measured"), rate_hz=TOUCH_HZ)
+    props = [BALL] if plant.ball else []
+    world = thenar.World(plant.spec(nominal), seed=seed, props=props, skin={HAND: usual} if touch else {})
+    layout = world.touch(HAND).layout if touch else ()
     stamps, commands_s, columns = [], [], {name: [] for name in (*REPORTED, *TOLD)}
-    told = world.settings(HAND)
+    skin_s, counts, faulty, broken = [], [], "", plant.fault is None
     for target in targets:
-        counts = np.rint(1000.0 * (target - nominal.open_rad) / stroke)
-        commands_s.append(world.time_s + jitter.exponential(JITTER_S))
-        sent = thenar.HandCommand.to(nominal.open_rad + stroke * counts / 1000.0, speed_rad_s=nominal.top_speed_rad_s)
+        said = np.rint(1000.0 * (target - nominal.open_rad) / stroke)
+        commands_s.append(world.time_s + rng.exponential(JITTER_S))
+        sent = thenar.HandCommand.to(nominal.open_rad + stroke * said / 1000.0, speed_rad_s=nominal.top_speed_rad_s)
         world.command(HAND, sent)
         told = world.settings(HAND)
         for _ in range(round(COMMAND_S / STATE_S)):
-            world.physics.advance(every * world.timestep_s)
+            world.advance(STATE_S)
             state = world.state(HAND)
-            stamps.append(world.time_s + jitter.exponential(JITTER_S))
-            seen = {name: getattr(state, name) for name in REPORTED}
-            seen["angle_rad"] = (
-                nominal.open_rad + stroke * np.rint(1e3 * (state.angle_rad - nominal.open_rad) / stroke) / 1e3
-            )
-            seen["force_n"] = np.rint(state.force_n / GRAM_FORCE_N) * GRAM_FORCE_N
-            seen["current_a"] = np.rint(1e3 * state.current_a) / 1e3
+            stamps.append(world.time_s + rng.exponential(JITTER_S))
             for name in REPORTED:
-                columns[name].append(seen[name])
+                columns[name].append(getattr(state, name))
             for name in TOLD:
                 columns[name].append(getattr(told, name))
+        if touch and rng.random() >= plant.touch_lost:
+            skin_s.append(world.time_s + rng.exponential(JITTER_S))
+            counts.append(world.touch(HAND).taxel_counts.copy())
+        if not broken and plant.fault is not None and world.time_s > FAULT_S:
+            part, kind = plant.fault
+            if not part:
+                frame = world.touch(HAND)
+                pads = {pad.name: frame[pad.name] for pad in frame.layout}
+                hardest = max(pads, key=lambda name: pads[name].max())
+                if pads[hardest].max() < 2e4:
+                    continue
+                row, col = np.unravel_index(np.argmax(pads[hardest]), pads[hardest].shape)
+                part, faulty = f"{hardest} {row} {col}", f"{hardest} {row},{col}"
+            world.faults.inject(HAND, part, kind)
+            broken = True
+    made = {name: np.array(values) for name, values in columns.items()}
+    made["angle_rad"] = (made["angle_rad"] - nominal.open_rad) / stroke
+    made |= plant.alter(made)
+    made["angle_rad"] = nominal.open_rad + stroke * np.rint(1e3 * made["angle_rad"]) / 1e3
+    made["force_n"] = np.rint(made["force_n"] / GRAM_FORCE_N) * GRAM_FORCE_N
+    made["current_a"] = np.rint(1e3 * made["current_a"]) / 1e3
     order = np.argsort(stamps, kind="stable")
-    made = {name: np.array(values)[order] for name, values in columns.items()}
-    return MotorColumns(stamp_s=np.array(stamps)[order], names=nominal.actuator_names, **made), np.array(commands_s)
+    order = order[(rng.random(len(order)) >= plant.lost) & (np.arange(len(order)) % plant.every == 0)]
+    motors = MotorColumns(
+        stamp_s=np.array(stamps)[order],
+        names=nominal.actuator_names,
+        **{name: values[order] for name, values in made.items()},
+    )
+    felt = SkinSeries(np.array(skin_s), layout, np.array(counts)) if touch else None
+    return Heard(motors=motors, skin=felt, commands_s=np.array(commands_s), faulty=faulty)
 
 
-def looks(hand: MotorColumns, twin: MotorColumns, commands: JointColumns) -> Iterator[tuple[float, Sequence[Finding]]]:
+def looks(hand: Heard, twin: Heard, targets: FloatArray) -> Iterator[tuple[float, Sequence[Finding]]]:
     """What each look finds, once a second."""
     spec = hands.load(HAND)
-    for now_s in np.arange(hand.stamp_s[0] + 2.0, hand.stamp_s[-1], LOOK_S):
-        parts = [_between(one, now_s - WINDOW_S, now_s) for one in (hand, twin)]
-        first = max(int(np.searchsorted(commands.stamp_s, now_s - WINDOW_S)) - 1, 0)
-        last = int(np.searchsorted(commands.stamp_s, now_s))
-        told = replace(
-            commands,
-            stamp_s=commands.stamp_s[first:last],
-            position_rad=commands.position_rad[first:last],
-            velocity_rad_s=commands.velocity_rad_s[first:last],
-            effort=commands.effort[first:last],
+    for now_s in np.arange(hand.motors.stamp_s[0] + 2.0, hand.motors.stamp_s[-1], LOOK_S):
+        mine, theirs = (_between(one.motors, now_s - WINDOW_S, now_s) for one in (hand, twin))
+        first = max(int(np.searchsorted(hand.commands_s, now_s - WINDOW_S)) - 1, 0)
+        last = int(np.searchsorted(hand.commands_s, now_s))
+        told = JointColumns(
+            stamp_s=hand.commands_s[first:last],
+            names=(),
+            position_rad=targets[first:last],
+            velocity_rad_s=np.broadcast_to(spec.top_speed_rad_s, targets[first:last].shape),
+            effort=np.full(targets[first:last].shape, np.nan),
         )
-        pair = pair_motors(spec, parts[0], parts[1], told)
-        if pair is not None:
-            yield float(now_s), find_motor_gaps(pair)
+        pair = pair_motors(spec, mine, theirs, told)
+        found = [] if pair is None else find_motor_gaps(pair)
+        found += find_rate_gaps(HAND, "state", mine.stamp_s, STATE_HZ)
+        if hand.skin is not None and twin.skin is not None:
+            felt, expected = (_newest(one, now_s - WINDOW_S, now_s) for one in (hand.skin, twin.skin))
+            found += find_skin_gaps(spec, felt, expected)
+            found += find_rate_gaps(HAND, "touch", felt.stamp_s, TOUCH_HZ)
+        yield float(now_s), found
 
 
 def _between(columns: MotorColumns, from_s: float, to_s: float) -> MotorColumns:
@@ -125,34 +252,45 @@ def _between(columns: MotorColumns, from_s: float, to_s: float) -> MotorColumns:
     )
 
 
-def judge(seconds: float, *, glove: Path | None, seed: int, plant: str) -> dict[str, object]:
-    """Findings that ``LOOKS`` looks in a row agree on, when they were told first, and how far angles were apart."""
-    targets = motions(seconds, glove, seed)
-    hand, commands_s = run(planted(plant), targets, seed=seed)
-    twin, _ = run(hands.load(HAND), targets, seed=seed + 1)
-    nominal = hands.load(HAND)
-    speed = np.full(targets.shape, nominal.top_speed_rad_s)
-    commands = JointColumns(
-        stamp_s=commands_s, names=(), position_rad=targets, velocity_rad_s=speed, effort=np.full(targets.shape, np.nan)
-    )
+def _newest(skin: SkinSeries, from_s: float, to_s: float) -> SkinSeries:
+    rows = slice(*np.searchsorted(skin.stamp_s, (from_s, to_s)))
+    return SkinSeries(skin.stamp_s[rows], skin.layout, skin.taxel_counts[rows])
+
+
+def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = None) -> Judged:
+    """Move a hand with a difference, and its twin, and say what was found.
+
+    Args:
+        name: Of `PLANTS`.
+        targets: What both are told [rad]. Shape (c, motors).
+        seed: Of the hand's noise; the twin has another.
+        twin: The twin, where it has moved already.
+    """
+    plant = PLANTS[name]
+    hand = run(plant, targets, seed=seed, touch=plant.touch)
+    twin = run(PLANTS[""], targets, seed=seed + 1, touch=plant.touch) if twin is None else twin
     row: Counter[tuple[str, str, str]] = Counter()
     told: dict[str, float] = {}
-    for now_s, found in looks(hand, twin, commands):
+    invented, named_s = [], None
+    for now_s, found in looks(hand, twin, targets):
         keys = {one.key for one in found}
         for key in [key for key in row if key not in keys]:
             del row[key]
         for one in found:
             row[one.key] += 1
-            if row[one.key] == LOOKS:
-                told.setdefault(f"{one.words} ({one.size:.4g} +- {one.error:.2g} {one.unit})", now_s)
-    at = np.minimum(len(hand.stamp_s), len(twin.stamp_s))
-    apart = np.degrees(np.abs(hand.angle_rad[:at] - twin.angle_rad[:at]))
-    return {
-        "seconds": seconds,
-        "planted": plant or "nothing",
-        "apart_deg": {"median": round(float(np.median(apart)), 3), "p99": round(float(np.percentile(apart, 99)), 3)},
-        "told": told,
-    }
+            if row[one.key] != LOOKS:
+                continue
+            words = f"{one.words} ({one.size:.4g} +- {one.error:.2g} {one.unit})"
+            told.setdefault(words, now_s)
+            where = (hand.faulty or plant.part) in ("", ALL, one.part) or one.kind in ("meets", "feels")
+            if one.kind not in plant.kinds or not where:
+                invented.append(words)
+            elif one.kind == plant.kinds[0] and named_s is None:
+                named_s = now_s
+    at = min(len(hand.motors.stamp_s), len(twin.motors.stamp_s))
+    apart = np.degrees(np.abs(hand.motors.angle_rad[:at] - twin.motors.angle_rad[:at]))
+    shares = {"median": round(float(np.median(apart)), 3), "p99": round(float(np.percentile(apart, 99)), 3)}
+    return Judged(planted=name or "nothing", told=told, named_s=named_s, invented=invented, apart_deg=shares)
 
 
 def main() -> None:
@@ -161,10 +299,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--glove", type=Path, default=None)
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--plant", default="")
+    parser.add_argument("--plant", default="", choices=[*PLANTS, "all"])
     options = parser.parse_args()
-    found = judge(options.seconds, glove=options.glove, seed=options.seed, plant=options.plant)
-    print(json.dumps(found, indent=1))
+    targets = motions(options.seconds, options.glove, options.seed)
+    names = [name for name in PLANTS if name] if options.plant == "all" else [options.plant]
+    twin = run(PLANTS[""], targets, seed=options.seed + 1, touch=True)
+    for name in names:
+        found = judge(name, targets, seed=options.seed, twin=twin)
+        print(json.dumps(found.__dict__), flush=True)
 
 
 if __name__ == "__main__":

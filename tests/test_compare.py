@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thenar
-from bench.mirror import judge
+from bench.mirror import judge, motions
 from thenar import hands
 from thenar.recordings.recording import JointColumns
 from thenar.touch.sensor.calibration import profile_of
@@ -104,7 +104,7 @@ def test_a_planted_difference_is_named_with_its_size(name: str, twin: thenar.Rec
 )
 def test_a_slower_hand_and_a_later_one_are_told_apart_under_a_gloves_motions(plant: str, words: list[str]):
     # Targets of a retargeter go at the motor's own speed: a slower hand is hardly ever far behind.
-    told = judge(7.0, glove=None, seed=4, plant=plant)["told"]
+    told = judge(plant, motions(7.0, None, seed=4), seed=4).told
     assert [one.partition(" (")[0] for one in told] == words
 
 

@@ -19,7 +19,7 @@ LAG_S = 0.012  # of the finger behind its motor
 STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
 USUAL = np.array([0.1, 0.3, 0.3, 0.3])  # how far hands differ, about; what motion does not tell stays that unsure
 MAX_CHANGE = np.array([0.05, 0.15, 0.1, 0.1])  # of one round
-PLACES_RAD = 0.2  # travel tells apart from offset only where a finger has been in several places
+PLACES_RAD = 0.4  # travel tells apart from offset only where a finger has been in several places
 MIN_SAMPLES = 20
 BLOCK_S = 0.25  # readings err alike for so long
 

@@ -17,7 +17,9 @@ from thenar.twin.compare.follow import Commands, fit_follow
 SURE = 4.0  # standard errors that a difference must exceed
 LOAD_N = 0.8  # a motor that pushes harder than this meets something
 STILL_RAD_S, STILL_S = 0.12, 0.25
+SLOW_RAD_S = 0.4  # of a target that a motor is at, but for its latency; a person's never stands quite still
 MOVING = 0.12  # of the top speed
+EXCHANGED = 0.04  # of the stroke: fingers that are further apart than this can be told from each other
 AFTER_S = 0.3  # what a contact leaves behind is gone by then
 GAP_S = 0.15
 REACHED_RAD, SHORT_RAD = np.radians(2.0), np.radians(3.5)
@@ -104,12 +106,12 @@ def find_motor_gaps(pair: MotorPair) -> list[Finding]:
     if len(pair.commands.stamp_s) == 1 and moved.max() > np.degrees(MOVED_RAD):
         words = "moves, and nobody was heard to command it: its clients use another wire"
         return [*_errors(pair), _simple(pair, "uncommanded", "hand", float(moved.max()), "degrees", 0.0, words)]
-    swapped = list(_orders(pair))
+    swapped, doubtful = _orders(pair)
     if swapped:  # nothing else can be compared
         return [*swapped, *_errors(pair)]
     stuck, frozen = _stuck(pair)
     met, unfree = _meetings(pair, frozen)
-    free = ~(frozen | unfree) & ~_gaps(pair)[:, None]
+    free = ~(frozen | unfree | doubtful) & ~_gaps(pair)[:, None]
     followed = _following(pair, free)
     return [
         *stuck,
@@ -122,23 +124,26 @@ def find_motor_gaps(pair: MotorPair) -> list[Finding]:
     ]
 
 
-def _orders(pair: MotorPair) -> Iterator[Finding]:
-    """Motors that move as others should."""
+def _orders(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
+    """Motors that move as others should; and those that may, of which nothing else can be said."""
     stroke = pair.spec.closed_rad - pair.spec.open_rad
     hand, twin = ((part["angle_rad"] - pair.spec.open_rad) / stroke for part in (pair.hand, pair.twin))
     apart = np.sqrt(np.mean((hand[:, :, None] - twin[:, None, :]) ** 2, axis=0))
     moves_alike = np.sqrt(np.mean((twin[:, :, None] - twin[:, None, :]) ** 2, axis=0))
     own = np.diag(apart)
-    wrong = np.flatnonzero(own > 0.08)
+    doubtful = apart.min(axis=1) < 0.25 * own
+    wrong = np.flatnonzero(own > EXCHANGED)
     partner = {i: int(np.argmin(apart[i])) for i in wrong.tolist()}
     fits = [
         i for i, j in partner.items()
-        if j != i and apart[i, j] < 0.25 * own[i] and apart[i, j] < 0.06 and moves_alike[i, j] > 0.08
+        if j != i and apart[i, j] < 0.25 * own[i] and apart[i, j] < 0.06 and moves_alike[i, j] > EXCHANGED
     ]  # fmt: skip
-    if len(fits) > 1 and sorted(partner[i] for i in fits) == sorted(fits):
-        names = pair.names
-        words = ", ".join(f"{names[i]} moves as {names[partner[i]]} should" for i in fits)
-        yield Finding(
+    if len(fits) < 2 or sorted(partner[i] for i in fits) != sorted(fits):
+        return [], doubtful
+    names = pair.names
+    words = ", ".join(f"{names[i]} moves as {names[partner[i]]} should" for i in fits)
+    return [
+        Finding(
             kind="finger order",
             hand=pair.spec.name,
             part=",".join(names[i] for i in fits),
@@ -148,6 +153,7 @@ def _orders(pair: MotorPair) -> Iterator[Finding]:
             evidence=f"{100 * float(max(apart[i, partner[i]] for i in fits)):.1f} % of the stroke apart that way, "
             f"{100 * float(min(own[fits])):.0f} % as they are named",
         )
+    ], doubtful
 
 
 def _stuck(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
@@ -197,10 +203,10 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
         still = _since(np.abs(_slope(stamp_s, angle)) < STILL_RAD_S, stamp_s) > STILL_S
         pushes = np.nan_to_num(np.abs(part["force_n"])) > LOAD_N
         short = np.abs(angle - target) > SHORT_RAD
-        unmoved = _since(np.diff(target, axis=0, prepend=target[:1]) == 0.0, stamp_s) > STILL_S
+        slow = _since(np.abs(_slope(stamp_s, target)) < SLOW_RAD_S, stamp_s) > STILL_S
         # Where force is measured, a finger that stands short of its target without pushing has another zero.
         told = pushes | np.isnan(part["force_n"])
-        stopped[which] = still & short & unmoved & told & ~frozen, angle
+        stopped[which] = still & short & slow & told & ~frozen, angle
         unfree |= pushes | stopped[which][0]
     if not np.isnan(pair.hand["force_n"]).all():
         unfree |= np.isin(pair.status, (MotorStatus.FORCE_REACHED, MotorStatus.STALLED, MotorStatus.CURRENT_PROTECTION))
