@@ -11,8 +11,8 @@ from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.signals import MotorError, MotorStatus
+from thenar.sim.identify.follow import Commands, fit_follow
 from thenar.twin.compare.finding import Finding
-from thenar.twin.compare.follow import Commands, fit_follow
 
 SURE = 4.0  # standard errors that a difference must exceed
 LOAD_N = 0.8  # a motor that pushes harder than this meets something
@@ -22,7 +22,7 @@ MOVING = 0.12  # of the top speed
 EXCHANGED = 0.04  # of the stroke: fingers that are further apart than this can be told from each other
 AFTER_S = 0.3  # what a contact leaves behind is gone by then
 GAP_S = 0.15
-REACHED_RAD, SHORT_RAD = np.radians(2.0), np.radians(3.5)
+SHORT_RAD = np.radians(3.5)
 STUCK_RAD, MOVED_RAD = np.radians(1.5), np.radians(8.0)
 STUCK_S = 1.2
 LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.025}
@@ -205,8 +205,8 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
         short = np.abs(angle - target) > SHORT_RAD
         slow = _since(np.abs(_slope(stamp_s, target)) < SLOW_RAD_S, stamp_s) > STILL_S
         # Where force is measured, a finger that stands short of its target without pushing has another zero.
-        told = pushes | np.isnan(part["force_n"])
-        stopped[which] = still & short & slow & told & ~frozen, angle
+        told = pushes | (np.isnan(part["force_n"]) & slow)
+        stopped[which] = still & short & told & ~frozen, angle
         unfree |= pushes | stopped[which][0]
     if not np.isnan(pair.hand["force_n"]).all():
         unfree |= np.isin(pair.status, (MotorStatus.FORCE_REACHED, MotorStatus.STALLED, MotorStatus.CURRENT_PROTECTION))
@@ -217,7 +217,8 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
         ):
             here, angle = stopped[which]
             _, there = stopped[other]
-            apart = here[:, motor] & (np.abs(there[:, motor] - target[:, motor]) < REACHED_RAD)
+            further = (there - angle)[:, motor] * np.sign(target - angle)[:, motor] > SHORT_RAD
+            apart = here[:, motor] & further
             seconds = float(np.sum(np.diff(stamp_s, append=stamp_s[-1])[apart]))
             if seconds < STILL_S:
                 continue
