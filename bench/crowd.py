@@ -70,6 +70,7 @@ def call(where: Places, stop: Event, answer: Any) -> None:
     service = next(one for one in tienkung_codec.SERVICES if one.name == "get_angle_act")
     names = ros.service_names(tienkung_codec.service_path(service.name, "left"), service.type_name)
     answers: dict[int, int] = {}
+    sent_s: dict[int, float] = {}
 
     def on_reply(sample: Sample) -> None:
         identity = sample.inline.get(0x0083) or sample.inline.get(0x800F, b"")
@@ -85,12 +86,20 @@ def call(where: Places, stop: Event, answer: Any) -> None:
         time.sleep(1.0)
         began_s, calls = time.perf_counter(), 0
         while not stop.is_set():
-            writer.write(bytes(1))
+            sent_s[writer.write(bytes(1))] = time.monotonic()
             calls += 1
             time.sleep(max(0.0, began_s + calls / CALLS_HZ - time.perf_counter()))
         time.sleep(3.0)
     once = sum(count == 1 for count in answers.values())
-    answer.send({"calls": calls, "answered_once": once, "answered_more": len(answers) - once})
+    unanswered_s = [at_s for number, at_s in sent_s.items() if number not in answers]
+    answer.send(
+        {
+            "calls": calls,
+            "answered_once": once,
+            "answered_more": len(answers) - once,
+            "unanswered_s": unanswered_s,
+        }
+    )
 
 
 def poll(where: Places, stop: Event, answer: Any) -> None:

@@ -12,10 +12,11 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tyro
@@ -23,6 +24,7 @@ import tyro
 from bench import crowd
 from bench.crowd import DRIVEN, LEFT_ALONE, Places
 from bench.live import BOTH, in_a_process
+from thenar import Recording
 from thenar.cli.show import print_json, print_table
 from thenar.errors import BadValue
 from thenar.twin.live_twin import LiveTwin
@@ -138,6 +140,20 @@ def _faults(page: PageLink, starts: list[int]) -> list[Fault]:
     ]
 
 
+class Planted(NamedTuple):
+    """When something was broken, on the clock of `time.monotonic`."""
+
+    name: str
+    since_s: float
+    until_s: float
+
+
+def _meanwhile(at_s: float, planted: list[Planted]) -> str:
+    """What was broken at a time."""
+    found = (one.name for one in planted if one.since_s - 1.0 < at_s < one.until_s + 1.0)
+    return "beside " + next(found, "no fault")
+
+
 @contextlib.contextmanager
 def _teleoperation(where: Places) -> Iterator[subprocess.Popen[bytes]]:
     """The program that takes a glove's frames and moves the driven hand."""
@@ -185,8 +201,8 @@ class Soak:
 
 
 @contextlib.contextmanager
-def running_twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
-    """A twin with every wire and a page, and where it is reached."""
+def running_twin(folder: Path, record: Path | str = "") -> Iterator[tuple[LiveTwin, PageLink, Places]]:
+    """A twin with every wire and a page, recorded where a file is named, and where it is reached."""
     luck = random.Random(os.getpid())
     domain, port = luck.choice(sorted(set(range(20, 100)) - local_domains())), luck.randrange(20_000, 30_000)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
@@ -200,6 +216,7 @@ def running_twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
         modbus=ModbusOptions(port=port, flash=folder),
         view=True,
         page=PageOptions(port=0),
+        record=record,
     ) as twin:
         page = next(link for link in twin.links if isinstance(link, PageLink))
         serial = next(link for link in twin.links if link.wire == "rs485").health().where.partition(" ")[0]
@@ -208,34 +225,50 @@ def running_twin(folder: Path) -> Iterator[tuple[LiveTwin, PageLink, Places]]:
 
 def soak(minutes: float) -> list[Row]:
     """Run it, and what there is to say."""
-    watch, told, starts = Watch(), dict[str, int](), [0]
-    with tempfile.TemporaryDirectory() as folder, running_twin(Path(folder)) as (twin, page, where):
-        time.sleep(2.0)
-        rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
-        asked = twin.health().hands[LEFT_ALONE].requests
-        planned = _faults(page, starts)
-        with contextlib.ExitStack() as honest:
-            honest.enter_context(_teleoperation(where))
-            heard = {
-                work.__name__: honest.enter_context(in_a_process(work, where))
-                for work in (crowd.drive, crowd.call, crowd.poll, crowd.wave)
-            }
-            before, began_s = twin.health(), time.monotonic()
-            stop, killed = threading.Event(), [0]
-            keeper = threading.Thread(target=_keep_a_crowd, args=(where, stop, killed))
-            keeper.start()
-            planter = threading.Thread(target=_plant, args=(twin, planned, stop, told))
-            planter.start()
-            while time.monotonic() - began_s < 60.0 * minutes:
-                watch.look(twin, rest_rad)
-                time.sleep(SAMPLE_S)
-            stop.set()
-            keeper.join()
-            planter.join()
-            after = twin.health()
-        said = {name: pipe.recv() for name, pipe in heard.items()}
-        asked = twin.health().hands[LEFT_ALONE].requests - asked
-    return _verdict(watch, before, after, said, told, planned, asked, killed[0], minutes)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "soak.mcap"
+        with running_twin(Path(folder), file) as running:
+            rows = _soak(minutes, *running)
+            lasted_s = running[0].world.time_s
+        return [*rows, _recorded(file, lasted_s)]
+
+
+def _recorded(file: Path, lasted_s: float) -> Row:
+    """Whether what was recorded meanwhile is whole: a reading of the hand every hundredth of a second."""
+    stamp_s = Recording(file).motors(DRIVEN).stamp_s
+    gap_s, length_s = float(np.diff(stamp_s).max()), float(np.ptp(stamp_s))
+    what = f"{length_s:.1f} of {lasted_s:.1f} s, longest gap {gap_s:.3f} s, {file.stat().st_size / 1e6:.0f} MB"
+    return _row("recording", what, "all of it, no gap above 0.1 s", length_s > lasted_s - 0.5 and gap_s < 0.1)
+
+
+def _soak(minutes: float, twin: LiveTwin, page: PageLink, where: Places) -> list[Row]:
+    watch, told, starts, planted = Watch(), dict[str, int](), [0], list[Planted]()
+    time.sleep(2.0)
+    rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
+    asked = twin.health().hands[LEFT_ALONE].requests
+    planned = _faults(page, starts)
+    with contextlib.ExitStack() as honest:
+        honest.enter_context(_teleoperation(where))
+        heard = {
+            work.__name__: honest.enter_context(in_a_process(work, where))
+            for work in (crowd.drive, crowd.call, crowd.poll, crowd.wave)
+        }
+        before, began_s = twin.health(), time.monotonic()
+        stop, killed = threading.Event(), [0]
+        keeper = threading.Thread(target=_keep_a_crowd, args=(where, stop, killed))
+        keeper.start()
+        planter = threading.Thread(target=_plant, args=(twin, planned, stop, told, planted))
+        planter.start()
+        while time.monotonic() - began_s < 60.0 * minutes:
+            watch.look(twin, rest_rad)
+            time.sleep(SAMPLE_S)
+        stop.set()
+        keeper.join()
+        planter.join()
+        after = twin.health()
+    said = {name: pipe.recv() for name, pipe in heard.items()}
+    asked = twin.health().hands[LEFT_ALONE].requests - asked
+    return _verdict(watch, before, after, said, told, planned, planted, asked, killed[0], minutes)
 
 
 def _keep_a_crowd(where: Places, stop: threading.Event, killed: list[int]) -> None:
@@ -260,12 +293,15 @@ def _keep_a_crowd(where: Places, stop: threading.Event, killed: list[int]) -> No
         process.join()
 
 
-def _plant(twin: LiveTwin, faults: list[Fault], stop: threading.Event, told: dict[str, int]) -> None:
+def _plant(
+    twin: LiveTwin, faults: list[Fault], stop: threading.Event, told: dict[str, int], planted: list[Planted]
+) -> None:
     """Break one thing after another, and see whether it is reported."""
     while not stop.is_set():
         for fault in faults:
             if stop.wait(FAULT_EVERY_S / 2):
                 return
+            began_s = time.monotonic()
             fault.plant(twin)
             until_s = time.monotonic() + REPORTED_S
             seen = False
@@ -274,6 +310,7 @@ def _plant(twin: LiveTwin, faults: list[Fault], stop: threading.Event, told: dic
                 time.sleep(0.1)
             told[fault.name] = min(told.get(fault.name, 1), int(seen))
             fault.mend(twin)
+            planted.append(Planted(fault.name, began_s, time.monotonic()))
 
 
 def _verdict(
@@ -283,6 +320,7 @@ def _verdict(
     said: dict[str, dict[str, Any]],
     told: dict[str, int],
     planned: list[Fault],
+    planted: list[Planted],
     asked: int,
     killed: int,
     minutes: float,
@@ -298,6 +336,8 @@ def _verdict(
     more_files = min(watch.descriptors[-10:]) - min(watch.descriptors[warm : warm + 10])
     more_threads = min(watch.threads[-10:]) - min(watch.threads[warm : warm + 10])
     calls, drove = said["call"], said["drive"]
+    meanwhile = Counter(_meanwhile(at_s, planted) for at_s in calls["unanswered_s"])
+    unanswered = "".join(f"; {count} not, {what}" for what, count in meanwhile.items())
     errors = sum(link.refused.get(why, 0) for link in after.links for why in ("internal error", "a callback failed"))
     unseen = [fault.name for fault in planned if not told.get(fault.name, 1)]
     return [
@@ -308,7 +348,7 @@ def _verdict(
         _row("threads", f"{more_threads:+d}", "none more", more_threads <= 0),
         _row(
             "calls answered once",
-            f"{calls['answered_once']} of {calls['calls']}, more than once {calls['answered_more']}",
+            f"{calls['answered_once']} of {calls['calls']}, more than once {calls['answered_more']}{unanswered}",
             "all, none twice",
             calls["answered_once"] == calls["calls"] and not calls["answered_more"],
         ),

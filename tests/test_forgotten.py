@@ -10,7 +10,7 @@ from patience import wait_for
 from raw_rtps_peer import RawPeer
 from test_rtps_peers import ENDLESS, Running, text
 
-from thenar.wire.rtps import Participant, Sample, ServiceNames, discovery, messages, ros
+from thenar.wire.rtps import Participant, Qos, Sample, ServiceNames, discovery, messages, ros
 from thenar.wire.rtps.discovery import Address
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.network import Network
@@ -182,6 +182,26 @@ def test_calls_of_a_client_that_was_sent_away_are_all_answered(domain: int):
             called.add(writer.write(bytes(24)))
             time.sleep(0.04)
         assert wait_for(lambda: called <= answered, WITHIN_S), sorted(called - answered)
+
+
+def test_samples_are_read_once_and_in_order_though_their_writer_was_sent_away(domain: int):
+    taken: list[int] = []
+    twin, line = Participant(domain, announce_s=0.25), CutNetwork(domain)
+    with twin, Participant(domain, announce_s=0.25, network=line) as client:
+        twin.subscribe("topic", "type", lambda sample: taken.append(sample.identity.number))
+        writer = client.advertise("topic", "type", qos=Qos(depth=1000))
+        assert writer.wait_for_readers(5.0)
+        last = [writer.write(b"") for _ in range(WINDOW)][-1]
+        assert wait_for(lambda: taken == [*range(1, last + 1)])
+        with client.lock:
+            line.mute = True
+            say_farewell(twin)
+            for _ in range(20):
+                writer.write(b"")  # lost
+            line.mute = False
+            last = writer.write(b"")  # waits at the twin until it knows its writer again
+        assert wait_for(lambda: len(taken) >= last)
+        assert taken == [*range(1, last + 1)]
 
 
 @pytest.mark.parametrize(

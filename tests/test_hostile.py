@@ -224,6 +224,23 @@ def test_samples_of_one_datagram_take_bounded_time_whoever_takes_them(domain: in
         peer.close()
 
 
+def test_reliable_samples_that_one_turn_has_no_time_for_are_taken_in_the_next(
+    domain: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("thenar.wire.rtps.participant.DATAGRAM_S", 0.0)  # time for one of them
+    monkeypatch.setattr("thenar.wire.rtps.participant.MAX_DELIVERIES", 20)
+    taken: list[bytes] = []
+    with Participant(domain) as here, Participant(domain) as there:
+        here.subscribe("topic", "type", lambda sample: taken.append(sample.body))
+        writer = there.advertise("topic", "type", qos=Qos(depth=200))
+        assert writer.wait_for_readers(5.0)
+        with here.lock:  # they come all at once
+            for number in range(200):
+                writer.write(bytes([number]))
+        assert wait_for(lambda: len(taken) == 200)
+        assert taken == [bytes([number]) for number in range(200)]
+
+
 def test_gloves_that_say_something_else_each_time_are_counted_not_collected(domain: int):
     with ManusListener("right", domain=domain) as listener:
         for number in range(1000):

@@ -25,7 +25,8 @@ from thenar.wire.rtps.messages import (
     Gap,
     Heartbeat,
 )
-from thenar.wire.rtps.writer import encapsulate
+from thenar.wire.rtps.services import REPLIES_KEPT
+from thenar.wire.rtps.writer import MAX_KEPT, encapsulate
 
 PREFIX = bytes(range(12))
 
@@ -228,21 +229,56 @@ def test_reply_is_sent_again_until_it_is_confirmed(served):
     assert not [sub for _, sub in peer.inbox[quiet:] if isinstance(sub, Heartbeat) and sub.reader == READER]
 
 
-def test_reply_waits_for_a_reader_that_is_announced_late(domain: int):
+@pytest.mark.parametrize("requests", [1, 100])
+def test_replies_wait_for_a_reader_that_is_announced_late(requests: int, domain: int):
     with Participant(domain) as participant:
         server = Server(participant)
         peer = RawPeer(domain, replace(SET_FORCE, reply_topic="elsewhere"), vendor=FAST_VENDOR)
         peer.announce()
         assert wait_for(lambda: len(server.service.clients) == 1)
-        peer.request(1, forces(7, 1, 2, 3, 4, 5))
-        assert wait_for(lambda: server.service.answered == 1)
+        for number in range(1, requests + 1):
+            peer.request(number, forces(7, 1, 2, 3, 4, 5))
+        assert wait_for(lambda: server.service.answered == requests)
         peer.names = SET_FORCE
         late = EndpointInfo(
             guid=peer.prefix + READER, topic=SET_FORCE.reply_topic, type_name=SET_FORCE.reply_type, qos=Qos()
         )
         sedp = messages.data(bytes(4), discovery.SUBSCRIPTIONS_WRITER, 2, discovery.encode_endpoint(late))
         peer.socket.sendto(peer.datagram(sedp), peer.meta)
-        assert peer.listen(lambda: peer.replies)
+        assert peer.listen(lambda: len({reply.number for reply in peer.replies}) == requests)
+        peer.close()
+
+
+def test_replies_that_nobody_fetches_are_kept_up_to_a_limit_and_confirmed_ones_no_longer_than_granted(domain: int):
+    with Participant(domain) as participant, Participant(domain) as client:
+        server = Server(participant)
+        peer = RawPeer(domain, replace(SET_FORCE, reply_topic="elsewhere"), vendor=FAST_VENDOR)
+        peer.announce()
+        assert wait_for(lambda: len(server.service.clients) == 1)
+        history = server.service._writer._history
+        for last in range(100, MAX_KEPT + 200, 100):
+            asked = range(last - 99, last + 1)
+            samples = [messages.data(bytes(4), WRITER, number, forces(7, 1, 2, 3, 4, 5)) for number in asked]
+
+            def answered(last: int = last, datagram: bytes = peer.datagram(*samples)) -> bool:
+                peer.socket.sendto(datagram, peer.user)  # once more, if some of it was dropped on a busy machine
+                return wait_for(lambda: server.service.answered == last, 0.5)
+
+            assert wait_for(answered)
+        assert MAX_KEPT <= len(history) <= MAX_KEPT + 1
+        peer.take_leave()
+        assert wait_for(lambda: not history)
+        replies: list[bytes] = []
+        writer = client.advertise(SET_FORCE.request_topic, SET_FORCE.request_type)
+        reader = client.subscribe(SET_FORCE.reply_topic, SET_FORCE.reply_type, lambda reply: replies.append(reply.body))
+        assert writer.wait_for_readers(5.0)
+        assert reader.wait_for_writers(5.0)
+
+        def confirmed() -> bool:
+            asked = writer.write(forces(7, 1, 2, 3, 4, 5)[4:])
+            return wait_for(lambda: len(replies) >= asked, 5.0) and len(history) == REPLIES_KEPT < asked
+
+        assert wait_for(confirmed, 10.0)
         peer.close()
 
 

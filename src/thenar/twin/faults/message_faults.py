@@ -6,14 +6,16 @@ import random
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from thenar.signals import HandSettings, HandState
+from thenar.wire.bad_line import BadLine
 from thenar.wire.links.registry import SIM
 
 if TYPE_CHECKING:
+    from thenar.twin.live_twin import Link
     from thenar.twin.world import World
 
 T = TypeVar("T")
@@ -24,10 +26,26 @@ PER_MOTOR = (
 )  # fmt: skip
 
 
+@runtime_checkable
+class LineLink(Protocol):
+    """A link whose messages go out over a line that may be bad."""
+
+    line: BadLine
+
+
+@runtime_checkable
+class PoweredLink(Protocol):
+    """A link to something that forgets when its power is off."""
+
+    def power_on(self) -> None:
+        """Begin anew, as after switching it on."""
+        ...
+
+
 class MessageFaults:
     """Stands between the world and the links of a twin; without faults it passes everything on."""
 
-    def __init__(self, links: Sequence[Any]):
+    def __init__(self, links: Sequence[Link]):
         """All lines are good."""
         self._links = links
         self._suffered: dict[str, dict[str, float]] = {}
@@ -54,13 +72,13 @@ class MessageFaults:
                 suffered["disconnected"] = 1.0
             if suffered:
                 all_suffered[link.wire] = suffered
-            line = getattr(link, "line", None)
-            if line is not None:
+            if isinstance(link, LineLink):
+                line = link.line
                 line.lost, line.doubled, line.garbled = (suffered.get(kind, 0.0) for kind in LINE)
                 line.clock_s = suffered.get("clock", 0.0)
                 if "disconnected" in suffered or "silent" in suffered:
                     line.lost = 1.0
-            if was_dark and not faults.dark and hasattr(link, "power_on"):
+            if was_dark and not faults.dark and isinstance(link, PoweredLink):
                 link.power_on()
         self._suffered, self._dark = all_suffered, faults.dark
         if was_dark and not faults.dark:

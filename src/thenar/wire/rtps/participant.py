@@ -15,7 +15,7 @@ import struct
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -40,7 +40,10 @@ MAX_WAIT_S = 0.05
 MAX_POSTED = 256
 """Samples that may wait for the sender; more are dropped and counted."""
 DATAGRAM_S = 0.02
-"""What one datagram may cost to read, and its samples to be taken [s of this thread]; the rest of it is dropped."""
+"""What one datagram may cost to read, and its samples to be taken [s of this thread]; the rest of it is dropped, but
+reliable samples wait for the next turn."""
+MAX_DELIVERIES = 512
+"""Reliable samples that may wait to be taken; more are not confirmed, so that they are sent again."""
 
 INTERNAL_ERROR = "internal error"
 MAX_LOGGED_ERRORS = 16
@@ -121,7 +124,8 @@ class Participant:
         self._directory = Directory(self, self._network, probes)
         self._services: list[Service] = []
         self._awaiting: set[Writer] = set()
-        self._deliveries: list[tuple[Callable[[Any], None], Any]] = []
+        self._deliveries: deque[tuple[Callable[[Any], None], Any, bool]] = deque()
+        """Users' functions, what they are called with, and whether that may not be lost."""
         self._entities = itertools.count(1)
         self._announce_s = announce_s
         self._announce_due_s = self._liveliness_due_s = -math.inf
@@ -317,9 +321,14 @@ class Participant:
             self._posted.put((write, body))
         return fits
 
-    def deliver(self, callback: Callable[[Any], None], value: Any) -> None:
+    def deliver(self, callback: Callable[[Any], None], value: Any, *, reliable: bool) -> None:
         """Call a user's function once the lock is free again, so that it may take locks of its own."""
-        self._deliveries.append((callback, value))
+        self._deliveries.append((callback, value, reliable))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether so many reliable samples wait that no more should be taken."""
+        return len(self._deliveries) >= MAX_DELIVERIES
 
     def knows(self, prefix: bytes) -> bool:
         """Whether a participant is there."""
@@ -365,7 +374,9 @@ class Participant:
             arrived = None
             with self._working("receiving"):
                 self._keep_time()
-                arrived = list(self._network.receive(MAX_WAIT_S))
+                arrived = list(self._network.receive(0.0 if self._deliveries else MAX_WAIT_S))
+                if self._deliveries:
+                    self._call_back()
             if arrived is None:
                 time.sleep(MAX_WAIT_S)  # what went wrong may do so again at once
             for datagram, source in arrived or ():
@@ -426,18 +437,28 @@ class Participant:
                 self.refuse(message.refused)
             if message.header.prefix != self.prefix:
                 self._on_message(message, source, len(datagram))
-            deliveries, self._deliveries = self._deliveries, []
+        self._call_back()
+
+    def _call_back(self) -> None:
+        """Let users take their samples, for as long as one datagram may cost."""
+        with self.lock:
+            deliveries, self._deliveries = self._deliveries, deque()
         until_s = time.thread_time() + DATAGRAM_S
-        for callback, value in deliveries:
-            if time.thread_time() > until_s:
-                self.refuse("samples of one datagram take too long")
-                continue
+        while deliveries:
+            callback, value, _ = deliveries.popleft()
             try:
                 callback(value)
             except Exception:
                 # A user's function that fails must not silence the participant.
                 logger.exception("a callback failed")
                 self.refuse("a callback failed")
+            if time.thread_time() > until_s:
+                break
+        for delivery in reversed(deliveries):
+            if delivery[2]:
+                self._deliveries.appendleft(delivery)
+            else:
+                self.refuse("samples of one datagram take too long")
 
     def _on_message(self, message: Message, source: str, size: int) -> None:
         vendor, prefix = message.header

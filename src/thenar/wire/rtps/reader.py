@@ -35,6 +35,8 @@ MAX_FRAGMENTS = 4096
 """Of a sample: no library cuts one of 4 MiB into more."""
 MAX_PARTIALS = 8
 """Samples of one writer that may be incomplete at a time."""
+MAX_LEFT = 256
+"""Writers that left of which a reader still knows how far they were read."""
 
 
 TOO_MUCH = "more unfinished samples than are kept"
@@ -134,6 +136,8 @@ class Reader:
         """Samples that were given up: gone from a reliable writer, or skipped by an unreliable one."""
         self._participant = participant
         self._counts = itertools.count(1)
+        self._left: dict[bytes, int] = {}
+        """The next number of writers that left: one that was sent away by mistake goes on where it was."""
 
     def __repr__(self) -> str:
         return f"<Reader of {self.info.topic} from {len(self.writers)} writers>"
@@ -160,6 +164,8 @@ class Reader:
             known.info = info
             return
         writer = MatchedWriter(info, self.qos.reliable and info.qos.reliable)
+        if writer.reliable and not self.builtin:  # whoever knows no endpoints needs all announcements again
+            writer.next = self._left.pop(info.guid, 1)
         self.writers[info.guid] = writer
         if writer.reliable:
             self._greet(writer)
@@ -180,6 +186,9 @@ class Reader:
         """Stop listening to a writer."""
         writer = self.writers.pop(guid, None)
         if writer is not None:
+            self._left[guid] = writer.next
+            if len(self._left) > MAX_LEFT:
+                del self._left[next(iter(self._left))]
             for number in [*writer.partials]:
                 self._drop_partial(writer, number)
             for number in [*writer.pending]:
@@ -294,7 +303,7 @@ class Reader:
     def _count_duplicate(self, writer: MatchedWriter, number: int) -> None:
         self.duplicates += 1
         if self.on_duplicate is not None:
-            self._participant.deliver(self.on_duplicate, SampleIdentity(writer.guid, number))
+            self._participant.deliver(self.on_duplicate, SampleIdentity(writer.guid, number), reliable=False)
 
     def _take(
         self, writer: MatchedWriter, number: int, payload: bytes | None, data: Data | DataFrag, stamp_s: float | None
@@ -302,6 +311,8 @@ class Reader:
         if self._is_known(writer, number):
             self._count_duplicate(writer, number)
             return
+        if writer.reliable and not self.builtin and self._participant.is_busy:
+            raise Refused("more samples than there is time for")  # it will be sent again
         sample = None
         # A writer that takes leave sends a number without content.
         if payload is not None and (self.builtin or not (data.key_only or status(data.inline))):
@@ -315,10 +326,10 @@ class Reader:
             writer.next = number + 1
             for old in [old for old in writer.partials if old < number]:
                 self._drop_partial(writer, old)
-            self._deliver(sample)
+            self._deliver(sample, writer)
         elif number == writer.next and not writer.pending:
             writer.next += 1
-            self._deliver(sample)
+            self._deliver(sample, writer)
         elif number - writer.next < WINDOW:
             if sample is not None and not self._participant.held.take(writer.guid[:12], len(sample.body) + ITEM_BYTES):
                 raise Refused(TOO_MUCH)
@@ -329,27 +340,27 @@ class Reader:
         else:  # of a writer that was known before, or writes for long: it begins here, and has not told otherwise
             self._give_up_below(writer, number, lost=False)
             writer.next += 1
-            self._deliver(sample)
+            self._deliver(sample, writer)
 
     def _advance(self, writer: MatchedWriter) -> None:
         while writer.next in writer.pending:
             sample = self._pop_pending(writer, writer.next)
             self._drop_partial(writer, writer.next)
             writer.next += 1
-            self._deliver(sample)
+            self._deliver(sample, writer)
 
     def _give_up_below(self, writer: MatchedWriter, number: int, *, lost: bool = True) -> None:
         early = sorted(n for n in writer.pending if n < number)
         if lost and (writer.next > 1 or early):
             self.lost += number - writer.next - len(early)
         for n in early:
-            self._deliver(self._pop_pending(writer, n))
+            self._deliver(self._pop_pending(writer, n), writer)
         for n in [n for n in writer.partials if n < number]:
             self._drop_partial(writer, n)
         writer.next = number
         self._advance(writer)
 
-    def _deliver(self, sample: Sample | None) -> None:
+    def _deliver(self, sample: Sample | None, writer: MatchedWriter) -> None:
         if sample is None:
             return
         if self.builtin:
@@ -362,7 +373,7 @@ class Reader:
             self.refuse(str(why))
             return
         self.received += 1
-        self._participant.deliver(self.callback, sample)
+        self._participant.deliver(self.callback, sample, reliable=writer.reliable)
 
     def _greet(self, writer: MatchedWriter) -> None:
         # Fast DDS knows a greeting by its base of 0, which Cyclone would refuse.

@@ -25,6 +25,8 @@ MAX_HEARTBEAT_S = 1.0
 """Where asking again slows down to [s]."""
 LATE_REPLY_S = 5.0
 """How old a reply may be when its reader is found only after it was written [s]."""
+MAX_KEPT = 512
+"""Samples kept altogether for participants that have not confirmed theirs yet, beyond what each is granted."""
 DATAGRAM_BYTES = 8192
 """Samples up to here go in one datagram, longer ones in fragments of this size."""
 
@@ -150,7 +152,7 @@ class Writer:
             # Kept per participant, so that one busy client cannot push out what another still waits for.
             kept = self._kept.setdefault(to.prefix if to else None, deque())
             kept.append(change.number)
-            if len(kept) > self.qos.depth:
+            while len(kept) > self.qos.depth and (len(self._history) > MAX_KEPT or not self._awaits(kept[0], to)):
                 self._history.pop(kept.popleft(), None)
             if to is None:
                 self._send_to_all(change)
@@ -291,6 +293,13 @@ class Writer:
         if change.number < reader.first:
             return False
         return change.to is None or self._is_addressed(change.to, reader)
+
+    def _awaits(self, number: int, to: Recipient | None) -> bool:
+        """Whether the one a reply is for has still to confirm it: its reader may not even be known yet."""
+        if to is None or self.qos.durability > VOLATILE:
+            return False
+        readers = [reader for reader in self.readers.values() if self._is_addressed(to, reader)]
+        return all(reader.reliable and reader.acked < number for reader in readers)
 
     @staticmethod
     def _is_addressed(to: Recipient, reader: MatchedReader) -> bool:
