@@ -61,7 +61,7 @@ class ChunkedFile:
         from mcap import records
 
         self._records, self._file = records, file
-        self._compressor = zstandard.ZstdCompressor(level=1)
+        self._compressor = zstandard.ZstdCompressor(level=-1)  # a quarter cheaper than 1, and 4 % larger
         self._schemas: dict[str, records.Schema] = {}
         self._channels: dict[str, records.Channel] = {}
         self._counts: dict[int, int] = {}

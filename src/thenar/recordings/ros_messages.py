@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ TEXT = _schema("std_msgs/msg/String", "string data")
 REPORTED = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c", "status", "error")
 TOLD = ("target_rad", "speed_rad_s", "force_limit_n", "current_limit_a")
 MOTOR_NUMBERS = (*REPORTED, *TOLD)
+_reported, _told = attrgetter(*REPORTED), attrgetter(*TOLD)
 _WHOLE = ("status", "error")
 MOTORS = _schema(
     "thenar_msgs/msg/Motors",
@@ -171,10 +173,13 @@ class HandMessages:
     def _pack_motors(
         self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState], settings: Sequence[HandSettings]
     ) -> None:
-        columns = _stamped(stamps_ns)
-        columns |= {name: [getattr(state, name) for state in states] for name in REPORTED}
-        columns |= {name: [getattr(told, name) for told in settings] for name in TOLD}
-        self._motors.fill(rows, columns)
+        parts: list[FloatArray] = []
+        for state, told in zip(states, settings, strict=True):
+            parts += _reported(state)
+            parts += _told(told)
+        numbers = np.concatenate(parts).reshape(len(states), len(MOTOR_NUMBERS), -1)  # one call for all of them
+        columns = {name: numbers[:, k] for k, name in enumerate(MOTOR_NUMBERS)}
+        self._motors.fill(rows, {**_stamped(stamps_ns), **columns})
 
     def _pack_commands(self, rows: Rows, stamps_ns: Sequence[int], *columns: Sequence[FloatArray]) -> None:
         names = ("position", "velocity", "effort")

@@ -8,6 +8,7 @@ import io
 import json
 import math
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ _CLASSES = {
     )
 }
 _KIND = "_kind"  # key that marks what is not plain JSON
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def to_text(value: Any) -> str:
     """Plain values, arrays and the dataclasses of a world as JSON, every number to its last bit."""
-    return json.dumps(_plain(value), separators=(",", ":"))
+    return _encode(_plain(value))
 
 
 def from_text(text: str) -> Any:
@@ -50,6 +52,8 @@ def from_text(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):  # most of a command: asked first
+        return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.ndarray):
         if value.dtype.names or value.size > 64:
             return {_KIND: "npy", "data": base64.b64encode(_npy(value)).decode()}
@@ -59,14 +63,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if is_dataclass(value) and type(value).__name__ in _CLASSES:
-        return {_KIND: type(value).__name__} | {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {_KIND: type(value).__name__} | {name: _plain(getattr(value, name)) for name in _names(type(value))}
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
     raise BadValue("value to record", type(value).__name__, "plain values, arrays, props, mounts, scenes and commands")
+
+
+@lru_cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
 
 
 def _made(value: Any) -> Any:
