@@ -78,16 +78,27 @@ def test_forces_stand_behind_the_angles_when_asked_for(recorded: Path, tmp_path:
     assert feature["names"][-1] == "inspire_right.palm.force_n"
 
 
-def test_pictures_are_drawn_in_a_replay_one_for_every_frame(recorded: Path, tmp_path: Path):
+def film_of(folder: Path, camera: str) -> np.ndarray:
+    """Pictures of a camera in a LeRobot data set. Shape (T, height, width, 3)."""
     import av
 
-    frames = convert([recorded], tmp_path / "set", fps=10, cameras={"front": None}, size_px=(64, 48))
-    (film,) = (tmp_path / "set/videos/observation.images.front").rglob("*.mp4")
+    (film,) = (folder / f"videos/observation.images.{camera}").rglob("*.mp4")
     with av.open(film) as container:
-        pictures = [picture.to_ndarray(format="rgb24") for picture in container.decode(video=0)]
+        return np.array([picture.to_ndarray(format="rgb24") for picture in container.decode(video=0)], dtype=float)
+
+
+def test_pictures_are_drawn_in_a_replay_one_for_every_frame_and_wrists_carry_cameras(recorded: Path, tmp_path: Path):
+    cameras = {"front": None, "right_wrist": "right_wrist", "other": "left_wrist"}
+    frames = convert([recorded], tmp_path / "set", fps=10, cameras=cameras, size_px=(64, 48))
+    pictures = film_of(tmp_path / "set", "front")
     assert len(pictures) == sum(len(one.time_s) for one in frames)
     assert pictures[0].shape == (48, 64, 3)
-    assert np.abs(pictures[0].astype(float) - pictures[-1]).max() > 30.0  # the hands have moved
+    assert np.abs(pictures[0] - pictures[-1]).max() > 30.0  # the hands have moved
+    held = {camera: film_of(tmp_path / "set", camera)[0, 20:28, 28:36].mean(axis=(0, 1)) for camera in cameras}
+    assert held["right_wrist"][0] > held["right_wrist"][2] + 60.0  # a yellow ball
+    assert held["other"][2] > held["other"][0] + 60.0  # a blue can
+    with pytest.raises(BadValue, match="camera top is 'third_wrist'; wanted a wrist of the recording: left_wrist"):
+        convert([recorded], tmp_path / "more", cameras={"top": "third_wrist"})
 
 
 def test_unitree_episodes_have_touch_and_come_back(recorded: Path, tmp_path: Path):

@@ -191,6 +191,12 @@ class Replay:
             console.print("stopped" if stop.is_set() else "sent to its end")
 
 
+def _camera(text: str) -> tuple[str, str | None]:
+    """Name of a camera, and which wrist carries it."""
+    name, named, wrist = text.partition("=")
+    return name, wrist if named else name if name.endswith("_wrist") else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Convert:
     """Make data sets for learning out of recordings, or the reverse.
@@ -199,7 +205,7 @@ class Convert:
 
     thenar convert a.mcap b.mcap grasps --fps 30
 
-    thenar convert a.mcap grasps --format unitree --camera color_0
+    thenar convert a.mcap grasps --format unitree --camera color_0,color_2=right_wrist
 
     thenar convert grasps again.mcap
 
@@ -219,7 +225,8 @@ class Convert:
     pad_forces: bool = False
     """Put motor and pad forces into observation.state, where every policy sees them."""
     camera: tuple[str, ...] = ()
-    """Names of cameras that see everything, separated by commas; drawn in a replay."""
+    """Names of cameras, separated by commas, drawn in a replay: left_wrist and right_wrist are carried by the hands
+    (or color_2=left_wrist, for another name), every other one sees everything."""
     size: tuple[int, int] = (640, 480)
     """Width and height of the pictures."""
     hands: tuple[str, ...] = ("inspire_left", "inspire_right")
@@ -258,7 +265,7 @@ class Convert:
                     format=self.format,
                     task=self.task,
                     pad_forces=self.pad_forces,
-                    cameras=dict.fromkeys(self.camera),
+                    cameras=dict(map(_camera, self.camera)),
                     size_px=self.size,
                     on_progress=show,
                 )

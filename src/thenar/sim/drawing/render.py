@@ -14,6 +14,7 @@ import numpy as np
 from mujoco.rendering.classic import gl_context
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
 from thenar.display import encode_png
 from thenar.errors import BadFile, BadValue, NoRenderer, UnknownName, writing
 from thenar.hands.shapes import Vec3
@@ -63,6 +64,18 @@ class Camera:
     """Direction of view against the ground [degrees]; negative looks down."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Eye:
+    """Where a picture is taken from by a camera that something carries, and rolls with it."""
+
+    pos_m: FloatArray
+    """In the world [m]. Shape (3,)."""
+    forward: FloatArray
+    """Direction of view, of length 1. Shape (3,)."""
+    up: FloatArray
+    """Direction that is up in the picture, across the view, of length 1. Shape (3,)."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tiles:
     """Small flat plates that are drawn on top of a world and shine by themselves. Shapes use n = plates."""
@@ -100,7 +113,7 @@ class Artist:
             if world.model.geom_bodyid[geom] == world.model.body(name).id
         }
 
-    def draw(self, camera: Camera, tiles: Tiles | None = None, *, glass: float = 0.0) -> Image:
+    def draw(self, camera: Camera | Eye, tiles: Tiles | None = None, *, glass: float = 0.0) -> Image:
         """The world as it is now.
 
         Args:
@@ -112,10 +125,14 @@ class Artist:
             The picture. Shape (height, width, 3).
         """
         view = mujoco.MjvCamera()
-        view.lookat[:] = camera.look_at_m
-        view.distance, view.azimuth, view.elevation = camera.distance_m, camera.azimuth_deg, camera.elevation_deg
+        if isinstance(camera, Camera):
+            view.lookat[:] = camera.look_at_m
+            view.distance, view.azimuth, view.elevation = camera.distance_m, camera.azimuth_deg, camera.elevation_deg
         self._renderer.update_scene(self._world.data, view)
         scene = self._renderer.scene
+        if isinstance(camera, Eye):
+            for one in scene.camera:  # of both eyes
+                one.pos[:], one.forward[:], one.up[:] = camera.pos_m, camera.forward, camera.up
         scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
         for geom in scene.geoms[: scene.ngeom]:
             if geom.objtype == mujoco.mjtObj.mjOBJ_GEOM and geom.objid in self._objects:

@@ -18,7 +18,7 @@ from thenar.recordings.recording import Recording
 from thenar.recordings.resample import Frames, episodes_of, resample
 from thenar.recordings.unitree import ARM, UnitreeEpisode, check_sides, read_unitree, write_unitree
 from thenar.signals import HandCommand
-from thenar.sim.drawing.render import Artist, Camera, frame_world
+from thenar.sim.drawing.render import Artist, Camera, Eye, frame_world
 from thenar.twin.recording.recorder import record
 from thenar.twin.recording.replay import replay
 from thenar.twin.world import World
@@ -36,6 +36,13 @@ _WORDS = {
 }  # fmt: skip
 
 
+WRISTS = {"left_wrist": "left", "right_wrist": "right"}
+"""Cameras that hands carry, and of which side."""
+# In the palm's frame (z out of the palm, y towards the fingers): chosen by eye, as no maker says.
+_WRIST_CAMERA_M = np.array([0.0, -0.14, 0.10])
+_WRIST_LOOKS_AT_M = np.array([0.0, 0.05, 0.02])
+
+
 def convert(
     sources: Sequence[Path | str],
     out: Path | str,
@@ -44,7 +51,7 @@ def convert(
     format: Format = "lerobot",
     task: str = "",
     pad_forces: bool = False,
-    cameras: Mapping[str, Camera | None] | None = None,
+    cameras: Mapping[str, Camera | str | None] | None = None,
     size_px: tuple[int, int] = (640, 480),
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Frames]:
@@ -57,7 +64,8 @@ def convert(
         format: ``lerobot`` (data set v3.0) or ``unitree`` (episodes of xr_teleoperate).
         task: What is done, where a recording does not say; every recording is then one episode.
         pad_forces: Put forces behind the angles in LeRobot's ``observation.state``.
-        cameras: Pictures to draw, by name, in a replay of the recording; None for one that sees everything.
+        cameras: Pictures to draw, by name, in a replay of the recording: ``left_wrist`` and ``right_wrist`` for those
+            that hands carry, None for one that sees everything.
         size_px: Of the pictures.
         on_progress: Is called with the share that is done.
     """
@@ -69,6 +77,7 @@ def convert(
         recording = Recording(source)
         own = [resample(recording, episode, fps=fps) for episode in episodes_of(recording, task=task)]
         if cameras:
+            _check_wrists(cameras, recording)
             for name, parts in _draw(recording, own, cameras, size_px).items():
                 films[name] += parts
         frames += own
@@ -82,7 +91,10 @@ def convert(
 
 
 def _draw(
-    recording: Recording, episodes: Sequence[Frames], cameras: Mapping[str, Camera | None], size_px: tuple[int, int]
+    recording: Recording,
+    episodes: Sequence[Frames],
+    cameras: Mapping[str, Camera | str | None],
+    size_px: tuple[int, int],
 ) -> dict[str, list[NDArray[np.uint8]]]:
     """Pictures of every frame of every episode, drawn in a replay of the recording."""
     due = [(float(time_s), number) for number, one in enumerate(episodes) for time_s in one.time_s]
@@ -100,8 +112,11 @@ def _draw(
         while due and due[0][0] <= time_s + 1e-9:
             _, number = due.pop(0)
             for name, camera in cameras.items():
-                camera = camera or frame_world(world.physics, size_px=size_px)
-                drawn[name][number].append(artist.draw(camera))
+                if isinstance(camera, str):
+                    eye = wrist_eye(world, camera)
+                else:
+                    eye = camera or frame_world(world.physics, size_px=size_px)
+                drawn[name][number].append(artist.draw(eye))
 
     again = replay(recording, touch=False, on_state=look)
     if artist is not None and of is not None:
@@ -110,6 +125,31 @@ def _draw(
     if again.differs_at:
         raise BadFile(recording.name, f"cannot be drawn: its replay comes out differently ({again.differs_at})")
     return {name: [np.stack(pictures) for pictures in parts] for name, parts in drawn.items()}
+
+
+def wrist_eye(world: World, wrist: str) -> Eye:
+    """Where the camera on a wrist is now: over the heel of the hand, with palm and fingers in its picture."""
+    hand = next(name for name in world.hand_names if WRISTS[wrist] == world.hand(name).side)
+    palm_m, quat = world.wrists.pose(hand)
+    w, v = quat[0], quat[1:]
+
+    def turned(vector: FloatArray) -> FloatArray:
+        across = 2.0 * np.cross(v, vector)
+        return vector + w * across + np.cross(v, across)
+
+    ahead, up = _WRIST_LOOKS_AT_M - _WRIST_CAMERA_M, np.array([0.0, 0.0, 1.0])
+    ahead /= np.linalg.norm(ahead)
+    up -= (up @ ahead) * ahead
+    up /= np.linalg.norm(up)
+    return Eye(pos_m=palm_m + turned(_WRIST_CAMERA_M), forward=turned(ahead), up=turned(up))
+
+
+def _check_wrists(cameras: Mapping[str, Camera | str | None], recording: Recording) -> None:
+    sides = {catalogue.load(hand).side for hand in recording.hands}
+    there = [wrist for wrist, side in WRISTS.items() if side in sides]
+    for name, camera in cameras.items():
+        if isinstance(camera, str) and camera not in there:
+            raise BadValue(f"camera {name}", camera, f"a wrist of the recording: {', '.join(there) or 'it has none'}")
 
 
 def _unitree(frames: Frames) -> UnitreeEpisode:
