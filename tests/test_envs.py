@@ -176,6 +176,21 @@ def test_the_scripted_policy_does_better_than_standing_still(task: type[HandEnv]
     assert scripted > idle + 5.0
 
 
+def test_fingers_turn_the_cube_either_way():
+    env = envs.RotateInHand(touch="none", randomise=False)
+    ways = set()
+    for seed in (2, 6):
+        observation, _ = env.reset(seed=seed)
+        act = baselines.SCRIPTED[envs.RotateInHand](env)
+        for _ in range(30):
+            observation = env.step(act(observation))[0]
+        wanted, turned = float(env.desired[0]), float(env.outcome().achieved[0])
+        assert turned * np.sign(wanted) > np.radians(5.0)
+        ways.add(np.sign(wanted))
+    assert len(ways) == 2
+    env.close()
+
+
 def test_lerobot_can_find_the_plug_in_by_its_name_and_it_stands_on_the_front_door():
     folder = Path(__file__).resolve().parents[1] / "plugins" / "lerobot_robot_thenar"
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]

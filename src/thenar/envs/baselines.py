@@ -117,23 +117,27 @@ def compare_shapes(env: HandEnv) -> Policy:
     return act
 
 
-def walk_fingers(env: HandEnv) -> Policy:
-    """Fingers that step round: lift, lean, press and sweep, one after the other."""
-    step = 0
+# How far a finger turns a middling cube that it pushes aside [degrees], by share of its stroke.
+_FIRST_FINGER = ((5.0, 10.0, 17.0, 22.0, 25.0), (0.4, 0.6, 0.8, 0.9, 1.0))
+_RING_FINGER = ((4.0, 7.0, 11.0, 14.0), (0.4, 0.6, 0.8, 0.9))
+_THUMB = ((7.0, 22.0), (0.0, 0.5))
+
+
+def push_aside(env: HandEnv) -> Policy:
+    """Push one side of the cube with one finger, the farther the more it is to be turned."""
+    mirrored = -1.0 if env.hand.side == "left" else 1.0
 
     def act(observation: Observation) -> NDArray[np.float32]:
-        nonlocal step
-        felt, way = Felt(env, observation), np.sign(float(observation["goal"][0]))
+        felt, turn_deg = Felt(env, observation), mirrored * float(np.degrees(observation["goal"][0]))
         wanted = dict(zip(felt.names, felt.target, strict=True))
-        for number, finger in enumerate(("FF", "MF", "RF", "LF")):
-            phase = 2.0 * np.pi * (step / 20.0 + number / 2.0)
-            wanted[f"{finger}J3"] = 0.55 + 0.15 * np.sin(phase)
-            wanted[f"{finger}J0"] = 0.25
-            wanted[f"{finger}J4"] = 0.5 + way * 0.5 * np.cos(phase)
-        step += 1
-        return np.clip(
-            (np.array([wanted[n] for n in felt.names]) - felt.target) / env.stroke_per_step, -1.0, 1.0
-        ).astype(np.float32)
+        if turn_deg > _RING_FINGER[0][-1]:
+            bent = float(np.interp(turn_deg, *_THUMB))
+            wanted |= {"THJ5": 1.0, "THJ4": 1.0, "THJ2": bent, "THJ1": bent}
+        else:
+            finger, turned = ("RF", _RING_FINGER) if turn_deg > 0.0 else ("FF", _FIRST_FINGER)
+            wanted |= {f"{finger}J3": float(np.interp(abs(turn_deg), *turned)), f"{finger}J0": 0.3}
+        moves = (np.array([wanted[name] for name in felt.names]) - felt.target) / env.stroke_per_step
+        return np.clip(moves, -1.0, 1.0).astype(np.float32)
 
     return act
 
@@ -145,7 +149,7 @@ SCRIPTED: dict[type[HandEnv], Callable[[HandEnv], Policy]] = {
     PressProfile: follow_force,
     LeastForce: loosen,
     WhichObject: compare_shapes,
-    RotateInHand: walk_fingers,
+    RotateInHand: push_aside,
 }
 """The scripted policy of every task."""
 
