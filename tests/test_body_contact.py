@@ -113,6 +113,18 @@ def test_a_robot_that_falls_and_lies_there_knows_what_its_feet_carry(turn_rad: f
     assert watched.right_percent() >= 99.0
 
 
+def test_hands_that_hit_the_legs_and_the_ground_are_not_taken_for_the_ground_under_the_feet():
+    watched = standing(hands=("fourier_left", "fourier_right"))
+    blind = ContactEstimator(GR2)
+    blind_estimates = []
+    for tick in range(400):
+        watched.advance(watched.twin.body.world.timestep_s, (-10.2, 349.9, 0.0) if tick < 100 else (0.0, 0.0, 0.0))
+        blind_estimates.append(blind.step(copy.copy(watched.twin.body.robot.snapshot())))
+    assert watched.rms_percent() < 5.0
+    assert watched.right_percent() >= 99.0
+    assert watched.rms_percent(blind_estimates) > 7.0  # the control: it does not know that there are hands
+
+
 def test_squats_and_pushes_that_nearly_topple_it():
     watched = standing()
     watched.twin.controller.submit(BodyRequest(sender="a test", arrived_s=0.0, stand_pose=(-0.2, 0.0, 0.0)))

@@ -147,17 +147,18 @@ class RobotInterface:
         self._physics.data.xfrc_applied[self._physics.model.body(body).id, :3] = force_n
 
     def forces_on(self, bodies: Sequence[str]) -> FloatArray:
-        """Force [N] and torque about each body's origin [N m] of everything that touches it, in world axes.
+        """Force [N] and torque about each body's origin [N m] of everything else than the robot that touches it.
 
-        Shape (n, 6).
+        In world axes. Shape (n, 6).
         """
         model, data = self._physics.model, self._physics.data
         wanted = np.array([model.body(name).id for name in bodies])
         forces = np.zeros((len(wanted), 6))
         contacts = data.contact
         touching = model.geom_bodyid[contacts.geom]
+        apart = np.diff(model.body_rootid[touching], axis=1) != 0
         one = np.zeros(6)
-        for index, place in zip(*np.nonzero((touching[:, :, None] == wanted).any(axis=1)), strict=True):
+        for index, place in zip(*np.nonzero((touching[:, :, None] == wanted).any(axis=1) & apart), strict=True):
             mujoco.mj_contactForce(model, data, index, one)
             # The engine's force acts on the second body, in the axes of the contact.
             sign = 1.0 if touching[index, 1] == wanted[place] else -1.0

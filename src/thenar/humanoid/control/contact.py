@@ -3,18 +3,21 @@
 What the joints' motion needs beyond their drives and end stops comes from outside: the ground. While only the feet can
 touch it, their forces follow from the legs' joints. A robot that lies there touches it with other links too: then every
 low place of the body may be pushed, upwards and within friction; of all forces that explain the motion, the least.
+Hands may push against the legs as well, which pushes both.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from thenar.arrays import FloatArray, IntArray, cross
 from thenar.hands.shapes import Capsule
-from thenar.humanoid.model.body_spec import BodySpec
+from thenar.humanoid.model.body_spec import BodySpec, Load
 from thenar.humanoid.state.kindyn import LinkData
 from thenar.humanoid.state.parts import ContactData
 from thenar.humanoid.state.robot_data import RobotSnapshot
@@ -47,10 +50,11 @@ class ContactSettings:
 class ContactEstimator:
     """Estimator of the ground's forces on the feet. It has a past: give it every instant, in order."""
 
-    def __init__(self, body: BodySpec, settings: ContactSettings | None = None):
+    def __init__(self, body: BodySpec, settings: ContactSettings | None = None, *, loads: Iterable[Load] = ()):
+        """Of a robot with what its links carry, which can touch the ground too."""
         self.settings = settings or ContactSettings()
         self._damping = np.concatenate([np.zeros(6), body.per_joint("damping_nms_rad")])
-        self._places = _Places.of(body)
+        self._places = _Places.of(body, loads)
         self._down = np.zeros(2, dtype=bool)
         self._before: RobotSnapshot | None = None
         self._pushes = np.zeros((len(self._places.link), 3))
@@ -67,10 +71,12 @@ class ContactEstimator:
             outside = needed + self._damping * qd - now.gener_state.tau
         if now.stop_tau is not None:
             outside[6:] -= now.stop_tau
-        arms, heights = self._places.low_points(before.kindyn_data.colliding_placements())
+        placements = before.kindyn_data.colliding_placements()
+        arms, heights = self._places.low_points(placements)
         low = np.flatnonzero(heights < self.settings.near_m)
-        if self._places.foot[low].min(initial=0) < 0:
-            force = self._lying(before.kindyn_data.colliding_links(), arms, low, outside)
+        held = self._places.on_legs(placements, self.settings.near_m)
+        if held or self._places.foot[low].min(initial=0) < 0:
+            force = self._lying(before.kindyn_data.colliding_links(), arms, low, held, outside)
         else:
             self._pushes[:] = 0.0
             force = self._standing(before, outside)
@@ -87,18 +93,25 @@ class ContactEstimator:
         forces = np.linalg.solve(J @ J.T, J @ (weight * outside))
         return np.asarray(forces, dtype=np.float64).reshape(2, 6)
 
-    def _lying(self, links: tuple[LinkData, ...], arms_m: FloatArray, low: IntArray, outside: FloatArray) -> FloatArray:
-        """The same, when any low place of the body may be pushed by the ground. Shape (2, 6)."""
+    def _lying(
+        self, links: tuple[LinkData, ...], arms_m: FloatArray, low: IntArray, held: list[_Held], outside: FloatArray
+    ) -> FloatArray:
+        """The same, when any low place of the body may be pushed by the ground, and legs by hands. Shape (2, 6)."""
         places, weight = self._places, np.ones(outside.size)
         weight[:6] = self.settings.lying_base_weight
-        J = np.concatenate([_point_jacobian(links[places.link[i]], arms_m[i]) for i in low]) * weight
+        rows = [_point_jacobian(links[places.link[i]], arms_m[i]) for i in low]
+        rows += [
+            axes @ (_point_jacobian(links[hand], hand_arm_m) - _point_jacobian(links[leg], leg_arm_m))
+            for hand, leg, hand_arm_m, leg_arm_m, axes in held
+        ]
+        J = np.concatenate(rows) * weight
         pushes = least_pushes(
             J,
             weight * outside,
-            start_n=self._pushes[low],
+            start_n=np.concatenate([self._pushes[low], np.zeros((len(held), 3))]),
             friction=self.settings.friction,
             iterations=self.settings.iterations,
-        )
+        )[: len(low)]
         self._pushes[:] = 0.0
         self._pushes[low] = pushes
         force = np.zeros((2, 6))
@@ -159,30 +172,53 @@ def _into_cones(force_n: FloatArray, friction: float) -> FloatArray:
     return np.stack([scale * force_n[:, 0], scale * force_n[:, 1], new_up], axis=1)
 
 
+class _Held(NamedTuple):
+    """A hand against a leg: their links, and the place against the origins of both [m]."""
+
+    hand: int
+    leg: int
+    hand_arm_m: FloatArray
+    leg_arm_m: FloatArray
+    axes: FloatArray
+    """Of the contact; the last leaves the leg. Shape (3, 3)."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Places:
-    """Where a body can touch the ground: the ends of its capsules."""
+    """Where a body can touch the ground: the ends of its capsules, and of the hands it carries."""
 
     link: IntArray
-    """Index among `BodySpec.colliding_links`. Shape (n,)."""
+    """Index among `BodySpec.touching`. Shape (n,)."""
     foot: IntArray
     """0 left, 1 right, -1 no foot. Shape (n,)."""
     pos_m: FloatArray
     """Centre of the end, in the link. Shape (n, 3)."""
     radius_m: FloatArray
+    first_of_hands: int
+    """Ends before it belong to the body, in pairs."""
+    legs: IntArray
+    """First ends of the legs' capsules."""
 
     @staticmethod
-    def of(body: BodySpec) -> _Places:
+    def of(body: BodySpec, loads: Iterable[Load]) -> _Places:
+        index = {name: index for index, name in enumerate(body.touching)}
         feet = {name: side for side, name in enumerate(body.roles.feet)}
         ends = [
-            (index, feet.get(link.name, -1), end_m, shape.radius_m)
-            for index, link in enumerate(body.colliding_links)
+            (index[link.name], feet.get(link.name, -1), end_m, shape.radius_m)
+            for link in body.links
             for shape in link.collision
             if isinstance(shape, Capsule)
             for end_m in (shape.start_m, shape.end_m)
         ]
+        body_ends = len(ends)
+        ends += [(index[load.link], -1, tuple(end[:3]), float(end[3])) for load in loads for end in load.ends_m]
         link, foot, pos_m, radius_m = (np.array(column) for column in zip(*ends, strict=True))
-        return _Places(link=link, foot=foot, pos_m=pos_m, radius_m=radius_m)
+        joints = {*body.groups["left_leg"], *body.groups["right_leg"]}
+        moved = {index.get(hinge.child) for hinge in body.hinges if hinge.name in joints}
+        legs = [end for end in range(0, body_ends, 2) if link[end] in moved]
+        return _Places(
+            link=link, foot=foot, pos_m=pos_m, radius_m=radius_m, first_of_hands=body_ends, legs=np.array(legs)
+        )
 
     def low_points(self, placements: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lowest point of each end against its link's origin, in world axes, and its height [m]."""
@@ -190,6 +226,29 @@ class _Places:
         arm = (placement[:, :3, :3] @ self.pos_m[:, :, None])[:, :, 0]
         arm[:, 2] -= self.radius_m
         return arm, placement[:, 2, 3] + arm[:, 2]
+
+    def on_legs(self, placements: FloatArray, near_m: float) -> list[_Held]:
+        """Ends of hands that are this near to a leg, or in it."""
+        if self.first_of_hands == len(self.link):
+            return []
+        placement = placements[self.link]
+        ends = placement[:, :3, 3] + (placement[:, :3, :3] @ self.pos_m[:, :, None])[:, :, 0]
+        start, along = ends[self.legs], ends[self.legs + 1] - ends[self.legs]
+        from_start = ends[self.first_of_hands :, None] - start  # (ends of hands, capsules, 3)
+        share = np.clip((from_start * along).sum(axis=2) / (along * along).sum(axis=1), 0.0, 1.0)
+        away = from_start - share[:, :, None] * along
+        far_m = np.sqrt((away * away).sum(axis=2))
+        gap_m = far_m - self.radius_m[self.legs] - self.radius_m[self.first_of_hands :, None]
+        held = []
+        for number, capsule in np.argwhere(gap_m < near_m):
+            hand, leg = int(self.link[self.first_of_hands + number]), int(self.link[self.legs[capsule]])
+            out = away[number, capsule] / max(far_m[number, capsule], 1e-9)
+            at_m = ends[self.first_of_hands + number] - self.radius_m[self.first_of_hands + number] * out
+            side = np.eye(3)[np.argmin(np.abs(out))]
+            side = cross(out, side) / np.linalg.norm(cross(out, side))
+            axes = np.array([side, cross(out, side), out])
+            held.append(_Held(hand, leg, at_m - placements[hand, :3, 3], at_m - placements[leg, :3, 3], axes))
+        return held
 
 
 def _point_jacobian(link: LinkData, arm_m: FloatArray) -> FloatArray:

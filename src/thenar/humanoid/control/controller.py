@@ -121,7 +121,7 @@ class BodyController:
         self._whole: list[ScheduledTask] = []
         self._upper: list[ScheduledTask] = []
         self._initialized: set[Task] = set()
-        self._estimator = ContactEstimator(robot.body)
+        self._estimator = ContactEstimator(robot.body, loads=robot.loads)
         self._joystick = joystick
         self._pressed: frozenset[str] = frozenset()
         self._requests: deque[BodyRequest] = deque(maxlen=MAX_REQUESTS)

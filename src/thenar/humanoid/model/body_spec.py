@@ -84,6 +84,8 @@ class Load:
     """In the frame of the link [m]."""
     inertia_kgm2: FloatArray
     """About the centre, in the axes of the link. Shape (3, 3)."""
+    ends_m: FloatArray
+    """Balls with which it can touch the ground: centres in the frame of the link, and radii [m]. Shape (n, 4)."""
 
 
 class HandFlange(NamedTuple):
@@ -153,9 +155,9 @@ class BodySpec:
         return tuple(joint for joint in self.joints if isinstance(joint, Hinge))
 
     @cached_property
-    def colliding_links(self) -> tuple[Link, ...]:
-        """Links that can touch something."""
-        return tuple(link for link in self.links if link.collision)
+    def touching(self) -> tuple[str, ...]:
+        """Names of the links that can touch something, then of those that carry hands."""
+        return (*(link.name for link in self.links if link.collision), *self.roles.hands)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:

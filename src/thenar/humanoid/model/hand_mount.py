@@ -52,7 +52,23 @@ def hand_load(body: BodySpec, hand: HandSpec) -> Load:
         inertia += model.body_mass[index] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
     R = matrix_from_quat_wxyz(quat_wxyz)
     mass_kg = float(model.body_subtreemass[root])
-    return Load(link=link, mass_kg=mass_kg, com_m=pos_m + R @ com, inertia_kgm2=R @ inertia @ R.T)
+    ends = _ends(model, data)
+    ends[:, :3] = pos_m + ends[:, :3] @ R.T
+    return Load(link=link, mass_kg=mass_kg, com_m=pos_m + R @ com, inertia_kgm2=R @ inertia @ R.T, ends_m=ends)
+
+
+def _ends(model: mujoco.MjModel, data: mujoco.MjData) -> FloatArray:
+    """Balls at the ends of capsules and the corners of everything else that touches, and their radii. Shape (n, 4)."""
+    corners = np.stack(np.meshgrid(*[(-1.0, 1.0)] * 3), axis=-1).reshape(8, 3)
+    found = []
+    for geom in np.flatnonzero(model.geom_contype):
+        radius_m, half_m = model.geom_size[geom, :2]
+        local = model.geom_aabb[geom, :3] + model.geom_aabb[geom, 3:] * corners
+        if is_capsule := model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE:
+            local = np.array([[0.0, 0.0, -half_m], [0.0, 0.0, half_m]])
+        places = data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T
+        found.append(np.column_stack([places, np.full(len(places), radius_m if is_capsule else 0.0)]))
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

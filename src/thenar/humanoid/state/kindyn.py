@@ -127,7 +127,7 @@ class Solver:
         self._frames: dict[str, tuple[int, ...]] = {}
         for role, names in asdict(body.roles).items():
             self._frames[role] = tuple(map(self.model.getFrameId, (names,) if isinstance(names, str) else names))
-        self._frames["colliding"] = tuple(self.model.getFrameId(link.name) for link in body.colliding_links)
+        self._frames["colliding"] = tuple(map(self.model.getFrameId, body.touching))
 
     def centroidal(self, q: FloatArray, qd: FloatArray) -> Centroidal:
         """Centroidal momentum and what one pass over the robot gives with it."""
@@ -233,7 +233,7 @@ class KindynData:
     torso_B = _link_of("torso", in_base=True)
 
     def colliding_links(self) -> tuple[LinkData, ...]:
-        """Links that can touch something, in the world, in the order of `BodySpec.colliding_links`."""
+        """Links that can touch something, in the world, in the order of `BodySpec.touching`."""
         return self._solver.links(self, "colliding", False)
 
     def colliding_placements(self) -> FloatArray:

@@ -134,8 +134,8 @@ class RobotData:
             hands: Hands by the vendor's names.
             eager: Fields of `KindynData` that every update computes at once; the others wait until they are read.
         """
-        self.body = body
-        self.solver = Solver(body, armature=armature, loads=loads)
+        self.body, self.loads = body, tuple(loads)
+        self.solver = Solver(body, armature=armature, loads=self.loads)
         self._eager = KindynData.FIELDS if eager == "all" else tuple(eager)
         for name in self._eager:
             if name not in (*KindynData.FIELDS, "nle"):
