@@ -112,8 +112,22 @@ def test_a_pad_that_reads_nothing_is_refused():
 
 
 BARS, TAXELS = (FINGER, "bouc_wen", 3), (TIP, "gaussian", 6)
-# Of force taxels too little is known to tell kilograms from a sensitive skin.
 WRONG_UNITS = [(*BARS, "mN"), (*BARS, "g"), (*BARS, "kg"), (*TAXELS, "mN"), (*TAXELS, "g")]
+
+
+def test_kilograms_that_look_like_a_sensitive_skin_are_asked_about(tmp_path, capsys):
+    recording = recorded(*TAXELS)[1]
+    tip = hands.load(TIP[0]).pad(TIP[1])
+    in_kg = replace(recording, force_n=recording.force_n / FORCE_UNITS["kg"])
+    write_recording(tmp_path / "r.npz", in_kg)
+    with pytest.raises(SystemExit):
+        main(["calibrate", "fit", str(tmp_path / "r.npz"), "-o", str(tmp_path / "s.toml")])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "force_n of index_tip" in said
+    assert "write the line '# force_unit: N' or '# force_unit: kg' above the table" in said
+    assert not (tmp_path / "s.toml").exists()
+    for told in (recording, replace(in_kg, force_unit="N")):  # a firm press in newtons, and whoever says so
+        check_force_unit(presses_on(told, tip))
 
 
 @pytest.mark.parametrize(("where", "kind", "seed", "unit"), WRONG_UNITS)

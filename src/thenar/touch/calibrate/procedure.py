@@ -26,6 +26,7 @@ Model = Literal["parametric", "learned"]
 MIN_PRESSES = 8
 MAX_ERROR = 15.0  # percent of full scale: a model that is off by more says nothing of the sensor
 MAX_FORCE_N = 60.0  # on a skin under a probe of millimetres
+LIGHT_N = 2.5  # forces that are never larger may be the kilograms of a firm press as well
 PLAUSIBLE_GAIN = {"force": (30.0, 1000.0, 8000.0), "barometer": (0.05, 1.0, 5.0)}
 """Least, usual and largest: counts per newton on a taxel of 12 bits, pascals read per pascal of stress at a die."""
 
@@ -140,8 +141,17 @@ def check_force_unit(presses: Presses) -> None:
     pad, top_n = presses.pad, float(presses.load_n.max())
     gain = float(np.median(rise_per_load(presses)[0][presses.live]))
     low, usual, high = PLAUSIBLE_GAIN[pad.sensor]
-    if presses.force_unit or (low <= gain <= high and top_n <= MAX_FORCE_N):
+    if presses.force_unit:
         return
+    if low <= gain <= high and top_n <= MAX_FORCE_N:
+        as_kg = gain / FORCE_UNITS["kg"]
+        if as_kg < low or top_n > LIGHT_N:
+            return
+        raise BadValue(
+            f"force_n of {pad.name}",
+            f"{top_n:.3g} at most: {gain:.3g} counts/N if these are newtons, {as_kg:.3g} if they are kilograms",
+            "to be told which: write the line '# force_unit: N' or '# force_unit: kg' above the table",
+        )
     others = {unit: gain / newtons for unit, newtons in FORCE_UNITS.items() if unit != "N"}
     unit = min(others, key=lambda one: abs(np.log(max(others[one], 1e-9) / usual)))
     per = "Pa/Pa" if pad.sensor == "barometer" else "counts/N"
