@@ -11,7 +11,8 @@ from patience import wait_for
 import thenar
 from thenar import hands
 from thenar.cli import main
-from thenar.cli.data.replay_to import BEAT_S, RAMP_S, plan, send_recording
+from thenar.cli.data import replay_to
+from thenar.cli.data.replay_to import BEAT_S, RAMP_S, To, plan, send_recording
 from thenar.cli.wire.wires import ConnectionOptions
 from thenar.errors import ThenarError
 from thenar.twin.serving import serve
@@ -56,6 +57,27 @@ def test_a_recording_moves_a_hand_and_stops_when_told(session: Path, domain: int
         count = twin.health().hands["inspire_right"].requests
         send_recording(recording, "inspire", options, stop)
         assert twin.health().hands["inspire_right"].requests <= count + 2  # to end what it was at
+
+
+@pytest.mark.parametrize(("wire", "name"), [("dex3", "dex3_left"), ("brainco", "brainco_right"), ("reflex", "reflex")])
+def test_hands_of_other_makers_are_sent_there_on_their_own_topics(
+    wire: To, name: str, domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(replay_to, "LOST_S", 30.0)  # a busy machine is not silent
+    world, spec = thenar.World(name), hands.load(name)
+    with thenar.record(world, tmp_path / "a.mcap", touch=False):
+        world.command(name, thenar.HandCommand.closing(0.15, speed=1.0))
+        world.advance(0.3)
+    recording, moved = thenar.Recording(tmp_path / "a.mcap"), np.abs(spec.closed_rad - spec.open_rad) > 0.1
+    with serve(thenar.ServeConfig(hands=(name,), scene="empty", wires=(wire,), domain=domain)) as twin:
+
+        def closed() -> np.ndarray:
+            angle_rad = twin.run_on_loop(lambda world: world.state(name).angle_rad)
+            return (angle_rad - spec.open_rad)[moved] / (spec.closed_rad - spec.open_rad)[moved]
+
+        assert closed().max() < 0.1
+        send_recording(recording, wire, ConnectionOptions(domain=domain), threading.Event())
+        assert wait_for(lambda: np.abs(closed() - 0.15).max() < 0.1), closed()
 
 
 def test_nothing_is_sent_where_no_interface_is_named(session: Path, capsys):

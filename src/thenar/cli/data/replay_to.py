@@ -5,19 +5,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from thenar import hands
+from thenar import cdr, hands
 from thenar.arrays import FloatArray
-from thenar.cli.wire.wires import ConnectionOptions, HandConnection, Wire, connect_hands
+from thenar.cli.show import listed
+from thenar.cli.wire.wires import ConnectionOptions, HandConnection, connect_hands
 from thenar.errors import BadValue, ThenarError
+from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire.clients.listener import Listener
+from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs.inspire_counts import Scale, angle_counts
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.rtps import Participant, Qos, Writer, ros
 
 if TYPE_CHECKING:
     from thenar.recordings.recording import Recording
@@ -26,6 +31,8 @@ RAMP_S = 3.0  # for the whole stroke, on the way to where the recording begins
 BEAT_S = 0.02
 LOST_S = 0.3  # without a state for so long, a hand is not commanded on
 CONNECT_S = 3.0
+To = Literal["inspire", "dfx", "modbus", "tienkung", "dex3", "brainco", "reflex"]
+"""Wires on which hands can be sent a recording."""
 HOLDS = ("inspire", "modbus")
 """Wires on which -1 ends a motion; on others a hand is sent to where it is."""
 
@@ -53,9 +60,93 @@ class _States:
         pass
 
 
+class _Line(Protocol):
+    """A hand that is sent somewhere."""
+
+    def send(self, sent: Sent) -> None:
+        """Send a command."""
+        ...
+
+    def hold(self, angle_rad: FloatArray) -> None:
+        """Let it stay where it is."""
+        ...
+
+
+class _Inspire:
+    """An Inspire hand, in its counts."""
+
+    def __init__(self, spec: HandSpec, line: HandConnection, *, holds: bool):
+        self._scale, self._line, self._holds = Scale.of(spec), line, holds
+
+    def send(self, sent: Sent) -> None:
+        scale, speed, force = self._scale, [], []
+        if self._holds:
+            speed = _counts(sent.speed_rad_s[scale.actuators] / scale.top_speed_rad_s * 1000.0, 1000)
+            force = _counts(sent.force_limit_n[scale.actuators] / GRAM_FORCE_N, scale.force_top)
+        self._line.send(angle_counts(scale, sent.target_rad), speed, force)
+
+    def hold(self, angle_rad: FloatArray) -> None:
+        self._line.send([-1] * 6 if self._holds else angle_counts(self._scale, angle_rad), [], [])
+
+
+class _Topic:
+    """A hand that takes targets on a DDS topic of its own."""
+
+    def __init__(self, spec: HandSpec, writer: Writer, encode: Callable[[HandSpec, Sent], bytes]):
+        self._spec, self._writer, self._encode = spec, writer, encode
+
+    def send(self, sent: Sent) -> None:
+        self._writer.write(self._encode(self._spec, sent))
+
+    def hold(self, angle_rad: FloatArray) -> None:
+        kept = np.full(angle_rad.shape, np.nan)
+        self.send(Sent(0.0, angle_rad, kept, kept))
+
+
+def _dex3(spec: HandSpec, sent: Sent) -> bytes:
+    return dex3_codec.command_message(spec, sent.target_rad)[len(cdr.HEADER) :]
+
+
+def _brainco(spec: HandSpec, sent: Sent) -> bytes:
+    return brainco_codec.command_message(spec, sent.target_rad, sent.speed_rad_s)[len(cdr.HEADER) :]
+
+
+def _reflex(spec: HandSpec, sent: Sent) -> bytes:
+    return reflex_codec.encode_numbers("command_position", sent.target_rad)
+
+
+TOPICS = {
+    "dex3": ("rt/dex3/{side}/cmd", unitree_types.HAND_CMD_TYPE, _dex3),
+    "brainco": ("rt/brainco/{side}/cmd", motor_lists.COMMANDS_TYPE, _brainco),
+    "reflex": (
+        ros.topic_name(f"{reflex_codec.NAMESPACE}/command_position"),
+        ros.message_type(reflex_codec.COMMANDS["command_position"]),
+        _reflex,
+    ),
+}
+"""Wires on which targets have a topic, with its type and what makes a message."""
+
+
+@contextmanager
+def _lines(specs: Sequence[HandSpec], wire: To, options: ConnectionOptions) -> Iterator[list[_Line]]:
+    if wire not in TOPICS:
+        with connect_hands(specs, wire, options) as lines:
+            yield [_Inspire(spec, line, holds=wire in HOLDS) for spec, line in zip(specs, lines, strict=True)]
+        return
+    topic, type_name, encode = TOPICS[wire]
+    where = {"interface": options.interface, "peers": listed(options.peers)}
+    with Participant(options.domain, name="thenar client", **where) as participant:
+        lines = []
+        for spec in specs:
+            writer = participant.advertise(topic.format(side=spec.side), type_name, qos=Qos(depth=1))
+            options.check(writer.wait_for_readers(CONNECT_S), f"listens to {wire} commands")
+            lines.append(_Topic(spec, writer, encode))
+        yield lines
+
+
 def send_recording(
     recording: Recording,
-    wire: Wire,
+    wire: To,
     options: ConnectionOptions,
     stop: threading.Event,
     *,
@@ -63,20 +154,18 @@ def send_recording(
 ) -> None:
     """Send what was commanded in a recording to the hands it names; a hand that falls silent ends it."""
     specs = [hands.load(name) for name in recording.hands]
-    scales = {spec.name: Scale.of(spec) for spec in specs}
     states = _States()
     with ExitStack() as opened:
         listener = opened.enter_context(Listener(specs, options.place(wire), states))
         if not listener.wait_for("state", CONNECT_S) or not _wait(lambda: len(states.newest) == len(specs)):
-            raise ThenarError(f"nothing is heard of {', '.join(scales)}: {listener.silence()}")
-        lines = opened.enter_context(connect_hands(specs, wire, options))
+            raise ThenarError(f"nothing is heard of {', '.join(recording.hands)}: {listener.silence()}")
+        lines = opened.enter_context(_lines(specs, wire, options))
         plans = [list(plan(recording, spec.name, states.newest[spec.name][1].angle_rad)) for spec in specs]
         try:
-            _play(plans, scales, lines, states, wire, stop, on_progress)
+            _play(plans, lines, states, stop, on_progress)
         finally:
-            for scale, line in zip(scales.values(), lines, strict=True):
-                here = angle_counts(scale, states.newest[scale.hand][1].angle_rad)
-                line.send([-1] * 6 if wire in HOLDS else here, [], [])
+            for spec, line in zip(specs, lines, strict=True):
+                line.hold(states.newest[spec.name][1].angle_rad)
 
 
 def plan(recording: Recording, hand: str, from_rad: FloatArray) -> Iterator[Sent]:
@@ -106,16 +195,14 @@ def plan(recording: Recording, hand: str, from_rad: FloatArray) -> Iterator[Sent
 
 def _play(
     plans: Sequence[Sequence[Sent]],
-    scales: dict[str, Scale],
-    lines: Sequence[HandConnection],
+    lines: Sequence[_Line],
     states: _States,
-    wire: str,
     stop: threading.Event,
     on_progress: Callable[[float], None],
 ) -> None:
     each = ((sent.at_s, number, sent) for number, plan in enumerate(plans) for sent in plan)
     timed = sorted(each, key=lambda entry: entry[:2])
-    began_s, named = time.perf_counter(), list(scales.values())
+    began_s = time.perf_counter()
     for at_s, number, sent in timed:
         while (left_s := began_s + at_s - time.perf_counter()) > 0.0:
             if stop.wait(min(left_s, BEAT_S)):
@@ -124,12 +211,7 @@ def _play(
         if stop.is_set():
             return
         _check(states)
-        scale = named[number]
-        speed, force = [], []
-        if wire in HOLDS:
-            speed = _counts(sent.speed_rad_s[scale.actuators] / scale.top_speed_rad_s * 1000.0, 1000)
-            force = _counts(sent.force_limit_n[scale.actuators] / GRAM_FORCE_N, scale.force_top)
-        lines[number].send(angle_counts(scale, sent.target_rad), speed, force)
+        lines[number].send(sent)
         on_progress(at_s / max(timed[-1][0], 1e-9))
 
 

@@ -97,7 +97,7 @@ class Replay:
     """A recording of a twin, or of a real hand by thenar record."""
     report: Path | None = None
     """Write a page (.html) that says how far what was recorded and the replay differ, and in what."""
-    to: Literal["inspire", "dfx", "modbus", "tienkung"] | None = None
+    to: Literal["inspire", "dfx", "modbus", "tienkung", "dex3", "brainco", "reflex"] | None = None
     """Send what was commanded to the hands on this wire, in place of a twin: slowly from where they stand, then as it
     was. Ctrl-C and a hand that falls silent end it. The interface must be named."""
     interface: str = ""

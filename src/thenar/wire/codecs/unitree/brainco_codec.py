@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState
-from thenar.wire.codecs.unitree.motor_lists import COMMANDS_TYPE, MOTOR_STATE, STATES_TYPE, encode_motors
+from thenar.wire.codecs.unitree.motor_lists import COMMANDS_TYPE, MOTOR_CMD, MOTOR_STATE, STATES_TYPE, encode_motors
 
 SIDES = ("left", "right")
 COMMANDS = {f"rt/brainco/{side}/cmd": COMMANDS_TYPE for side in SIDES}
@@ -53,6 +53,14 @@ def command_of(spec: HandSpec, motors: NDArray[np.void], order: IntArray) -> tup
         open_rad=spec.open_rad, closed_rad=spec.closed_rad, top_speed_rad_s=spec.top_speed_rad_s
     )
     return command, wrong
+
+
+def command_message(spec: HandSpec, target_rad: FloatArray, speed_rad_s: FloatArray) -> bytes:
+    """A command that sends every motor to an angle [rad] at a speed [rad/s]; full speed where none is told."""
+    motors = np.zeros(len(spec.actuators), MOTOR_CMD)
+    motors["q"] = np.clip((target_rad - spec.open_rad) / (spec.closed_rad - spec.open_rad), 0.0, 1.0)
+    motors["dq"] = np.clip(np.nan_to_num(speed_rad_s / spec.top_speed_rad_s, nan=1.0), 0.0, 1.0)
+    return encode_motors(motors)
 
 
 def state_message(spec: HandSpec, state: HandState, order: IntArray) -> bytes:

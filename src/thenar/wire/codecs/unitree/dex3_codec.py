@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState, TorqueLaw, TouchFrame
 from thenar.wire.codecs.unitree import unitree_types
 from thenar.wire.codecs.unitree.unitree_types import HandMessage
@@ -63,6 +63,15 @@ def command_of(spec: HandSpec, motors: NDArray[np.void]) -> tuple[HandCommand | 
     target = np.where(driven, values["q"], np.nan)
     command = HandCommand(target_rad=target, speed_rad_s=nothing, force_limit_n=nothing, law=law)
     return command, bool((mode[driven] & LETS_GO).any()), refused
+
+
+def command_message(spec: HandSpec, target_rad: FloatArray) -> bytes:
+    """A command that drives every motor to an angle [rad], with the gains that the hand's spec has."""
+    motors = np.zeros(len(spec.actuators), unitree_types.MOTOR_CMD)
+    motors["mode"], motors["q"] = np.arange(motors.size) | DRIVE << 4, target_rad
+    servos = [motor for a in spec.actuators if isinstance(motor := a.motor, Servo)]
+    motors["kp"], motors["kd"] = np.transpose([(one.stiffness_nm_rad, one.damping_nms_rad) for one in servos])
+    return unitree_types.encode_hand_cmd(motors)
 
 
 def let_go(spec: HandSpec) -> HandCommand:
