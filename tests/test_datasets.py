@@ -89,7 +89,7 @@ def film_of(folder: Path, camera: str) -> np.ndarray:
 
 def test_pictures_are_drawn_in_a_replay_one_for_every_frame_and_wrists_carry_cameras(recorded: Path, tmp_path: Path):
     cameras = {"front": None, "right_wrist": "right_wrist", "other": "left_wrist"}
-    frames = convert([recorded], tmp_path / "set", fps=10, cameras=cameras, size_px=(64, 48))
+    frames = convert([recorded], tmp_path / "set", fps=5, cameras=cameras, size_px=(64, 48))
     pictures = film_of(tmp_path / "set", "front")
     assert len(pictures) == sum(len(one.time_s) for one in frames)
     assert pictures[0].shape == (48, 64, 3)

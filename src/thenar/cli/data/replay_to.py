@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from thenar import cdr, hands
 from thenar.arrays import FloatArray
 from thenar.cli.show import listed
-from thenar.cli.wire.wires import ConnectionOptions, HandConnection, connect_hands
+from thenar.cli.wire.wires import ConnectionOptions, HandConnection, Wire, connect_hands
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
@@ -31,7 +31,7 @@ RAMP_S = 3.0  # for the whole stroke, on the way to where the recording begins
 BEAT_S = 0.02
 LOST_S = 0.3  # without a state for so long, a hand is not commanded on
 CONNECT_S = 3.0
-To = Literal["inspire", "dfx", "modbus", "tienkung", "dex3", "brainco", "reflex"]
+To = Wire | Literal["dex3", "brainco", "reflex"]
 """Wires on which hands can be sent a recording."""
 HOLDS = ("inspire", "modbus")
 """Wires on which -1 ends a motion; on others a hand is sent to where it is."""
@@ -130,7 +130,7 @@ TOPICS = {
 @contextmanager
 def _lines(specs: Sequence[HandSpec], wire: To, options: ConnectionOptions) -> Iterator[list[_Line]]:
     if wire not in TOPICS:
-        with connect_hands(specs, wire, options) as lines:
+        with connect_hands(specs, cast("Wire", wire), options) as lines:
             yield [_Inspire(spec, line, holds=wire in HOLDS) for spec, line in zip(specs, lines, strict=True)]
         return
     topic, type_name, encode = TOPICS[wire]
