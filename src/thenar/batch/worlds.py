@@ -24,6 +24,7 @@ from thenar.batch.randomizing import (
     own_skin,
     refuse_meshes,
 )
+from thenar.batch.row_order import RowOrder
 from thenar.batch.touch.device_touch import Touch, TouchArrays
 from thenar.batch.touch.sampled_touch import SampledTouch
 from thenar.batch.world_kernels import (
@@ -104,6 +105,7 @@ class Worlds:
         profile: Profile = "measured",
         device: str | None = None,
         max_contacts: int | None = None,
+        repeatable: bool = False,
     ):
         """Build; time is 0 and every hand is open.
 
@@ -119,6 +121,8 @@ class Worlds:
             device: ``cuda:0``, ``cpu``...; None: the first GPU, or the CPU where there is none.
             max_contacts: Contacts that a world has room for on average; None: as many as closing hands have, and half
                 as many again. A world that needs more is flagged, see `flags`.
+            repeatable: The same seed and commands give the same bits again, on the same kind of GPU. Steps then take
+                many times as long.
         """
         if not (isinstance(count, int) and 1 <= count <= MAX_WORLDS):
             raise BadValue("count", count, f"a number of worlds from 1 to {MAX_WORLDS}")
@@ -147,6 +151,7 @@ class Worlds:
             self.m = mjw.put_model(self.model, batch_sizes=per_world)
             self.m.opt.warn_overflow = False  # flagged instead
             self.d = mjw.put_data(self.model, physics.data, nworld=count, nconmax=contacts, njmax=constraints)
+            self._order = RowOrder(self.m, self.d) if repeatable else None
             self._set_up_motors(physics, [actuator for spec in specs for actuator in spec.actuators])
             self._set_up_wrists(physics)
             self._set_up_readings(physics)

@@ -18,6 +18,19 @@ MAX_CONTACTS_, SLOTS_ = wp.constant(MAX_CONTACTS), wp.constant(SLOTS)
 QUEUES, EVERY = 9, wp.constant(8)
 MANY, CROWDED, HULL = (wp.constant(int(flag)) for flag in (Flag.SKIN_FULL, Flag.CROWDED, Flag.HULL))
 
+# The next place in a queue: threads of a warp that want one of the same queue take theirs together.
+TAKE = """
+#if defined(__CUDA_ARCH__)
+    const unsigned same = __match_any_sync(__activemask(), which);
+    const int lane = threadIdx.x & 31, leader = __ffs(same) - 1;
+    int first = 0;
+    if (lane == leader) first = ::atomicAdd(&queued.data[which], __popc(same));
+    return __shfl_sync(same, first, leader) + __popc(same & ((1u << lane) - 1u));
+#else
+    return queued.data[which]++;
+#endif
+"""
+
 
 @wp.struct
 class SkinContact:
@@ -122,96 +135,97 @@ def _line(cov: wp.mat33) -> wp.vec3:
 
 
 @wp.kernel(enable_backward=False)
+def rank_contacts(count: wp.array[int], contacts: wp.array2d[SkinContact], order: wp.array2d[int]):
+    """Order the contacts of a world by what touches what: they arrived in any order."""
+    world, k = wp.tid()
+    n = wp.min(count[world], MAX_CONTACTS_)
+    if k >= n:
+        return
+    mine = contacts[world, k].key
+    rank = int(0)
+    for other in range(n):
+        key = contacts[world, other].key
+        if key < mine or (key == mine and other < k):
+            rank = rank + 1
+    order[world, rank] = k
+
+
+@wp.kernel(enable_backward=False)
 def group_contacts(
     count: wp.array[int],
     contacts: wp.array2d[SkinContact],
     order: wp.array2d[int],
-    sums: wp.array2d[GroupSum],
-    keys: wp.array2d[wp.vec4i],
-    link_of_geom: wp.array[int],
-    body_of_geom: wp.array[int],
-    link_pads: wp.array[int],
-    pads: wp.array2d[float],
     hulls: wp.array[int],
-    bare_modulus_pa: float,
-    stiffness: wp.array[float],
     small_grid: int,
-    body_xpos: wp.array2d[wp.vec3],
-    body_xmat: wp.array2d[wp.mat33],
-    group: wp.array[float],
-    group_of: wp.array[wp.vec4i],
+    sums: wp.array2d[GroupSum],
+    group_count: wp.array[int],
+    keys: wp.array2d[wp.vec4i],
     place: wp.array[wp.vec4],
     kind_of: wp.array[wp.vec4i],
-    queue: wp.array[int],
-    queued: wp.array[int],
-    world_sum: wp.array[int],
-    scale: float,
     flags: wp.array[int],
 ):
-    """Gather the contacts of a world, find the window that each group had, and queue what is to be solved."""
+    """Gather the contacts of a world into groups, and find the window that each group had."""
     world = wp.tid()
     n = wp.min(count[world], MAX_CONTACTS_)
     found_flags = flags[world]
     if count[world] > MAX_CONTACTS_:
         found_flags = found_flags | MANY
-    for k in range(n):  # they arrived in any order
-        at = int(k)
-        while at > 0:
-            before = int(order[world, at - 1])
-            if contacts[world, before].key <= contacts[world, k].key:
-                break
-            order[world, at] = before
-            at = at - 1
-        order[world, at] = k
     groups = int(0)
     for k in range(n):
-        number = int(order[world, k])
-        c = contacts[world, number]
+        c = contacts[world, order[world, k]]
         found = int(-1)
         index = int(0)
+        beside = int(0)
         for g in range(groups):
-            if found < 0 and sums[world, g].skin == c.skin and sums[world, g].partner == c.partner:
-                index = index + 1
-                force = sums[world, g].force
-                if wp.dot(force, c.outward) > SAME_DIRECTION * wp.length(force):
-                    found = int(g)
-        if found < 0:
+            if found < 0 and sums[world, g].skin == c.skin:
+                beside = int(1)
+                if sums[world, g].partner == c.partner:
+                    index = index + 1
+                    force = sums[world, g].force
+                    if wp.dot(force, c.outward) > SAME_DIRECTION * wp.length(force):
+                        found = int(g)
+        s = GroupSum()
+        if found >= 0:
+            s = sums[world, found]
+        else:
             if groups == SLOTS_:
                 found_flags = found_flags | MANY
                 continue
             found = int(groups)
             groups = groups + 1
-            new = GroupSum()
-            new.base = c.position
-            new.skin = c.skin
-            new.partner = c.partner
-            new.index = index
-            sums[world, found] = new
-        at_m = c.position - sums[world, found].base
-        sums[world, found].force = sums[world, found].force + c.press * c.outward
-        sums[world, found].moment = sums[world, found].moment + c.press * at_m
-        sums[world, found].friction = sums[world, found].friction + c.friction
-        sums[world, found].low = wp.min(sums[world, found].low, at_m)
-        sums[world, found].high = wp.max(sums[world, found].high, at_m)
-        sums[world, found].spread = sums[world, found].spread + c.press * wp.outer(at_m, at_m)
-        sums[world, found].weight = sums[world, found].weight + c.press
+            s.base = c.position
+            s.skin = c.skin
+            s.partner = c.partner
+            s.index = index
+            if beside != 0:
+                found_flags = found_flags | CROWDED
+            if hulls[c.partner] != 0:
+                found_flags = found_flags | HULL
+        at_m = c.position - s.base
+        s.force = s.force + c.press * c.outward
+        s.moment = s.moment + c.press * at_m
+        s.friction = s.friction + c.friction
+        s.low = wp.min(s.low, at_m)
+        s.high = wp.max(s.high, at_m)
+        s.spread = s.spread + c.press * wp.outer(at_m, at_m)
+        s.weight = s.weight + c.press
+        sums[world, found] = s
+    group_count[world] = groups
     used = int(0)
     for g in range(groups):
-        sums[world, g].slot = -1
-        for other in range(g):
-            if sums[world, other].skin == sums[world, g].skin:
-                found_flags = found_flags | CROWDED
-        for k in range(SLOTS_):
-            key = keys[world, k]
-            same = key[0] == sums[world, g].skin and key[1] == sums[world, g].partner and key[2] == sums[world, g].index
-            if sums[world, g].slot < 0 and (used & (1 << k)) == 0 and same:
-                sums[world, g].slot = k
-                used = used | (1 << k)
+        wanted = wp.vec3i(sums[world, g].skin, sums[world, g].partner, sums[world, g].index)
+        slot = int(-1)
+        for q in range(SLOTS_):
+            if slot < 0:
+                k = (g + q) % SLOTS_  # as a rule it is where it was put
+                key = keys[world, k]
+                if (used & (1 << k)) == 0 and wp.vec3i(key[0], key[1], key[2]) == wanted:
+                    slot = int(k)
+                    used = used | (1 << k)
+        sums[world, g].slot = slot
     for g in range(groups):
-        s = sums[world, g]
-        k = int(s.slot)
-        fresh = k < 0
-        if fresh:  # an empty slot, or the one that has been idle for longest
+        if sums[world, g].slot < 0:  # an empty slot, or the one that has been idle for longest
+            k = int(0)
             oldest = int(-1)
             for q in range(SLOTS_):
                 idle = wp.where(keys[world, q][0] < 0, 1 << 20, keys[world, q][3])
@@ -219,61 +233,95 @@ def group_contacts(
                     oldest = int(idle)
                     k = int(q)
             used = used | (1 << k)
-            keys[world, k] = wp.vec4i(s.skin, s.partner, s.index, 0)
+            sums[world, g].slot = k
+            keys[world, k] = wp.vec4i(sums[world, g].skin, sums[world, g].partner, sums[world, g].index, 0)
             place[2 * (world * SLOTS_ + k)] = wp.vec4()
             kind_of[world * SLOTS_ + k] = wp.vec4i(small_grid, 0, 0, 0)
-        slot = world * SLOTS_ + k
-        size = wp.length(s.force)
-        if size < MIN_FORCE_N:
-            wp.atomic_add(world_sum, 2 * world, int(s.weight * scale))
-            wp.atomic_add(world_sum, 2 * world + 1, int(s.weight * scale))
-            continue
-        centre = s.moment / s.weight
-        cov = s.spread / s.weight - wp.outer(centre, centre)
-        leans = _leans(cov)
-        origin, normal = s.base + centre, s.force / size
-        middle, across = 0.5 * (s.low + s.high) - centre, wp.length(s.high - s.low)
-        line = wp.vec3()
-        if leans == 1:
-            line = _line(cov)
-        body = body_of_geom[s.skin]
-        local = wp.transpose(body_xmat[world, body]) * (origin - body_xpos[world, body])
-        modulus = float(bare_modulus_pa)
-        nearest = float(1e9)
-        link = link_of_geom[s.skin]
-        for q in range(link_pads[link], link_pads[link + 1]):  # the skin is that of the link's nearest pad
-            away = wp.length_sq(wp.vec3(pads[q, 26], pads[q, 27], pads[q, 28]) - local)
-            if away < nearest:
-                nearest = float(away)
-                modulus = float(pads[q, 24])
-        out = slot * 24
-        for a in range(3):
-            group[out + a] = origin[a]
-            group[out + 3 + a] = normal[a]
-            group[out + 9 + a] = s.friction[a]
-            group[out + 12 + a] = middle[a]
-            group[out + 16 + a] = line[a]
-        group[out + 6] = size
-        group[out + 7] = modulus * stiffness[world]
-        group[out + 8] = s.weight
-        group[out + 15] = across
-        group_of[slot] = wp.vec4i(s.skin, s.partner, world, leans)
-        if hulls[s.partner] != 0:
-            found_flags = found_flags | HULL
-        what = kind_of[slot]
-        cold = place[2 * slot][0] <= 0.0 or what[1] != 0
-        which = wp.where(leans > 0, 4, 0) + wp.where(cold, 2, 0) + wp.where(what[0] == small_grid, 0, 1)
-        room = queue.shape[0] // 9
-        queue[which * room + wp.atomic_add(queued, which, 1)] = slot
-        queue[EVERY * room + wp.atomic_add(queued, EVERY, 1)] = slot
     for k in range(SLOTS_):
         key = keys[world, k]
         if (used & (1 << k)) != 0:
-            keys[world, k] = wp.vec4i(key[0], key[1], key[2], 0)
+            if key[3] != 0:
+                keys[world, k] = wp.vec4i(key[0], key[1], key[2], 0)
         elif key[0] >= 0:
             idle = key[3] + 1
             keys[world, k] = wp.vec4i(wp.where(idle >= LIFE, -1, key[0]), key[1], key[2], idle)
     flags[world] = found_flags
+
+
+@wp.func_native(TAKE)
+def take(queued: wp.array[int], which: int) -> int:  # noqa: D103
+    ...
+
+
+@wp.kernel(enable_backward=False)
+def queue_groups(
+    sums: wp.array2d[GroupSum],
+    group_count: wp.array[int],
+    link_of_geom: wp.array[int],
+    body_of_geom: wp.array[int],
+    link_pads: wp.array[int],
+    pads: wp.array2d[float],
+    bare_modulus_pa: float,
+    stiffness: wp.array[float],
+    small_grid: int,
+    body_xpos: wp.array2d[wp.vec3],
+    body_xmat: wp.array2d[wp.mat33],
+    place: wp.array[wp.vec4],
+    kind_of: wp.array[wp.vec4i],
+    group: wp.array[float],
+    group_of: wp.array[wp.vec4i],
+    queue: wp.array[int],
+    queued: wp.array[int],
+    world_sum: wp.array[int],
+    scale: float,
+):
+    """What a window is solved from, for every group; and queue the windows."""
+    world, g = wp.tid()
+    if g >= group_count[world]:
+        return
+    s = sums[world, g]
+    slot = world * SLOTS_ + s.slot
+    size = wp.length(s.force)
+    if size < MIN_FORCE_N:
+        wp.atomic_add(world_sum, 2 * world, int(s.weight * scale))
+        wp.atomic_add(world_sum, 2 * world + 1, int(s.weight * scale))
+        return
+    centre = s.moment / s.weight
+    cov = s.spread / s.weight - wp.outer(centre, centre)
+    leans = _leans(cov)
+    origin, normal = s.base + centre, s.force / size
+    middle, across = 0.5 * (s.low + s.high) - centre, wp.length(s.high - s.low)
+    line = wp.vec3()
+    if leans == 1:
+        line = _line(cov)
+    body = body_of_geom[s.skin]
+    local = wp.transpose(body_xmat[world, body]) * (origin - body_xpos[world, body])
+    modulus = float(bare_modulus_pa)
+    nearest = float(1e9)
+    link = link_of_geom[s.skin]
+    for q in range(link_pads[link], link_pads[link + 1]):  # the skin is that of the link's nearest pad
+        away = wp.length_sq(wp.vec3(pads[q, 26], pads[q, 27], pads[q, 28]) - local)
+        if away < nearest:
+            nearest = float(away)
+            modulus = float(pads[q, 24])
+    out = slot * 24
+    for a in range(3):
+        group[out + a] = origin[a]
+        group[out + 3 + a] = normal[a]
+        group[out + 9 + a] = s.friction[a]
+        group[out + 12 + a] = middle[a]
+        group[out + 16 + a] = line[a]
+    group[out + 6] = size
+    group[out + 7] = modulus * stiffness[world]
+    group[out + 8] = s.weight
+    group[out + 15] = across
+    group_of[slot] = wp.vec4i(s.skin, s.partner, world, leans)
+    what = kind_of[slot]
+    cold = place[2 * slot][0] <= 0.0 or what[1] != 0
+    which = wp.where(leans > 0, 4, 0) + wp.where(cold, 2, 0) + wp.where(what[0] == small_grid, 0, 1)
+    room = queue.shape[0] // 9
+    queue[which * room + take(queued, which)] = slot
+    queue[EVERY * room + take(queued, EVERY)] = slot
 
 
 @wp.kernel(enable_backward=False)

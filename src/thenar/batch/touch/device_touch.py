@@ -14,7 +14,7 @@ import warp as wp
 from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.batch.touch import contact_groups as groups
-from thenar.batch.touch.skin_tables import folded_tables, skin_tables
+from thenar.batch.touch.skin_tables import folded_tables, inverse_stencils, skin_tables
 from thenar.batch.touch.taxel_counts import TaxelSensor
 from thenar.batch.touch.window_kernels import (
     DEPOSIT_BLOCKS,
@@ -144,7 +144,10 @@ class Touch:
         n, slots = self.count, groups.SLOTS
         taxels, pads = len(skin.area_m2), len(skin.pads)
         self._slot = slot = slot_floats(LARGE)
-        self._tables = {grid: wp.array(folded_tables(grid).ravel()) for grid in (SMALL, LARGE)}
+        self._tables = {
+            grid: wp.array(np.concatenate([folded_tables(grid).ravel(), inverse_stencils(grid).ravel()]))
+            for grid in (SMALL, LARGE)
+        }
         self._skin = {
             name: wp.array(np.ascontiguousarray(getattr(skin, name)))
             for name in ("pads", "link_pads", "link_of_geom", "area_m2", "first_part", "parts", "hulls")
@@ -154,7 +157,7 @@ class Touch:
         self._geom_kind = wp.array(self._model.geom_type.astype(np.int32))
         self._contacts = wp.zeros((n, groups.MAX_CONTACTS), dtype=groups.SkinContact)
         self._contact_count, self._order = wp.zeros(n, dtype=int), wp.zeros((n, groups.MAX_CONTACTS), dtype=int)
-        self._sums = wp.zeros((n, slots), dtype=groups.GroupSum)
+        self._sums, self._group_count = wp.zeros((n, slots), dtype=groups.GroupSum), wp.zeros(n, dtype=int)
         self._keys = wp.full((n, slots), wp.vec4i(-1, 0, 0, 0), dtype=wp.vec4i)
         self._group = wp.zeros(n * slots * groups.GROUP_FLOATS, dtype=float)
         self._group_of, self._kind_of = wp.zeros(n * slots, dtype=wp.vec4i), wp.zeros(n * slots, dtype=wp.vec4i)
@@ -233,14 +236,25 @@ class Touch:
                     skin["link_of_geom"], self._body_of_geom, self._contact_count, self._contacts],
         )  # fmt: skip
         wp.launch(
+            groups.rank_contacts,
+            dim=(self.count, groups.MAX_CONTACTS),
+            inputs=[self._contact_count, self._contacts, self._order],
+        )
+        wp.launch(
             groups.group_contacts,
             dim=self.count,
+            block_dim=32,
+            inputs=[self._contact_count, self._contacts, self._order, skin["hulls"], SMALL, self._sums,
+                    self._group_count, self._keys, self._place, self._kind_of, self.flags],
+        )  # fmt: skip
+        wp.launch(
+            groups.queue_groups,
+            dim=(self.count, groups.SLOTS),
             block_dim=64,
-            inputs=[self._contact_count, self._contacts, self._order, self._sums, self._keys, skin["link_of_geom"],
-                    self._body_of_geom, skin["link_pads"], skin["pads"], skin["hulls"], self._bare_modulus_pa,
-                    self._stiffness, SMALL, d.xpos, d.xmat, self._group, self._group_of, self._place, self._kind_of,
-                    self._queue, self.queued,
-                    self._world_sum.flatten(), float(SCALE), self.flags],
+            inputs=[self._sums, self._group_count, skin["link_of_geom"], self._body_of_geom, skin["link_pads"],
+                    skin["pads"], self._bare_modulus_pa, self._stiffness, SMALL, d.xpos, d.xmat, self._place,
+                    self._kind_of, self._group, self._group_of, self._queue, self.queued, self._world_sum.flatten(),
+                    float(SCALE)],
         )  # fmt: skip
 
     def solve(self, solver: Solver) -> None:

@@ -19,6 +19,7 @@ from thenar.touch.solver.pads import CAP_CHART, CYLINDER_CHART, ELLIPSOID_CHART,
 NATIVE = Path(__file__).resolve().parent / "native"
 PAD_FLOATS = 32
 MAX_TAXELS = 128  # of a pad
+FIRST_STEP = 0.85  # of the solver, in units of the stencil
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,7 +107,28 @@ def folded_tables(grid: int) -> NDArray[np.float32]:
     return out
 
 
-def native_text(name: str, **words: int) -> str:
-    """A native function with its constants."""
+@cache
+def inverse_stencils(grid: int) -> NDArray[np.float32]:
+    """For every aspect the 3 x 3 stencil that comes nearest to undoing its influence: what speeds up the solver.
+
+    A length of the first step; and, beside a middle of 1, the stencil's cells along rows, along columns and at the
+    corners. Shape (aspects, 4).
+    """
+    half = grid // 2
+    love = half_space_tables()[:, : half + 2, : half + 2].astype(np.float64)
+    at = np.arange(-half, half + 1)
+    near = np.abs(at[:, None] + [0, 1, -1])  # distances from the middle, and from the rows on both sides of it
+    moved = love[:, near[:, None, :, None], near[None, :, None, :]]  # (aspects, rows, columns, row shift, column shift)
+    cross = moved[..., 1:, 0].sum(-1), moved[..., 0, 1:].sum(-1), moved[..., 1:, 1:].sum((-1, -2))
+    columns = np.stack([moved[..., 0, 0], *cross], axis=-1).reshape(len(love), -1, 4)
+    target = np.zeros(columns.shape[1])
+    target[len(target) // 2] = 1.0
+    fit = np.array([np.linalg.lstsq(one, target)[0] for one in columns])
+    return np.column_stack([FIRST_STEP * fit[:, 0], fit[:, 1:] / fit[:, :1]]).astype(np.float32)
+
+
+def native_text(name: str, *, rounds: str = "", **words: int) -> str:
+    """A native function with its constants; ``rounds`` names the text that is put in for ROUNDS."""
     constants = ", ".join(f"{word} = {value}" for word, value in words.items())
-    return f"enum {{ {constants} }};\n" + (NATIVE / f"{name}.cu").read_text(encoding="utf-8")
+    text, part = ((NATIVE / f"{one}.cu").read_text(encoding="utf-8") if one else "" for one in (name, rounds))
+    return f"enum {{ {constants} }};\n" + text.replace("        ROUNDS\n", part)

@@ -9,7 +9,7 @@ from thenar.batch.touch.skin_tables import native_text
 from thenar.batch.world_kernels import Flag
 
 WARPS = 4  # a block
-ITERATIONS = 8  # at most, of a lasting window: most need two
+ITERATIONS = 12  # at most, of a lasting window: most need three
 DEPOSIT_BLOCKS = 5  # on a multiprocessor
 SCALE = 1 << 22  # whole numbers to the newton: a quarter of a micronewton, at most 512 N
 
@@ -31,8 +31,8 @@ def slot_floats(grid: int) -> int:
 def solve_text(grid: int, *, cold: bool, leans: bool, next_grid: int, slot: int, iterations: int, warps: int = WARPS):
     """The native function that solves windows of one kind."""
     return native_text(
-        "solve", G=grid, COLD=int(cold), LEANS=int(leans), NEXT_GRID=next_grid, ITERATIONS=iterations, WARPS=warps,
-        SLOT=slot, EDGE=int(Flag.EDGE), POINT=int(Flag.POINT),
+        "solve", rounds="conjugate" if cold else "descend", G=grid, COLD=int(cold), LEANS=int(leans),
+        NEXT_GRID=next_grid, ITERATIONS=iterations, WARPS=warps, SLOT=slot, EDGE=int(Flag.EDGE), POINT=int(Flag.POINT),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-// Body of a native function: queued windows -> pressures, by Polonsky and Keer's conjugate gradients.
+// Body of a native function: queued windows -> pressures.
 //
 // A warp works on NW windows at a time. LW lanes share a window, G of them busy: lane (s, j) owns column j (s = 0) or
 // G - 1 - j (s = 1), all G cells of it in registers. The influence table is even across columns, so a product with it
@@ -7,7 +7,7 @@
 //
 // The text is short on purpose: warps are in different places of it, and what exceeds the instruction cache waits.
 // Before this stand G, COLD (fits windows, from the start or anew), LEANS (the object may lean), NEXT_GRID, ITERATIONS,
-// WARPS, SLOT, EDGE and POINT, see layout.py.
+// WARPS, SLOT, EDGE and POINT, and ROUNDS stands for the text of conjugate.cu (COLD) or descend.cu, see window_kernels.py.
 enum {
     H = G / 2, LW = G <= 16 ? 16 : 32, HS = LW / 2, NW = 32 / LW, NQ = (G + 3) / 4,
     YS = 4 * NQ % 8 == 4 ? 4 * NQ : 4 * NQ + 4,  // floats a row in shared memory: no two lanes share a bank
@@ -195,6 +195,8 @@ float* const y_half = &shared_y[warp][mine * 2 * SIDE] + s * SIDE;
 float* const y_row = y_half + (on ? j : 0) * YS;
 float* const heights = shared_height[warp][mine] + col;
 float* const gaps = shared_gap[warp][mine] + col;
+const int left_at = col > 0, right_at = col < G - 1;  // columns beside this one, where there are any
+const float left = left_at, right = right_at;
 
 const int room = queue.shape[0] / QUEUES, items = count.data[which];
 const int stride = (threads >> 5) * (COLD ? 1 : NW), first_item = COLD ? tid >> 5 : (tid >> 5) * NW + mine;
@@ -216,6 +218,7 @@ for (int round = 0; round * stride < items; ++round) {
     float* const stored = pressure.data + (size_t)slot * SLOT;
     bool fresh = lie.x <= 0.0f, warm = !fresh && what.y <= 0, polish = false, solved = true, edge = false;
     const bool laid = what.y == 1;  // by the kernel of the smaller grid
+    unsigned cut = 0u;
     int passes = 0, turns = laid ? MAX_TURNS : 0, then = 0;
     float p[G], gs[G], ex = 0.0f, ey = 0.0f, ez = 0.0f;  // e1
     {
@@ -301,11 +304,22 @@ for (int round = 0; round * stride < items; ++round) {
             start = true;
             continue;
         }
+        cut = 0u;  // cells at which an edge of either shape falls away
+        const float far_u = 3.0f * cell_u, far_v = 3.0f * cell_v;
+#pragma unroll
+        for (int i = 0; i < G; ++i) {
+            const float here = gaps[i * G];
+            bool falls = i > 0 && gaps[(i - 1) * G] - here > far_u;
+            falls = falls || (i < G - 1 && gaps[(i + 1) * G] - here > far_u);
+            falls = falls || gaps[i * G - left_at] - here > far_v || gaps[i * G + right_at] - here > far_v;
+            cut |= falls ? 1u << i : 0u;
+        }
         const bool from_before = warm && supported;
         const float place_f = fminf(fmaxf(STEPS * log2f(lie.y), -6.0f * STEPS), 5.999f * STEPS) + 6 * STEPS;
         const int place_i = min((int)place_f, ASPECTS - 2);
         const float share = place_f - place_i;
         const float4* const tab = reinterpret_cast<const float4*>(table.data) + (size_t)place_i * TABLE + s * H * NQ * HS + (on ? j : 0);
+        const float4 stencil = reinterpret_cast<const float4*>(table.data)[(size_t)ASPECTS * TABLE + place_i];
         const float total = force / (cell_u * cell_v);
         if (COLD && !from_before) {  // the quarter of cells with the smallest gaps
             float found = 0.0f, low = 0.0f, high = 0.0f;
@@ -336,150 +350,7 @@ for (int round = 0; round * stride < items; ++round) {
             x0 = (u_first * lu + v * lv) / reach;
             y0 = who.w == 2 ? v / reach : 0.0f;
         }
-        float amount = 0.0f, dir[G], give[G];
-#pragma unroll
-        for (int i = 0; i < G; ++i) amount += p[i];
-        amount = Lanes::sum(amount);
-        float factor = amount > 0.0f ? total / amount : 0.0f;
-#pragma unroll
-        for (int i = 0; i < G; ++i) { p[i] *= factor; dir[i] = give[i] = 0.0f; }
-        float norm_before = 1.0f, keep = 0.0f;
-        bool known = false, done = false;
-        const int rounds = !COLD ? ITERATIONS : polish ? POLISH_ITERATIONS : from_before ? WARM_ITERATIONS : COLD_ITERATIONS;
-        const float tolerance = polish ? 1e-6f : 3e-4f;
-#pragma unroll 1
-        for (int it = 0; it <= rounds; ++it) {
-            if (LEANS && (it == rounds || __any_sync(ALL, !known))) {  // scale by a plane: force and moments are met
-#pragma unroll 1
-                for (int k = 0; k < 3; ++k) {
-                    float m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, fit[3];
-#pragma unroll
-                    for (int i = 0; i < G; ++i) {
-                        const float x = fmaf(x1, i, x0), px = p[i] * x;
-                        m[0] += p[i]; m[1] += px; m[3] = fmaf(px, x, m[3]);
-                    }
-                    m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
-#pragma unroll
-                    for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
-                    const float ridge = 1e-6f * m[0];
-                    m[0] += ridge; m[3] += ridge; m[5] += ridge;
-                    Plane::solve(m, total, 0.0f, 0.0f, fit);
-                    const bool change = it == rounds || !known;
-                    float sum = 0.0f, next[G];
-#pragma unroll
-                    for (int i = 0; i < G; ++i) {
-                        next[i] = fmaxf(0.0f, p[i] * (fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0));
-                        sum += next[i];
-                    }
-                    sum = Lanes::sum(sum);
-                    if (change && sum > 0.0f) {
-#pragma unroll
-                        for (int i = 0; i < G; ++i) p[i] = next[i] * (total / sum);
-                    }
-                }
-            }
-            if (it == rounds || __all_sync(ALL, done)) { if (!LEANS || it == rounds) break; it = rounds - 1; continue; }
-            float image[G], cells = 0.0f, mean = 0.0f;
-            // Stage 0, after cells came or went: how far the skin gives. Stage 1: along the step's direction.
-#pragma unroll 1
-            for (int stage = __any_sync(ALL, !known) ? 0 : 1; stage < 2; ++stage) {
-                if (stage == 1) {
-                    float norm = 0.0f;
-#pragma unroll
-                    for (int i = 0; i < G; ++i)
-                        if (p[i] > 0.0f) { mean += give[i] + gs[i]; cells += 1.0f; }
-                    cells = Lanes::sum(cells);
-                    mean = Lanes::sum(mean) / cells;
-#pragma unroll
-                    for (int i = 0; i < G; ++i) image[i] = give[i] + (gs[i] < Shape::hit() ? gs[i] : 0.0f) - mean;
-                    if (LEANS) {  // residuals are freed of every plane, not of their mean alone
-                        float m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-                        for (int i = 0; i < G; ++i)
-                            if (p[i] > 0.0f) { const float x = fmaf(x1, i, x0); m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]); }
-                        m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
-#pragma unroll
-                        for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
-                        const float ridge = 1e-6f * m[0];
-                        m[0] += ridge; m[3] += ridge; m[5] += ridge;
-#pragma unroll 1
-                        for (int k = 0; k < 2; ++k) {
-                            float a = 0.0f, b = 0.0f, fit[3];
-#pragma unroll
-                            for (int i = 0; i < G; ++i)
-                                if (p[i] > 0.0f) { a += image[i]; b = fmaf(image[i], fmaf(x1, i, x0), b); }
-                            const float c = Lanes::sum(a * y0);
-                            a = Lanes::sum(a); b = Lanes::sum(b);
-                            Plane::solve(m, a, b, c, fit);
-#pragma unroll
-                            for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0;
-                        }
-                    }
-#pragma unroll
-                    for (int i = 0; i < G; ++i)
-                        if (p[i] > 0.0f) norm = fmaf(image[i], image[i], norm);
-                    norm = Lanes::sum(norm);
-                    const float follow = keep * norm / norm_before;
-                    norm_before = fmaxf(norm, 1e-30f);
-#pragma unroll
-                    for (int i = 0; i < G; ++i) {
-                        dir[i] = p[i] > 0.0f ? fmaf(follow, dir[i], image[i]) : 0.0f;
-                        if (on) heights[i * G] = image[i];  // residuals wait here for the end of the step
-                        image[i] = dir[i];
-                    }
-                } else {
-#pragma unroll
-                    for (int i = 0; i < G; ++i) image[i] = p[i];
-                }
-                Table::spread(image, sign, on, y_row);
-                Table::multiply(tab, share, y_half, sign, image);
-                if (stage == 0) {
-#pragma unroll
-                    for (int i = 0; i < G; ++i) give[i] = known ? give[i] : image[i];
-                }
-            }
-            float mi = 0.0f, top = 0.0f, bottom = 0.0f, sd = 0.0f, change = 0.0f;
-#pragma unroll
-            for (int i = 0; i < G; ++i)
-                if (p[i] > 0.0f) {
-                    mi += image[i]; sd += dir[i];
-                    top = fmaf(heights[i * G], dir[i], top);
-                    bottom = fmaf(image[i], dir[i], bottom);
-                }
-            top = Lanes::sum(top); bottom = Lanes::sum(bottom);
-            if (!LEANS) bottom -= Lanes::sum(mi) / cells * Lanes::sum(sd);
-            const float step = bottom > 0.0f && !done ? top / bottom : 0.0f;
-            bool joined = false, same = true;
-            amount = 0.0f;
-#pragma unroll
-            for (int i = 0; i < G; ++i) {
-                const float before = p[i];
-                float after = fmaf(-step, dir[i], before);
-                if (after <= 0.0f) {
-                    same = same && before <= 0.0f;
-                    after = 0.0f;
-                    if (on && gs[i] < Shape::hit() && heights[i * G] < 0.0f && step > 0.0f) {
-                        after = -step * heights[i * G]; joined = true; same = false;
-                    }
-                }
-                change += fabsf(after - before);
-                amount += after;
-                p[i] = after;
-            }
-            const unsigned flags = Lanes::any((joined ? 1u : 0u) | (same ? 0u : 2u));
-            joined = flags & 1u;
-            keep = joined ? 0.0f : 1.0f;
-            amount = Lanes::sum(amount);
-            factor = LEANS || done || amount <= 0.0f ? 1.0f : total / amount;
-            if (!done) known = !(flags & 2u);
-#pragma unroll
-            for (int i = 0; i < G; ++i) {
-                p[i] *= factor;
-                if (!done) give[i] = factor * fmaf(-step, image[i], give[i]);
-            }
-            change = Lanes::sum(change);  // by all lanes, whether or not their window is done
-            done = done || (change < tolerance * total && (LEANS ? known : !joined));
-        }
+        ROUNDS
         ++passes;
         if (COLD && polish) break;
         // Does the window still fit its patch?
@@ -590,17 +461,7 @@ for (int round = 0; round * stride < items; ++round) {
             __syncwarp();
         }
     }
-    __syncwarp();
-    if (then == 0 && solved) {  // does an edge of either shape cut the patch?
-#pragma unroll
-        for (int i = 0; i < G; ++i) {
-            const float here = gaps[i * G], far_u = 3.0f * lie.x, far_v = 3.0f * lie.x * lie.y;
-            bool cut = i > 0 && gaps[(i - 1) * G] - here > far_u;
-            cut = cut || (i < G - 1 && gaps[(i + 1) * G] - here > far_u);
-            cut = cut || (col > 0 && gaps[i * G - 1] - here > far_v) || (col < G - 1 && gaps[i * G + 1] - here > far_v);
-            edge = edge || (cut && on && p[i] > 0.0f);
-        }
-    }
+    for (int i = 0; i < G; ++i) edge = edge || (then == 0 && solved && on && cut >> i & 1u && p[i] > 0.0f);
     edge = Lanes::any(edge ? 1u : 0u);
     if (!valid || (COLD && mine > 0)) continue;
     if (then) {
