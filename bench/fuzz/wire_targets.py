@@ -26,6 +26,7 @@ from thenar.wire.codecs.manus_codec import MANUS_GLOVE
 from thenar.wire.codecs.unitree.g1_codec import RUN_TOPIC
 from thenar.wire.links.aurora_link import AuroraNode
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
+from thenar.wire.links.serial_bus.pseudo_terminal import READ_BYTES
 from thenar.wire.links.unitree.g1_link import G1Topics
 from thenar.wire.rtps import Participant, Reader, Sample, Service, ros
 from thenar.wire.rtps.discovery import SampleIdentity
@@ -132,15 +133,22 @@ def _link_targets(link: Link, tick: Callable[[], float]) -> Iterator[Target]:
                 line.take(data)
                 line.fall_silent()
 
-            yield Target(name="serial line", read=then_tick(take), seeds=seeds.LINES)
+            right = (*seeds.LINES, *map(_as_many_as_are_read, seeds.LINES[-2:]))
+            yield Target(name="serial line", read=then_tick(take), seeds=right, max_bytes=READ_BYTES)
         case "revo2" | "dynamixel":
             right = seeds.REVO2_LINES if link.wire == "revo2" else seeds.DYNAMIXEL_LINES
+            right = (*right, *map(_as_many_as_are_read, right[-2:]))
             take = link.take  # pyright: ignore[reportAttributeAccessIssue]
-            yield Target(name=f"{link.wire} line", read=then_tick(take), seeds=right, max_bytes=4096)
+            yield Target(name=f"{link.wire} line", read=then_tick(take), seeds=right, max_bytes=READ_BYTES)
         case "reflex_udp":
             on_packet = link._on_packet  # pyright: ignore[reportAttributeAccessIssue]
             read = then_tick(lambda packet: on_packet(packet, "127.0.0.1:1"))
             yield Target(name="ReFlex packet", read=read, seeds=seeds.PACKETS, max_bytes=2048)
+
+
+def _as_many_as_are_read(frame: bytes) -> bytes:
+    """The same frame again and again, as much of it as a line reads at a time."""
+    return (frame * READ_BYTES)[:READ_BYTES]
 
 
 def _body_targets(opened: ExitStack, domain: int) -> Iterator[Target]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from thenar.wire.bad_line import BadLine
 
 RECENT_S = 2.0
+READ_BYTES = 1024
+"""What is taken at a time: a hundred requests, which cost some hundredths of a second to answer."""
 
 
 class PseudoTerminal:
@@ -55,7 +57,7 @@ class PseudoTerminal:
         if self._ours not in ready:
             return b""
         self.heard_s = time.perf_counter()
-        return os.read(self._ours, 4096)
+        return os.read(self._ours, READ_BYTES)
 
     def send(self, data: bytes) -> bool:
         """Send it; False if the client does not read what was sent before."""
