@@ -46,7 +46,9 @@ class Scene3d:
         api = server.scene
         api.set_up_direction("+z")
         api.world_axes.visible = False
-        api.configure_environment_map("studio", environment_intensity=0.17)
+        # An image of the surroundings would keep the page dark until it is worked out: half a minute in software.
+        api.configure_environment_map(None)
+        api.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(150, 156, 168), intensity=2.3)
         api.configure_default_lights(enabled=False)
         api.add_light_directional(
             "/light/sun", color=(255, 247, 236), intensity=1.5, cast_shadow=True, position=(-0.5, -0.6, 1.2)
