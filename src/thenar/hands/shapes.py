@@ -6,6 +6,7 @@ Plain data in the frame of the link they belong to. Nothing here knows about a p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -118,8 +119,9 @@ class Loft:
 Visual: TypeAlias = Loft | VisualShape
 
 
+@lru_cache(maxsize=512)
 def loft_mesh(loft: Loft) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Vertices and triangles of a loft.
+    """Vertices and triangles of a loft, the same arrays whenever a hand is built again; do not write into them.
 
     Returns:
         Vertices [m], shape (n, 3), and triangles with outward winding, shape (t, 3).
