@@ -20,7 +20,7 @@ if shutil.which("g++") is None:
 from bench.gpu_frames import HAND, Frames, device_data, press_world, random_frames  # noqa: E402
 from tests.gpu_emulator import EmulatedTouch  # noqa: E402
 from thenar.batch.touch.device_touch import Touch  # noqa: E402
-from thenar.batch.touch.skin_tables import folded_tables, skin_tables  # noqa: E402
+from thenar.batch.touch.skin_tables import inverse_stencils, skin_tables  # noqa: E402
 from thenar.batch.touch.window_kernels import solve_kernel  # noqa: E402
 
 
@@ -102,13 +102,16 @@ def test_skins_that_the_device_cannot_do_are_refused_by_name():
         Touch(world.model, HAND, None, SimpleNamespace(nworld=1))
 
 
-def test_folded_tables_are_the_influence_table():
-    grid, tables = 14, folded_tables(14)
-    half = grid // 2
-    even, odd = tables[96, 0, :, :, :half], tables[96, 1, :, :, :half]
-    near = (even + odd)[2, 0, 5, 3]  # three rows and three columns apart
-    far = (even - odd)[2, 0, 5, 3]  # and its mirror image: 14 - 1 - 5 - 2 = 6 columns
+def test_stencils_nearly_undo_the_influence_of_every_aspect():
     from thenar.touch.solver.influence import half_space_tables
 
-    assert near == pytest.approx(half_space_tables()[96, 3, 3], rel=1e-6)
-    assert far == pytest.approx(half_space_tables()[96, 3, 6], rel=1e-6)
+    for aspect in (20, 96, 150):
+        love, (_, row, column, corner) = half_space_tables()[aspect, :15, :15], inverse_stencils(14)[aspect]
+        far = np.abs(np.arange(-7, 8))
+        spread = love[far[:, None], far]  # of one cell's pressure
+        through = spread[1:-1, 1:-1] + row * (spread[2:, 1:-1] + spread[:-2, 1:-1])
+        through += column * (spread[1:-1, 2:] + spread[1:-1, :-2])
+        through += corner * (spread[2:, 2:] + spread[2:, :-2] + spread[:-2, 2:] + spread[:-2, :-2])
+        middle = through[6, 6]
+        assert np.abs(through).sum() < 2.5 * middle
+        assert np.abs(spread).sum() > 5.0 * spread[7, 7]

@@ -14,7 +14,7 @@ import warp as wp
 from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.batch.touch import contact_groups as groups
-from thenar.batch.touch.skin_tables import folded_tables, inverse_stencils, skin_tables
+from thenar.batch.touch.skin_tables import influence_columns, inverse_stencils, skin_tables
 from thenar.batch.touch.taxel_counts import TaxelSensor
 from thenar.batch.touch.window_kernels import (
     DEPOSIT_BLOCKS,
@@ -145,7 +145,7 @@ class Touch:
         taxels, pads = len(skin.area_m2), len(skin.pads)
         self._slot = slot = slot_floats(LARGE)
         self._tables = {
-            grid: wp.array(np.concatenate([folded_tables(grid).ravel(), inverse_stencils(grid).ravel()]))
+            grid: wp.array(np.concatenate([influence_columns(grid).ravel(), inverse_stencils(grid).ravel()]))
             for grid in (SMALL, LARGE)
         }
         self._skin = {

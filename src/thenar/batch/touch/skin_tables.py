@@ -90,20 +90,11 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
 
 
 @cache
-def folded_tables(grid: int) -> NDArray[np.float32]:
-    """Influence of every aspect in the order in which lanes load it.
-
-    Cells of mirrored columns are added and subtracted, which halves the products. Shape (aspects, 2, columns / 2,
-    quarters of a row, lanes / 2, 4).
-    """
-    love = half_space_tables()[:, :grid, :grid].astype(np.float64)
-    half, quarters, lanes = grid // 2, (grid + 3) // 4, 16 if grid <= 16 else 32
-    out = np.zeros((len(love), 2, half, quarters, lanes // 2, 4), dtype=np.float32)
-    j = np.arange(half)
-    for row in range(grid):
-        near, far = love[:, row, np.abs(j[:, None] - j)], love[:, row, grid - 1 - j[:, None] - j]
-        out[:, 0, :, row // 4, :half, row % 4] = 0.5 * (near + far)
-        out[:, 1, :, row // 4, :half, row % 4] = 0.5 * (near - far)
+def influence_columns(grid: int) -> NDArray[np.float32]:
+    """Half the influence of every aspect, column by column, as float4s. Shape (aspects, columns, 4 quarters)."""
+    love = half_space_tables()[:, :grid, :grid]
+    out = np.zeros((len(love), grid, (grid + 3) // 4 * 4), dtype=np.float32)
+    out[:, :, :grid] = 0.5 * love.transpose(0, 2, 1)
     return out
 
 

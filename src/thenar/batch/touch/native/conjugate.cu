@@ -96,7 +96,7 @@ for (int it = 0; it <= rounds; ++it) {
             for (int i = 0; i < G; ++i) image[i] = p[i];
         }
         Table::spread(image, sign, on, y_row);
-        Table::multiply(tab, share, y_half, sign, image);
+        Table::multiply(tab, on ? j : 0, y_half, sign, image);
         if (stage == 0) {
 #pragma unroll
             for (int i = 0; i < G; ++i) give[i] = known ? give[i] : image[i];

@@ -58,7 +58,7 @@ for (int it = 0; it <= rounds; ++it) {
     if (it == rounds || __all_sync(ALL, done)) { if (!LEANS || it == rounds) break; it = rounds - 1; continue; }
     float image[G], cells = 0.0f, mean = 0.0f, m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     Table::spread(p, sign, on, y_row);
-    Table::multiply(tab, share, y_half, sign, image);
+    Table::multiply(tab, on ? j : 0, y_half, sign, image);
 #pragma unroll
     for (int i = 0; i < G; ++i) {
         image[i] += gs[i] < Shape::hit() ? gs[i] : 0.0f;

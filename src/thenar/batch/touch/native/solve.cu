@@ -3,7 +3,7 @@
 // A warp works on NW windows at a time. LW lanes share a window, G of them busy: lane (s, j) owns column j (s = 0) or
 // G - 1 - j (s = 1), all G cells of it in registers. The influence table is even across columns, so a product with it
 // falls into an even and an odd half of half the size: lanes s = 0 work on sums of mirrored columns, lanes s = 1 on
-// differences. Tables of two neighbouring aspects are blended on the way.
+// differences. Every window has its table in shared memory: from further away its loads would cost more than the products.
 //
 // The text is short on purpose: warps are in different places of it, and what exceeds the instruction cache waits.
 // Before this stand G, COLD (fits windows, from the start or anew), LEANS (the object may lean), NEXT_GRID, ITERATIONS,
@@ -11,7 +11,8 @@
 enum {
     H = G / 2, LW = G <= 16 ? 16 : 32, HS = LW / 2, NW = 32 / LW, NQ = (G + 3) / 4,
     YS = 4 * NQ % 8 == 4 ? 4 * NQ : 4 * NQ + 4,  // floats a row in shared memory: no two lanes share a bank
-    SIDE = H * YS, TABLE = 2 * H * NQ * HS,      // floats of half a vector, float4s of a table
+    SIDE = H * YS, TABLE = G * NQ,               // floats of half a vector, float4s of a table
+    CELLS = NW == 1 ? G * G : (G * G + 15) / 32 * 32 + 16,  // two windows of a warp lie half the banks apart
     ROW = G == 14 ? 16 : G,                      // floats a row of stored pressures
     GROUP = 24, QUEUES = 9, STEPS = 16, ASPECTS = 12 * STEPS + 1,
     MAX_PASSES = 12, MAX_FITS = 9, MAX_TURNS = 3, FRAME_PASSES = 3, FRAME_FITS = 2,
@@ -52,21 +53,23 @@ struct Table {
         }
         __syncwarp();
     }
-    // out = table * vector. ``near`` points to this lane's first float4 of one aspect, TABLE further is the next one.
+    // out = table * vector. ``mine`` is this lane's column, folded: even halves add the mirrored one, odd ones take it away.
     static __device__ __forceinline__ void multiply(
-        const float4* __restrict__ near, float share, const float* y, float sign, Real (&out)[G]) {
+        const float* table, int mine, const float* y, float sign, Real (&out)[G]) {
 #pragma unroll
         for (int i = 0; i < G; ++i) out[i] = 0.0f;
 #pragma unroll 1
         for (int j = 0; j < H; ++j) {
             float m[4 * NQ];
+            const float4* const near = reinterpret_cast<const float4*>(table + (j < mine ? mine - j : j - mine) * YS);
+            const float4* const far = reinterpret_cast<const float4*>(table + (G - 1 - j - mine) * YS);
 #pragma unroll
             for (int q = 0; q < NQ; ++q) {
-                const float4 a = near[(j * NQ + q) * HS], b = near[(j * NQ + q) * HS + TABLE];
-                m[4 * q] = fmaf(share, b.x - a.x, a.x);
-                m[4 * q + 1] = fmaf(share, b.y - a.y, a.y);
-                m[4 * q + 2] = fmaf(share, b.z - a.z, a.z);
-                m[4 * q + 3] = fmaf(share, b.w - a.w, a.w);
+                const float4 a = near[q], b = far[q];
+                m[4 * q] = fmaf(sign, b.x, a.x);
+                m[4 * q + 1] = fmaf(sign, b.y, a.y);
+                m[4 * q + 2] = fmaf(sign, b.z, a.z);
+                m[4 * q + 3] = fmaf(sign, b.w, a.w);
             }
             const float4* row = reinterpret_cast<const float4*>(y + j * YS);
 #pragma unroll
@@ -171,6 +174,17 @@ struct Shape {
             else if (height[i * G] > -hit() && t < hit()) gap[i * G] = fminf(gap[i * G], t - height[i * G]);
         }
     }
+    // Rows of a column at which an edge of either shape falls away.
+    static __device__ __forceinline__ unsigned edges(const float* gap, int left, int right, float cell_u, float cell_v) {
+        unsigned cut = 0u;
+#pragma unroll 2
+        for (int i = 0; i < G; ++i) {
+            const float here = gap[i * G], up = i > 0 ? gap[(i - 1) * G] : here, down = i < G - 1 ? gap[(i + 1) * G] : here;
+            const float rise_u = fmaxf(up, down) - here, rise_v = fmaxf(gap[i * G - left], gap[i * G + right]) - here;
+            cut |= rise_u > 3.0f * cell_u || rise_v > 3.0f * cell_v ? 1u << i : 0u;
+        }
+        return cut;
+    }
 };
 
 struct Plane {  // three equations by Cramer's rule; m is 00 01 02 11 12 22
@@ -184,8 +198,9 @@ struct Plane {  // three equations by Cramer's rule; m is 00 01 02 11 12 22
 };
 
 __shared__ __align__(16) float shared_y[WARPS][NW * 2 * SIDE];
-__shared__ float shared_height[WARPS][NW][G * G];
-__shared__ float shared_gap[WARPS][NW][G * G];
+__shared__ __align__(16) float shared_table[WARPS][NW][G * YS];
+__shared__ float shared_height[WARPS][NW][CELLS];
+__shared__ float shared_gap[WARPS][NW][CELLS];
 const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, l = lane & (LW - 1), mine = lane / LW;
 const int s = l / HS, j = l % HS;
 const bool on = j < H;
@@ -193,6 +208,7 @@ const int col = !on ? 0 : s ? G - 1 - j : j;
 const float sign = s ? -1.0f : 1.0f, middle = 0.5f * (G - 1);
 float* const y_half = &shared_y[warp][mine * 2 * SIDE] + s * SIDE;
 float* const y_row = y_half + (on ? j : 0) * YS;
+float* const tab = shared_table[warp][mine];
 float* const heights = shared_height[warp][mine] + col;
 float* const gaps = shared_gap[warp][mine] + col;
 const int left_at = col > 0, right_at = col < G - 1;  // columns beside this one, where there are any
@@ -304,21 +320,21 @@ for (int round = 0; round * stride < items; ++round) {
             start = true;
             continue;
         }
-        cut = 0u;  // cells at which an edge of either shape falls away
-        const float far_u = 3.0f * cell_u, far_v = 3.0f * cell_v;
-#pragma unroll
-        for (int i = 0; i < G; ++i) {
-            const float here = gaps[i * G];
-            bool falls = i > 0 && gaps[(i - 1) * G] - here > far_u;
-            falls = falls || (i < G - 1 && gaps[(i + 1) * G] - here > far_u);
-            falls = falls || gaps[i * G - left_at] - here > far_v || gaps[i * G + right_at] - here > far_v;
-            cut |= falls ? 1u << i : 0u;
-        }
+        if (!COLD) cut = Shape::edges(gaps, left_at, right_at, cell_u, cell_v);  // its rounds write over gaps
         const bool from_before = warm && supported;
         const float place_f = fminf(fmaxf(STEPS * log2f(lie.y), -6.0f * STEPS), 5.999f * STEPS) + 6 * STEPS;
         const int place_i = min((int)place_f, ASPECTS - 2);
         const float share = place_f - place_i;
-        const float4* const tab = reinterpret_cast<const float4*>(table.data) + (size_t)place_i * TABLE + s * H * NQ * HS + (on ? j : 0);
+        {  // the table of this window, between those of two neighbouring aspects
+            const float4* const from = reinterpret_cast<const float4*>(table.data) + (size_t)place_i * TABLE;
+            __syncwarp();
+            for (int k = l; k < TABLE; k += LW) {
+                const float4 a = from[k], b = from[k + TABLE];
+                reinterpret_cast<float4*>(tab + k / NQ * YS)[k % NQ] = make_float4(
+                    fmaf(share, b.x - a.x, a.x), fmaf(share, b.y - a.y, a.y), fmaf(share, b.z - a.z, a.z), fmaf(share, b.w - a.w, a.w));
+            }
+            __syncwarp();
+        }
         const float4 stencil = reinterpret_cast<const float4*>(table.data)[(size_t)ASPECTS * TABLE + place_i];
         const float total = force / (cell_u * cell_v);
         if (COLD && !from_before) {  // the quarter of cells with the smallest gaps
@@ -461,6 +477,7 @@ for (int round = 0; round * stride < items; ++round) {
             __syncwarp();
         }
     }
+    if (COLD) cut = Shape::edges(gaps, left_at, right_at, lie.x, lie.x * lie.y);
     for (int i = 0; i < G; ++i) edge = edge || (then == 0 && solved && on && cut >> i & 1u && p[i] > 0.0f);
     edge = Lanes::any(edge ? 1u : 0u);
     if (!valid || (COLD && mine > 0)) continue;
