@@ -43,10 +43,12 @@ Columns = dict[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Plant:
-    """A difference: what is other in the hand, and which kinds of findings say so; the first one must be told."""
+    """A difference: what is other in the hand, and which kinds of findings name it."""
 
-    kinds: tuple[str, ...]
+    named: tuple[str, ...]
     part: str
+    follows: tuple[str, ...] = ()
+    """Kinds of findings that come with it."""
     spec: Callable[[HandSpec], HandSpec] = lambda spec: spec
     ball: bool = False
     touch: bool = False
@@ -83,49 +85,51 @@ def _friction(motor: str, more_nm: float) -> Callable[[HandSpec], HandSpec]:
 
 ALL = "every motor"
 PLANTS = {
-    "": Plant(kinds=(), part="", touch=True),
-    "latency": Plant(kinds=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.02)),
-    "latency+40": Plant(kinds=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.04)),
-    "speed": Plant(kinds=("speed",), part=ALL, spec=_motors(full_stroke_s=lambda s: s / 0.9)),
-    "slow ring": Plant(kinds=("speed",), part="ring", spec=_motors("ring", full_stroke_s=lambda s: s / 0.8)),
-    "current": Plant(kinds=("current",), part="middle", spec=_motors("middle", drive_a=lambda a: a + 0.2)),
-    "idle current": Plant(kinds=("current",), part="index", spec=_motors("index", idle_a=lambda a: a + 0.15)),
-    "friction": Plant(kinds=("friction",), part="index", spec=_friction("index", 0.03)),
-    "noise": Plant(kinds=("angle noise",), part="little", spec=_motors("little", angle_noise=lambda v: v + 0.012)),
-    "stuck": Plant(kinds=("stuck", "error"), part="middle", fault=("middle", "jam")),
-    "hot motor": Plant(kinds=("error", "stuck", "temperature"), part="ring", fault=("ring", "hot")),
-    "object": Plant(kinds=("meets", "feels"), part="", ball=True, touch=True),
-    "dead taxel": Plant(kinds=("dead taxel", "meets", "feels"), part="", ball=True, touch=True, fault=("", "dead")),
+    "": Plant(named=(), part="", touch=True),
+    "latency": Plant(named=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.02)),
+    "latency+40": Plant(named=("latency",), part=ALL, spec=_motors(latency_s=lambda s: s + 0.04)),
+    "speed": Plant(named=("speed",), part=ALL, spec=_motors(full_stroke_s=lambda s: s / 0.9)),
+    "slow ring": Plant(named=("speed",), part="ring", spec=_motors("ring", full_stroke_s=lambda s: s / 0.8)),
+    "current": Plant(named=("current",), part="middle", spec=_motors("middle", drive_a=lambda a: a + 0.2)),
+    "idle current": Plant(named=("current",), part="index", spec=_motors("index", idle_a=lambda a: a + 0.15)),
+    "friction": Plant(named=("friction",), part="index", spec=_friction("index", 0.03)),
+    "noise": Plant(named=("angle noise",), part="little", spec=_motors("little", angle_noise=lambda v: v + 0.012)),
+    "stuck": Plant(named=("stuck",), follows=("error",), part="middle", fault=("middle", "jam")),
+    "hot motor": Plant(named=("error",), follows=("stuck", "temperature"), part="ring", fault=("ring", "hot")),
+    "object": Plant(named=("meets", "feels"), part="", ball=True, touch=True),
+    "dead taxel": Plant(
+        named=("dead taxel",), follows=("meets", "feels"), part="", ball=True, touch=True, fault=("", "dead")
+    ),
     "stuck taxel": Plant(
-        kinds=("stuck taxel",), part="middle_palm 3,1", touch=True, fault=("middle_palm 3 1", "stuck")
+        named=("stuck taxel",), part="middle_palm 3,1", touch=True, fault=("middle_palm 3 1", "stuck")
     ),
     "finger order": Plant(
-        kinds=("finger order",),
+        named=("finger order",),
         part="little,ring",
         alter=lambda now: {"angle_rad": now["angle_rad"][:, [1, 0, 2, 3, 4, 5]]},
     ),
     "zero": Plant(
-        kinds=("offset",), part="middle", alter=lambda now: {"angle_rad": now["angle_rad"] - [0, 0, 0.04, 0, 0, 0]}
+        named=("offset",), part="middle", alter=lambda now: {"angle_rad": now["angle_rad"] - [0, 0, 0.04, 0, 0, 0]}
     ),
     "travel": Plant(
-        kinds=("travel",), part="index", alter=lambda now: {"angle_rad": now["angle_rad"] * [1, 1, 1, 0.9, 1, 1]}
+        named=("travel",), part="index", alter=lambda now: {"angle_rad": now["angle_rad"] * [1, 1, 1, 0.9, 1, 1]}
     ),
     "force zero": Plant(
-        kinds=("force zero",),
+        named=("force zero",),
         part="ring",
         alter=lambda now: {"force_n": now["force_n"] + 60 * GRAM_FORCE_N * np.array([0, 1, 0, 0, 0, 0])},
     ),
     "warm": Plant(
-        kinds=("temperature",),
+        named=("temperature",),
         part="thumb_bend",
         alter=lambda now: {"temperature_c": now["temperature_c"] + [0, 0, 0, 0, 12, 0]},
     ),
     "error": Plant(
-        kinds=("error",), part="middle", alter=lambda now: {"error": np.bitwise_or(now["error"], [0, 0, 4, 0, 0, 0])}
+        named=("error",), part="middle", alter=lambda now: {"error": np.bitwise_or(now["error"], [0, 0, 4, 0, 0, 0])}
     ),
-    "lost messages": Plant(kinds=("lost messages",), part="state", lost=0.12),
-    "rate": Plant(kinds=("rate",), part="state", every=2),
-    "touch rate": Plant(kinds=("rate", "lost messages"), part="touch", touch=True, touch_lost=0.5),
+    "lost messages": Plant(named=("lost messages",), part="state", lost=0.12),
+    "rate": Plant(named=("rate",), part="state", every=2),
+    "touch rate": Plant(named=("rate", "lost messages"), part="touch", touch=True, touch_lost=0.5),
 }
 
 
@@ -283,9 +287,9 @@ def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = Non
             words = f"{one.words} ({one.size:.4g} +- {one.error:.2g} {one.unit})"
             told.setdefault(words, now_s)
             where = (hand.faulty or plant.part) in ("", ALL, one.part) or one.kind in ("meets", "feels")
-            if one.kind not in plant.kinds or not where:
+            if one.kind not in plant.named + plant.follows or not where:
                 invented.append(words)
-            elif one.kind == plant.kinds[0] and named_s is None:
+            elif one.kind in plant.named and named_s is None:
                 named_s = now_s
     at = min(len(hand.motors.stamp_s), len(twin.motors.stamp_s))
     apart = np.degrees(np.abs(hand.motors.angle_rad[:at] - twin.motors.angle_rad[:at]))

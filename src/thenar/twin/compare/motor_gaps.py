@@ -84,10 +84,11 @@ def _interpolated(stamp_s: FloatArray, from_s: FloatArray, values: FloatArray) -
 
 
 def _whole(spec: HandSpec, commands: JointColumns, hand: MotorColumns) -> Commands:
-    """Commands with what they left as it was; before the first one motors stay where they are, at top speed."""
+    """Commands with what they left as it was; where readings begin after the first one, nothing is known before it."""
     first = np.where(np.isnan(hand.target_rad[0]), hand.angle_rad[0], hand.target_rad[0])
     speed = np.where(np.isnan(hand.speed_rad_s[0]), spec.top_speed_rad_s, hand.speed_rad_s[0])
-    start_s = min(float(hand.stamp_s[0]), float(commands.stamp_s[0]) if len(commands.stamp_s) else np.inf) - 1.0
+    known = len(commands.stamp_s) > 0 and commands.stamp_s[0] <= hand.stamp_s[0]
+    start_s = float(commands.stamp_s[0]) - 1e-6 if known else float(hand.stamp_s[0]) - 1.0
     targets, speeds, times = [first], [speed], [start_s]
     low, high = spec.open_rad, spec.closed_rad
     for stamp_s, target, new_speed in zip(
@@ -111,7 +112,8 @@ def find_motor_gaps(pair: MotorPair) -> list[Finding]:
         return [*swapped, *_errors(pair)]
     stuck, frozen = _stuck(pair)
     met, unfree = _meetings(pair, frozen)
-    free = ~(frozen | unfree | doubtful) & ~_gaps(pair)[:, None]
+    broken = (pair.error & ~pair.twin_error) != 0
+    free = ~(frozen | unfree | doubtful | broken) & ~_gaps(pair)[:, None]
     followed = _following(pair, free)
     return [
         *stuck,
