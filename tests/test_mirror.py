@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from patience import free_domain, wait_for
-from serving import end_with_parent
+from serving import end_with_parent, served
 
+import thenar
+from thenar import HandSpec, hands
 from thenar.errors import ThenarError
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.mirroring import mirror
+from thenar.twin.page.mirror_page import extra_contacts
+from thenar.view import status_html
+from thenar.view.page_scene import Rows
 from thenar.wire.clients.listener import Place
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.rtps import Participant
 
 PEER = Path(__file__).parent / "peers" / "hidden_hand.py"
 
@@ -48,7 +56,7 @@ def test_a_mirror_names_fingers_that_are_in_another_order():
     with hidden_hand("finger order") as domain:
         twin, link = mirror(["inspire_right"], Place(domain=domain), on_finding=told.append)
         with twin:
-            assert wait_for(lambda: told, 20.0)
+            assert wait_for(lambda: told, 60.0)
             twin_rad, own = (
                 twin.run_on_loop(lambda world: world.state("inspire_right").angle_rad),
                 link.newest("inspire_right"),
@@ -57,6 +65,60 @@ def test_a_mirror_names_fingers_that_are_in_another_order():
     assert told[0].words.startswith("fingers are in another order: little moves as ring should")
     assert own[0].angle_rad.shape == twin_rad.shape
     assert own[2] is not None
+
+
+@contextmanager
+def moved(domain: int, wire: str, spec: HandSpec) -> Iterator[None]:
+    """Somebody opens and closes a hand over Unitree's topics."""
+    codec, stopping = {"dex3": dex3_codec, "brainco": brainco_codec}[wire], threading.Event()
+    topic = f"rt/{wire}/{spec.side}/cmd"
+    with Participant(domain, name="person", interface="lo") as person:
+        writer = person.advertise(topic, codec.COMMANDS[topic])
+
+        def move() -> None:
+            while not stopping.wait(0.02):
+                share = 0.3 - 0.2 * np.cos(4.0 * time.perf_counter())
+                target_rad = spec.open_rad + share * (spec.closed_rad - spec.open_rad)
+                writer.post(client_message(wire, target_rad, share)[4:])
+
+        mover = threading.Thread(target=move)
+        mover.start()
+        try:
+            yield
+        finally:
+            stopping.set()
+            mover.join()
+
+
+def client_message(wire: str, target_rad: np.ndarray, share: float) -> bytes:
+    """What clients of Unitree's send: angles and gains to a Dex3-1, shares of the way and of the speed to a BrainCo."""
+    if wire == "dex3":
+        motors = np.zeros(len(target_rad), unitree_types.MOTOR_CMD)
+        motors["mode"], motors["q"] = np.arange(len(motors)) | 0x10, target_rad
+        motors["kp"], motors["kd"] = 1.5, 0.2
+        return unitree_types.encode_hand_cmd(motors)
+    motors = np.zeros(len(target_rad), motor_lists.MOTOR_CMD)
+    motors["q"], motors["dq"] = share, 1.0
+    return motor_lists.encode_motors(motors)
+
+
+@pytest.mark.timing  # a mirror on a machine that is too slow says so and compares nothing
+@pytest.mark.parametrize(
+    ("wire", "hand", "motor"), [("dex3", "dex3_right", "index_0"), ("brainco", "brainco_left", "index")]
+)
+def test_a_mirror_hears_unitrees_hands_and_names_the_motor_that_stands(wire: str, hand: str, motor: str):
+    spec, told = hands.load(hand), []
+    serving = f"thenar serve --hands {hand} --wire {wire} --scene empty --fault jam:{motor}"
+    with served(serving) as (domain, _), moved(domain, wire, spec):
+        twin, link = mirror([hand], Place(wire=wire, domain=domain), on_finding=told.append)
+        with twin:
+            assert wait_for(lambda: ("stuck", motor) in {(one.kind, one.part) for one in told}, 90.0)
+            assert link.listener.refused == {}
+            assert link.health().written == 0
+            real, _, felt = link.newest(hand)
+    assert real.actuator_names == spec.actuator_names
+    assert np.isfinite(real.torque_nm if wire == "dex3" else real.current_a).all()
+    assert felt is None
 
 
 @pytest.mark.timing
@@ -70,6 +132,36 @@ def test_a_mirror_of_a_perfect_twin_finds_nothing():
     assert np.median(apart_deg) < 0.3
     assert np.percentile(apart_deg, 99) < 2.0
     assert found == []
+
+
+def test_what_the_hand_holds_and_the_twin_lacks_is_marked_where_it_touches():
+    hand = "inspire_right"
+    ball = thenar.Sphere(name="ball", radius_m=0.025, pos_m=(0.0, 0.055, 0.045), fixed=True)
+    worlds = [thenar.World(hand, props=props, profile="ideal") for props in ([ball], [])]
+    for world in worlds:
+        world.command(hand, thenar.HandCommand.closing([0.0, 0.7, 0.0, 0.0, 0.0, 0.0]))
+        world.advance(1.0)
+    real, twin = worlds
+    felt, ours = (world.touch(hand) for world in worlds)
+    points_m, forces_n = extra_contacts(real, hand, felt, ours)
+    truth = real.contacts(hand)
+    sure = truth.normal_force_n > 0.3
+    assert len(points_m) == 1
+    away_m = np.linalg.norm(truth.position_m[sure] - points_m[0], axis=1)
+    assert away_m.min() < 2e-3
+    inwards = -truth.normal[sure][away_m.argmin()]
+    assert forces_n[0] @ inwards > 0.9 * np.linalg.norm(forces_n[0])  # onto the finger
+    assert len(extra_contacts(twin, hand, ours, ours)[0]) == 0
+    assert len(extra_contacts(twin, hand, None, ours)[0]) == 0
+
+
+def test_the_mirrors_words_and_numbers_are_read_line_by_line():
+    rows: Rows = [("index", "degrees", 5.0, 4.0), ("index", "N", 1.5, 0.5), ("palm", "N", float("nan"), 0.0)]
+    table = status_html.beside({"inspire_right": rows})
+    assert table.count("<td>index</td>") == 1  # a motor is named once for all its values
+    assert "1.00" in table
+    assert "palm" not in table  # what is not measured is not shown
+    assert "pre-line" in status_html.caption("ring meets something\nindex follows later")
 
 
 def test_a_mirror_without_a_hand_says_why(domain: int, monkeypatch: pytest.MonkeyPatch):

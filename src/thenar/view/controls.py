@@ -154,6 +154,34 @@ class TimeLine:
             self._send(**message)
 
 
+class Beside:
+    """In place of `Controls`, for a mirror: what differs, in words and in numbers. Nothing can be commanded."""
+
+    def __init__(self, server: viser.ViserServer, scene: PageScene, send: Send):
+        """Lay everything out."""
+        gui = server.gui
+        self._labels = scene.wires
+        self._status, self._caption, self._values = gui.add_html(""), gui.add_html(""), gui.add_html("")
+        with gui.add_folder("Wires", expand_by_default=False):
+            self._wires = gui.add_html("")
+
+    def show(self, scene: PageScene) -> None:
+        """There is one scene."""
+
+    def toggle_drag(self, prop: str) -> None:
+        """What is real cannot be dragged."""
+
+    def show_status(self, status: Message, updates_hz: float) -> None:
+        """Bring the texts up to date."""
+        set_html(self._status, status_html.status_line(status["health"], updates_hz))
+        set_html(self._caption, status_html.caption(status["caption"]))
+        set_html(self._values, status_html.beside(status["beside"]))
+        set_html(self._wires, status_html.wires(status["health"], self._labels))
+
+    def follow(self, motion: NDArray[np.void], *, tables: bool) -> None:
+        """Values come with the status."""
+
+
 class Controls:
     """Status line, active link, time and a tab for each subject."""
 
@@ -162,7 +190,7 @@ class Controls:
         gui = server.gui
         self._send = send
         self._gizmos = Gizmos(server, scene, send)
-        self._status, self._caption, self._beside = gui.add_html(""), gui.add_html(""), gui.add_html("")
+        self._status, self._caption = gui.add_html(""), gui.add_html("")
         self._end_tour = gui.add_button("End tour", icon=viser.Icon.HAND_GRAB, visible=False)
         self._end_tour.on_click(lambda _: send("end_tour"))
         self._labels = {"": status_html.ANY_LINK, **scene.wires}
@@ -205,7 +233,6 @@ class Controls:
         health = status["health"]
         set_html(self._status, status_html.status_line(health, updates_hz))
         set_html(self._caption, status_html.caption(status["caption"]))
-        set_html(self._beside, status_html.beside(status["beside"]))
         set_html(self._wires, status_html.wires(health, self._labels))
         set_html(self._faults, status_html.faults(status["faults"]))
         touring = bool(status["caption"]) and status["touring"]

@@ -50,12 +50,12 @@ def status_line(health: Mapping[str, Any], updates_hz: float) -> str:
 
 
 def caption(text: str) -> str:
-    """What the guided tour says."""
+    """What the guided tour says, or a mirror, line by line."""
     if not text:
         return ""
     return (
         '<div style="margin:2px 10px;padding:8px 12px;border-radius:8px;background:rgba(255,146,43,0.14);'
-        f'border-left:3px solid #ff922b;font-size:0.9em">{escape(text)}</div>'
+        f'border-left:3px solid #ff922b;font-size:0.9em;white-space:pre-line">{escape(text)}</div>'
     )
 
 
@@ -106,11 +106,12 @@ def beside(hands: Mapping[str, Rows]) -> str:
     """Values of hands and of their twins, and how far they are apart."""
     parts = []
     for hand, rows in hands.items():
+        before = ["", *(what for what, *_ in rows)]
         cells = "".join(
-            f"<tr><td>{escape(what)}</td>"
+            f"<tr><td>{'' if what == last else escape(what)}</td>"
             + "".join(f"<td style='text-align:right'>{value:.2f}</td>" for value in (real, twin, real - twin))
             + f"<td>{escape(unit)}</td></tr>"
-            for what, unit, real, twin in rows
+            for (what, unit, real, twin), last in zip(rows, before, strict=False)
             if real == real and twin == twin
         )
         head = f"<tr><th align=left>{escape(hand)}</th><th>hand</th><th>twin</th><th>apart</th><th></th></tr>"

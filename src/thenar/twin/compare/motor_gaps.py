@@ -11,7 +11,7 @@ from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.signals import MotorError, MotorStatus
-from thenar.sim.identify.follow import Commands, fit_follow
+from thenar.sim.identify.follow import Commands, Followed, fit_follow
 from thenar.twin.compare.finding import Finding
 
 SURE = 4.0  # standard errors that a difference must exceed
@@ -114,7 +114,7 @@ def find_motor_gaps(pair: MotorPair) -> list[Finding]:
     met, unfree = _meetings(pair, frozen)
     broken = (pair.error & ~pair.twin_error) != 0
     free = ~(frozen | unfree | doubtful | broken) & ~_gaps(pair)[:, None]
-    followed = _following(pair, free)
+    followed = _following(pair, free, holding=bool(met))
     return [
         *stuck,
         *met,
@@ -241,8 +241,12 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
     return found, unfree | _recently(unfree, stamp_s, AFTER_S)
 
 
-def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
-    """Latency, speed, offset and travel."""
+def _following(pair: MotorPair, free: BoolArray, *, holding: bool) -> Iterator[Finding]:
+    """Latency, speed, offset and travel.
+
+    A hand that holds something which its twin does not (`holding`) has fingers that are led by it: then only what all
+    of them have in common is told. What is later because all are slower is not told of one motor once more.
+    """
     if pair.stamp_s[-1] - pair.stamp_s[0] < FOLLOW_S:
         return
     difference = fit_follow(
@@ -260,12 +264,13 @@ def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
         "offset": ("rad", "stands {size:.1f} degrees {sign} than the twin", np.degrees(1.0), ("lower", "higher")),
         "travel": ("1", "travels {size:.0f} % {sign} than the twin", 100.0, ("less", "further")),
     }
+    judged = {kind: _judge(difference, row, LEAST[kind]) for row, kind in enumerate(words)}
+    common = {kind for kind in ("latency", "speed") if judged[kind][0]}
     for row, (kind, (unit, phrase, scale, signs)) in enumerate(words.items()):
         size, error = difference.value[row], difference.error[row]
-        sure = (np.abs(size) > SURE * error) & (np.abs(size) > LEAST[kind])
-        known = np.isfinite(error) & (LEAST[kind] > error)
-        alike = _alike(size, error, known & sure, known)
-        alone = sure & (np.abs(size) > ALONE * LEAST[kind])
+        alike, alone = judged[kind]
+        if holding or (kind in ("latency", "speed") and common):
+            alone = np.zeros_like(alone)
         for part, which in alike or [(name, [n]) for n, name in enumerate(pair.names) if alone[n]]:
             value, spread = _mean(size[which], error[which])
             shown = phrase.format(size=abs(value) * scale, sign=signs[int(value > 0)])
@@ -279,6 +284,14 @@ def _following(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
                 words=f"{part} {shown}",
                 evidence=f"{int(free[:, which].sum() / len(which))} readings, standard error {spread * scale:.2g}",
             )
+
+
+def _judge(followed: Followed, row: int, least: float) -> tuple[list[tuple[str, list[int]]], BoolArray]:
+    """What the whole hand has in common, if anything, and which motors differ by themselves."""
+    size, error = followed.value[row], followed.error[row]
+    sure = (np.abs(size) > SURE * error) & (np.abs(size) > least)
+    known = np.isfinite(error) & (least > error)
+    return _alike(size, error, known & sure, known), sure & (np.abs(size) > ALONE * least)
 
 
 def _alike(size: FloatArray, error: FloatArray, sure: BoolArray, known: BoolArray) -> list[tuple[str, list[int]]]:

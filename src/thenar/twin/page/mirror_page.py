@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar.arrays import FloatArray
+from thenar.hands.charts import taxel_points
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.twin.compare.beside import MirrorLink
 from thenar.twin.page.page_link import PageLink
@@ -15,11 +17,13 @@ from thenar.twin.page.scene_builder import check_bodies
 from thenar.twin.serve_config import PageOptions
 from thenar.twin.world import World
 from thenar.view.page_scene import Message, PageScene, Rows, Triple
+from thenar.view.shared_memory import MAX_CONTACTS
 
 GHOST_RGB: Triple = (0.35, 0.65, 1.0)
 MAX_LINES = 6
 SHRUNK = 0.96
 FELT_N = 0.1  # what a pad must feel to be in the table
+CONTACT_N = 0.3  # what it must feel beyond its twin's to be marked as a contact
 
 
 class MirrorPage(PageLink):
@@ -65,15 +69,23 @@ class MirrorPage(PageLink):
         real = {name: self._heard.newest(name)[0] for name in hands}
         self._world.physics.pose_bodies({name: state.joint_rad for name, state in real.items()})
         super().publish_state({name: (real[name], settings) for name, (_, settings) in hands.items()})
-        lines = [f"{finding.hand}: {finding.words}" for finding in self._heard.findings()]
+        several = len(hands) > 1
+        lines = [f"{one.hand}: {one.words}" if several else one.words for one in self._heard.findings()]
+        if len(lines) > MAX_LINES:
+            lines[MAX_LINES - 1 :] = [f"and {len(lines) - MAX_LINES + 1} more"]
         slow = "this machine is too slow just now: nothing is compared"
-        self.caption = slow if self._heard.too_slow else "; ".join(lines[:MAX_LINES]) or "no difference that is sure"
+        self.caption = slow if self._heard.too_slow else "\n".join(lines) or "no difference that is sure"
 
     def add_to(self, record: np.ndarray) -> None:
-        """The ghosts, and the twin's clock."""
+        """The ghosts, the twin's clock, and arrows where the real hands feel what their twins lack."""
         twin, count = self._twins, self._twins.model.nbody
         record["time_s"] = twin.time_s
         record["pos_m"][count : 2 * count], record["quat_wxyz"][count : 2 * count] = twin.data.xpos, twin.data.xquat
+        felt = [(name, self._heard.newest(name)[2], self._felt.get(name)) for name in twin.hand_names]
+        found = [extra_contacts(self._world, *one) for one in felt]
+        points_m, forces_n = (np.concatenate(part) for part in zip(*found, strict=True))
+        record["contacts"] = shown = min(len(points_m), MAX_CONTACTS)
+        record["contact_m"][:shown], record["contact_n"][:shown] = points_m[:shown], forces_n[:shown]
 
     def beside(self) -> dict[str, Rows]:
         """Angles, forces and currents of the motors, and the pads that either feels, of each hand and its twin."""
@@ -101,6 +113,36 @@ class MirrorPage(PageLink):
         known = {name: frame for name, frame in felt.items() if frame is not None}
         if known:
             super().publish_touch(known)
+
+
+def extra_contacts(
+    shown: World, hand: str, felt: TouchFrame | None, ours: TouchFrame | None
+) -> tuple[FloatArray, FloatArray]:
+    """Where a real hand's pads feel more than its twin's: the centre of what each reads, and the force on it.
+
+    Args:
+        shown: Its bodies are where the real hand's are.
+        hand: Which one.
+        felt: What the real skin feels, if it has said.
+        ours: What the twin's feels.
+
+    Returns:
+        Points in the world [m] and forces along the skin's normal [N]. Shapes (n, 3), (n, 3).
+    """
+    points_m, forces_n = [], []
+    if felt is not None and ours is not None:
+        spec = shown.hand(hand)
+        for pad, excess_n in zip(spec.pads, felt.pad_force_n - ours.pad_force_n, strict=True):
+            pressed = felt[pad.name]
+            if excess_n < CONTACT_N or not pressed.any():
+                continue
+            share = (pressed / pressed.sum())[..., None]
+            point, normal = (np.sum(share * part, axis=(0, 1)) for part in taxel_points(spec, pad))
+            link = shown.data.body(f"{hand}/{pad.link}")
+            R_wl = link.xmat.reshape(3, 3)
+            points_m.append(link.xpos + R_wl @ point)
+            forces_n.append(-excess_n * R_wl @ normal / np.linalg.norm(normal))
+    return np.array(points_m).reshape(-1, 3), np.array(forces_n).reshape(-1, 3)
 
 
 def _shrunk(vertices_m: NDArray[np.float32]) -> NDArray[np.float32]:
