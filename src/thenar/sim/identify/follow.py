@@ -14,7 +14,8 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
 
-ROUNDS = 6
+ROUNDS, MORE_ROUNDS = 6, 3
+SPEED, KNOWN = 0.06, 0.015  # a difference in speed below the first, known to the second, is taken for none
 LAG_S = 0.012  # of the finger behind its motor
 STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
 USUAL = np.array([0.1, 0.3, 0.3, 0.3])  # how far hands differ, about; what motion does not tell stays that unsure
@@ -130,7 +131,11 @@ def fit_follow(
     block = np.floor((stamp_s - stamp_s[0]) / BLOCK_S).astype(int)
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     steps = np.concatenate([np.zeros((1, 2)), np.diag(STEP), -np.diag(STEP)])[:, :, None]
-    for _ in range(ROUNDS):
+    alike = np.zeros(n, dtype=bool)
+    for number in range(ROUNDS + MORE_ROUNDS):
+        if number == ROUNDS:  # the latency of a motor that is as fast as its twin's has no speed to make up for
+            alike = (np.abs(value[1]) < SPEED) & (error[1] < KNOWN)
+            value[1] *= ~alike
         params = (np.stack([own[0][0], own[1][0]]) + value[:2]) + steps  # (5, 2, n)
         straight = open_rad + (hand_rad - value[2] - open_rad) / (1.0 + value[3])
         paths = follow(stamp_s, commands, params[:, 0], params[:, 1], straight, free)
@@ -142,9 +147,11 @@ def fit_follow(
         for motor in range(n):
             seen = free[:, motor]
             count = int(seen.sum())
-            if count < MIN_SAMPLES:
+            if count < MIN_SAMPLES or (number >= ROUNDS and not alike[motor]):
                 continue
             which = np.array([0, 1, 2, 3] if np.ptp(base[seen, motor]) > PLACES_RAD else [0, 1, 2])
+            if number >= ROUNDS:
+                which = which[:1]
             used = np.stack([slopes[k][:, motor] for k in which], axis=1) * seen[:, None]
             left = residual[:, motor] * seen
             variance = float(np.sum(left**2)) / count + 1e-6**2
@@ -152,6 +159,8 @@ def fit_follow(
             inverse = np.linalg.inv(used.T @ used + prior)
             change = inverse @ (used.T @ left - prior @ value[which, motor])
             value[which, motor] += np.clip(change, -MAX_CHANGE[which], MAX_CHANGE[which])
+            if number >= ROUNDS:
+                continue
             without = np.linalg.solve(*_other_blocks(used, left, prior, starts))[..., 0]
             error[which, motor] = np.sqrt(np.sum(without**2, axis=0) + np.diag(inverse) * variance)
     return Followed(value, error)
