@@ -12,7 +12,7 @@ import numba as nb
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.signals import SolidKind
-from thenar.touch.solver.touch_records import Faces, Record, Vector
+from thenar.touch.solver.touch_records import Faces, Record, Vector, lean
 
 MISS = 1e9
 HIT = 5e8  # any entry parameter below this is a hit
@@ -40,7 +40,7 @@ def ray_entry(shape: Record, faces: Faces, point: Vector, direction: Vector, see
     return _primitive(shape, point, direction)
 
 
-@nb.njit(cache=True)
+@lean
 def _primitive(shape: Record, point: Vector, direction: Vector) -> float:
     """The entry into anything but a hull: apart from it, because it is called far more often and needs no faces."""
     x, y, z = point
@@ -66,7 +66,7 @@ def _primitive(shape: Record, point: Vector, direction: Vector) -> float:
     return MISS
 
 
-@nb.njit(cache=True)
+@lean
 def _quadratic(a: float, b: float, c: float) -> tuple[float, float]:
     """Both roots of ``a t^2 + 2 b t + c``, or a miss."""
     inside = b * b - a * c
@@ -76,7 +76,7 @@ def _quadratic(a: float, b: float, c: float) -> tuple[float, float]:
     return (-b - root) / a, (-b + root) / a
 
 
-@nb.njit(cache=True)
+@lean
 def _slab(x: float, u: float, half: float) -> tuple[float, float]:
     if abs(u) < 1e-12:
         return (-MISS, MISS) if abs(x) <= half else (MISS, -MISS)
@@ -84,7 +84,7 @@ def _slab(x: float, u: float, half: float) -> tuple[float, float]:
     return (one, other) if one < other else (other, one)
 
 
-@nb.njit(cache=True)
+@lean
 def _cylinder(x: float, y: float, z: float, u: float, v: float, w: float, radius: float, half: float) -> float:
     a, c = u * u + v * v, x * x + y * y - radius * radius
     if a < 1e-14:
@@ -96,7 +96,7 @@ def _cylinder(x: float, y: float, z: float, u: float, v: float, w: float, radius
     return first if first <= last else MISS
 
 
-@nb.njit(cache=True)
+@lean
 def _capsule(x: float, y: float, z: float, u: float, v: float, w: float, radius: float, half: float) -> float:
     first = _cylinder(x, y, z, u, v, w, radius, half)
     for end in (-half, half):
@@ -106,7 +106,7 @@ def _capsule(x: float, y: float, z: float, u: float, v: float, w: float, radius:
     return first
 
 
-@nb.njit(cache=True)
+@lean
 def _box(x: float, y: float, z: float, u: float, v: float, w: float, a: float, b: float, c: float) -> float:
     x_in, x_out = _slab(x, u, a)
     y_in, y_out = _slab(y, v, b)
@@ -115,7 +115,7 @@ def _box(x: float, y: float, z: float, u: float, v: float, w: float, a: float, b
     return first if first <= last else MISS
 
 
-@nb.njit(cache=True)
+@lean
 def _rounded_box(x: float, y: float, z: float, u: float, v: float, w: float, size: FloatArray) -> float:
     """A box swept by a ball is the union of three boxes and twelve capsules along its edges."""
     a, b, c, r = size[0], size[1], size[2], size[3]
@@ -130,7 +130,7 @@ def _rounded_box(x: float, y: float, z: float, u: float, v: float, w: float, siz
     return first
 
 
-@nb.njit(cache=True)
+@lean
 def _hull(shape: Record, faces: Faces, point: Vector, direction: Vector, seen: IntArray) -> float:
     """Walk from face to face, each time to the one beside it that the line meets last.
 
@@ -164,7 +164,7 @@ def _hull(shape: Record, faces: Faces, point: Vector, direction: Vector, seen: I
     return MISS
 
 
-@nb.njit(cache=True)
+@lean
 def _facing(shape: Record, planes: FloatArray, u: float, v: float, w: float) -> tuple[int, float]:
     """The face that looks most straight towards a line, and how much it does (as the cosine, negative)."""
     face, least = shape.first, 1.0

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
-
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.pads import CYLINDER_CHART, POINTS_CHART, chart
 from thenar.touch.solver.shear import friction_of_cell, slip_of_cell
-from thenar.touch.solver.taxel_cloud import Cloud, nearest_taxel
-from thenar.touch.solver.touch_records import Record, Skin, TaxelForces, Vector, combine, dot, minus, to_local
+from thenar.touch.solver.taxel_cloud import Cloud, nearest_of, nearest_taxel, taxels_under
+from thenar.touch.solver.touch_records import Record, Skin, TaxelForces, Vector, combine, dot, lean, minus, to_local
 
 MAX_PIECES = 4  # of a cell
 FINE_PIECES = 5  # a side, of a cell in which taxels that are given points meet
@@ -53,7 +51,7 @@ class Cell(NamedTuple):
     """What of its area is at the friction limit."""
 
 
-@nb.njit(cache=True)
+@lean
 def link_frame(group: Record, link_pos_m: FloatArray, link_R: FloatArray) -> LinkFrame:
     """A group's plane in the frame of a link with this pose."""
     f, size = group.friction, group.force_n
@@ -67,7 +65,7 @@ def link_frame(group: Record, link_pos_m: FloatArray, link_R: FloatArray) -> Lin
     )
 
 
-@nb.njit(cache=True)
+@lean
 def deposit(group: Record, window: Record, local: LinkFrame, skin: Skin, out: TaxelForces) -> float:
     """Lay a window's force into the taxels of its link by exact overlap; returns what the pads took [N].
 
@@ -93,7 +91,7 @@ def deposit(group: Record, window: Record, local: LinkFrame, skin: Skin, out: Ta
     return taken
 
 
-@nb.njit(cache=True)
+@lean
 def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     grid, hu, hv, s, g = group.grid, group.cell_u, group.cell_v, group.height, group.gap
     i, j = k // grid, k % grid
@@ -120,7 +118,7 @@ def _cell(group: Record, window: Record, local: LinkFrame, k: int) -> Cell:
     return Cell(force_n, centre, long, short, stretch, hu + hv, friction_of_cell(window, p[k]), area_m2, slip_m2)
 
 
-@nb.njit(cache=True)
+@lean
 def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, cloud: Cloud, out: TaxelForces) -> float:
     """Share a cell's force over the taxels of all pads of its link; returns what they took [N]."""
     c = cell.centre
@@ -160,7 +158,7 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, cloud: Clou
     return taken
 
 
-@nb.njit(cache=True)
+@lean
 def _note_patch(cell: Cell, pad: int, local: LinkFrame, taken: float, out: TaxelForces) -> None:
     """Add the share of a cell's area that a pad took to what is touched of it, and to what of that slips."""
     share = taken / (cell.force_n * local.contact_n)
@@ -168,38 +166,50 @@ def _note_patch(cell: Cell, pad: int, local: LinkFrame, taken: float, out: Taxel
     out.patch_m2[pad, 1] += share * cell.slip_m2
 
 
-@nb.njit(cache=True)
+@lean
 def _lay_on_points(cell: Cell, local: LinkFrame, pad: Record, number: int, cloud: Cloud, out: TaxelForces) -> float:
     """Share a cell's force over taxels that are given points: whole, or in pieces where taxels meet in it."""
-    first = nearest_taxel(pad, cloud, cell.centre, local.normal)
+    count = taxels_under(pad, cloud, cell.centre, cell.long, cell.short, local.normal)
+    if count == 0:
+        return 0.0
+    first = _taxel_at(pad, cloud, count, cell.centre, local.normal)
     pieces = 1
     for a in (-0.5, 0.5):
         for b in (-0.5, 0.5):
             corner = combine(cell.centre, a, cell.long, b, cell.short)
-            if nearest_taxel(pad, cloud, corner, local.normal) != first:
+            if _taxel_at(pad, cloud, count, corner, local.normal) != first:
                 pieces = FINE_PIECES
     force_n = cell.force_n / (pieces * pieces)
     felt, taken = force_n * local.contact_n, 0.0
+    taxels, load_n, normal_n, shear_n, moment_nm = cloud.taxels, out.load_n, out.normal_n, out.shear_n, out.moment_nm
     for i in range(pieces):
         for j in range(pieces):
             a, b = (i + 0.5) / pieces - 0.5, (j + 0.5) / pieces - 0.5
             point = combine(cell.centre, a, cell.long, b, cell.short)
-            found = first if pieces == 1 else nearest_taxel(pad, cloud, point, local.normal)
+            found = first if pieces == 1 else _taxel_at(pad, cloud, count, point, local.normal)
             if found < 0:
                 continue
-            taxel, at = cloud.taxels[found], pad.first + found - pad.taxel
-            out.load_n[at] += felt
-            out.normal_n[at] += force_n * cell.stretch
-            out.shear_n[at, 0] += force_n * dot(cell.friction, taxel.e_u)
-            out.shear_n[at, 1] += force_n * dot(cell.friction, taxel.e_v)
+            taxel, at = taxels[found], pad.first + found - pad.taxel
+            load_n[at] += felt
+            normal_n[at] += force_n * cell.stretch
+            shear_n[at, 0] += force_n * dot(cell.friction, taxel.e_u)
+            shear_n[at, 1] += force_n * dot(cell.friction, taxel.e_v)
             away = minus(point, pad.centre_m)
-            out.moment_nm[number, 0] += felt * dot(away, pad.e_u)
-            out.moment_nm[number, 1] += felt * dot(away, pad.e_v)
+            moment_nm[number, 0] += felt * dot(away, pad.e_u)
+            moment_nm[number, 1] += felt * dot(away, pad.e_v)
             taken += felt
     return taken
 
 
-@nb.njit(cache=True)
+@lean
+def _taxel_at(pad: Record, cloud: Cloud, count: int, point: Vector, normal: Vector) -> int:
+    """The taxel of a point of a cell that has so many taxels under it; -1: too many to be listed."""
+    if count < 0:
+        return nearest_taxel(pad, cloud, point, normal)
+    return nearest_of(cloud.taxels, cloud.under, count, point)
+
+
+@lean
 def _chart_step(pad: Record, c: Vector, side: Vector) -> tuple[float, float]:
     """A side of a cell about its centre, in chart coordinates [m]."""
     u1, v1, _ = chart(pad, c[0] - side[0] / 2, c[1] - side[1] / 2, c[2] - side[2] / 2)
@@ -207,7 +217,7 @@ def _chart_step(pad: Record, c: Vector, side: Vector) -> tuple[float, float]:
     return u2 - u1, v2 - v1
 
 
-@nb.njit(cache=True)
+@lean
 def _along_pad(pad: Record, force: Vector, v_m: float) -> tuple[float, float]:
     """A force along the pad's rows and columns, at ``v_m`` round a cylinder."""
     along_u, flat = dot(force, pad.e_u), dot(force, pad.e_v)
@@ -217,7 +227,7 @@ def _along_pad(pad: Record, force: Vector, v_m: float) -> tuple[float, float]:
     return along_u, flat * math.cos(angle) - dot(force, pad.normal) * math.sin(angle)
 
 
-@nb.njit(cache=True)
+@lean
 def _overlap(
     pad: Record,
     number: int,

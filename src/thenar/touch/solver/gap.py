@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import HIT, MISS, ray_entry
-from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, minus, to_local
+from thenar.touch.solver.touch_records import Record, Scene, Vector, combine, lean, minus, to_local
 
 BISECTIONS = 6  # to find an edge between two cells
 STEEP = 3.0  # a side of an object that rises from the skin like this bears nothing
@@ -56,7 +56,7 @@ def aim(lines: Lines, group: Record) -> None:
             frame[9:12] *= -1.0
 
 
-@nb.njit(cache=True)
+@lean
 def _frame(lines: Lines, k: int) -> tuple[Vector, Vector, Vector, Vector]:
     f = lines.frames[k]
     return (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8]), (f[9], f[10], f[11])
@@ -155,7 +155,7 @@ def _reach_to_edges(group: Record, window: Record, lines: Lines) -> None:
                 group.height[k], gap[k] = height, apart
 
 
-@nb.njit(cache=True)
+@lean
 def is_over(lines: Lines, u_m: float, v_m: float, step_u_m: float, step_v_m: float) -> bool:
     """Whether the line through a point of the group's plane meets skin and object, and not at a wall of the object.
 
@@ -170,7 +170,7 @@ def is_over(lines: Lines, u_m: float, v_m: float, step_u_m: float, step_v_m: flo
     return rise < STEEP * math.hypot(step_u_m, step_v_m)
 
 
-@nb.njit(cache=True)
+@lean
 def measure_line(lines: Lines, u_m: float, v_m: float) -> tuple[float, float]:
     """Height of the skin and gap to the object on the line through one point of the group's plane, or a miss."""
     height, gap, scene = MISS, MISS, lines.scene

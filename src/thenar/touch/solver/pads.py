@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +13,7 @@ from thenar.hands.charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_
 from thenar.hands.shapes import Capsule, Cylinder, Sphere
 from thenar.hands.spec import Pad, SkinSpec
 from thenar.touch.solver.taxel_cloud import Cloud, build_cloud
-from thenar.touch.solver.touch_records import Record, dot
+from thenar.touch.solver.touch_records import Record, dot, lean
 
 CYLINDER_CHART, CAP_CHART, FACE_CHART, ELLIPSOID_CHART, POINTS_CHART = range(5)
 CHARTS = {
@@ -128,7 +127,7 @@ def taxel_areas_m2(hand: SkinSpec, pad: Pad) -> FloatArray:
     return area.mean(axis=0) * pad.row_pitch_m * pad.col_pitch_m
 
 
-@nb.njit(cache=True)
+@lean
 def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool]:
     """Chart coordinates of a point on the skin [m], and whether the pad's chart reaches it. Link frame."""
     c, n = pad.centre_m, pad.normal
@@ -149,7 +148,7 @@ def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool
     return factor * u, factor * v, dot(d, pad.outward) >= -1e-9
 
 
-@nb.njit(cache=True)
+@lean
 def _ellipsoid_chart(pad: Record, u: float, v: float, up: float) -> tuple[float, float, bool]:
     """Length of the cut from the pad's centre to a point that lies so far from it; see `points_on_skin`."""
     bend = pad.bend

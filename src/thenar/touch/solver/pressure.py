@@ -15,7 +15,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.collision import HIT, MISS
 from thenar.touch.solver.influence import own_influence, write_table
-from thenar.touch.solver.touch_records import Elastic, Record, dot
+from thenar.touch.solver.touch_records import Elastic, Record, dot, lean
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 16, 3e-4  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
@@ -63,7 +63,7 @@ def _write_plane(group: Record, window: Record, plane: FloatArray) -> None:
             plane[k, 1], plane[k, 2] = (u / reach, v / reach) if group.leans == 2 else (u * line_u + v * line_v, 0.0)
 
 
-@nb.njit(cache=True)
+@lean
 def is_supported(group: Record, window: Record) -> bool:
     """Whether any of the window's pressure lies where the object is."""
     supported = False
@@ -136,7 +136,7 @@ def _conjugate_gradients(
             return
 
 
-@nb.njit(cache=True)
+@lean
 def _advance(
     gap: FloatArray, n: int, step: float, p: FloatArray, residual: FloatArray, direction: FloatArray
 ) -> tuple[bool, bool, float]:
@@ -159,7 +159,7 @@ def _advance(
     return joined, same, change
 
 
-@nb.njit(cache=True, fastmath=True)
+@nb.njit(cache=True, fastmath=True, _nrt=False)
 def _apply_table(
     table: FloatArray, own: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray
 ) -> None:
@@ -196,7 +196,7 @@ def _first_guess(gap: FloatArray, p: FloatArray) -> None:
         p[k] = math.sqrt(level - gap[k] + 1e-12 + 1e-6 * level) if gap[k] <= level else 0.0
 
 
-@nb.njit(cache=True)
+@lean
 def _scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
     """Scale pressures to their sum; returns the factor."""
     amount = 0.0
@@ -276,7 +276,7 @@ def _solve(m: FloatArray, r: tuple[float, float, float]) -> tuple[float, float, 
     return x / whole, y / whole, z / whole
 
 
-@nb.njit(cache=True)
+@lean
 def _mean_in_contact(n: int, p: FloatArray, values: FloatArray) -> float:
     total, count = 0.0, 0
     for k in range(n):
@@ -286,7 +286,7 @@ def _mean_in_contact(n: int, p: FloatArray, values: FloatArray) -> float:
     return total / count
 
 
-@nb.njit(cache=True)
+@lean
 def _dot_in_contact(n: int, p: FloatArray, a: FloatArray, b: FloatArray) -> float:
     total = 0.0
     for k in range(n):

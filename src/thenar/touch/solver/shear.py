@@ -19,7 +19,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.touch.solver.influence import POISSON
-from thenar.touch.solver.touch_records import Record, Vector, dot, minus, to_local
+from thenar.touch.solver.touch_records import Record, Vector, dot, lean, minus, to_local
 from thenar.touch.solver.window import MAX_PULLS
 
 AT_LIMIT = 1.0 - 1e-6
@@ -187,7 +187,7 @@ def _left_out(pressure: FloatArray, cells: int, peak: float, wanted: float) -> f
     return math.sqrt(square)
 
 
-@nb.njit(cache=True)
+@lean
 def friction_of_cell(window: Record, pressure: float) -> Vector:
     """Friction per load of a cell with this pressure, in the link's frame."""
     x, y, z = window.rest[0], window.rest[1], window.rest[2]
@@ -204,7 +204,7 @@ def friction_of_cell(window: Record, pressure: float) -> Vector:
     return x, y, z
 
 
-@nb.njit(cache=True)
+@lean
 def slip_of_cell(window: Record, pressure: float, falls: float) -> float:
     """Share of a cell that is at its friction limit, if the square of pressure falls by so much from edge to edge."""
     if not window.slipping:

@@ -14,9 +14,10 @@ import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import TaxelPoints
-from thenar.touch.solver.touch_records import Record, Vector, dot, minus
+from thenar.touch.solver.touch_records import Record, Vector, dot, lean, minus
 
 MAX_VOXELS = 24  # a side
+MAX_UNDER = 48  # taxels under a cell
 FACING = -0.2  # cosine: a taxel that looks away from what presses is not the one that is pressed, however near
 
 TAXEL = np.dtype(
@@ -40,6 +41,8 @@ class Cloud(NamedTuple):
     first: IntArray
     """``near[first[v] : first[v + 1]]`` are the numbers of taxels that may be nearest in voxel v."""
     near: IntArray
+    under: IntArray
+    """Scratch memory of `taxels_under`. Shape (MAX_UNDER,)."""
 
 
 def build_cloud(pads: list[tuple[Record, TaxelPoints]]) -> Cloud:
@@ -58,7 +61,8 @@ def build_cloud(pads: list[tuple[Record, TaxelPoints]]) -> Cloud:
         near.append(candidates + taxel)
         taxels.append(part)
         taxel, voxel = taxel + len(part), voxel + len(number)
-    return Cloud(np.concatenate(taxels), np.cumsum(np.concatenate(counts)), np.concatenate(near))
+    under = np.zeros(MAX_UNDER, dtype=np.int64)
+    return Cloud(np.concatenate(taxels), np.cumsum(np.concatenate(counts)), np.concatenate(near), under)
 
 
 def _lay_voxels(record: Record, taxels: Record) -> tuple[IntArray, IntArray]:
@@ -82,7 +86,7 @@ def _lay_voxels(record: Record, taxels: Record) -> tuple[IntArray, IntArray]:
     return np.concatenate(numbers), np.concatenate(near)
 
 
-@nb.njit(cache=True)
+@lean
 def nearest_taxel(pad: Record, cloud: Cloud, point: Vector, normal: Vector) -> int:
     """Number in the cloud of the taxel to which a point of the skin belongs, if it is pressed along this normal, or -1.
 
@@ -102,16 +106,71 @@ def nearest_taxel(pad: Record, cloud: Cloud, point: Vector, normal: Vector) -> i
         square = dot(away, away)
         if square < least and dot(taxel.normal, normal) > FACING:
             best, least = cloud.near[k], square
-    if best >= 0:
-        taxel = cloud.taxels[best]
-        away = minus(point, taxel.pos_m)
-        if (
-            least > taxel.reach_m**2
-            or abs(dot(away, taxel.e_u)) > taxel.half_m[0]
-            or abs(dot(away, taxel.e_v)) > taxel.half_m[1]
-        ):
-            return -1
-    return best
+    return best if best >= 0 and _covers(cloud.taxels[best], point) else -1
+
+
+@lean
+def _covers(taxel: Record, point: Vector) -> bool:
+    away = minus(point, taxel.pos_m)
+    return (
+        dot(away, away) <= taxel.reach_m**2
+        and abs(dot(away, taxel.e_u)) <= taxel.half_m[0]
+        and abs(dot(away, taxel.e_v)) <= taxel.half_m[1]
+    )
+
+
+@lean
+def taxels_under(pad: Record, cloud: Cloud, centre: Vector, long: Vector, short: Vector, normal: Vector) -> int:
+    """Write which taxels may be nearest to a point of a cell with these sides; their number, or -1 for too many.
+
+    A cell is asked about once, and then about many of its points, see `nearest_of`.
+    """
+    under = cloud.under
+    first, last = (0, 0, 0), (0, 0, 0)
+    for a in range(3):
+        half, place = 0.5 * (abs(long[a]) + abs(short[a])), centre[a] - pad.low[a]
+        low = max(math.floor((place - half) / pad.voxel_m), 0)
+        high = min(math.floor((place + half) / pad.voxel_m), pad.voxels[a] - 1)
+        first, last = (first[1], first[2], low), (last[1], last[2], high)
+    count, least = 0, math.inf
+    for i in range(first[0], last[0] + 1):
+        for j in range(first[1], last[1] + 1):
+            for k in range(first[2], last[2] + 1):
+                voxel = pad.first_voxel + (i * pad.voxels[1] + j) * pad.voxels[2] + k
+                for n in range(cloud.first[voxel], cloud.first[voxel + 1]):
+                    number, known = cloud.near[n], False
+                    for m in range(count):
+                        known = known or under[m] == number
+                    taxel = cloud.taxels[number]
+                    if known or dot(taxel.normal, normal) <= FACING:
+                        continue
+                    if count == len(under):
+                        return -1
+                    away = minus(centre, taxel.pos_m)
+                    least = min(least, dot(away, away))
+                    under[count] = number
+                    count += 1
+    # No point of it is farther from the centre than half its diagonals are long together.
+    farthest = math.sqrt(least) + math.sqrt(dot(long, long)) + math.sqrt(dot(short, short))
+    kept = 0
+    for n in range(count):
+        away = minus(centre, cloud.taxels[under[n]].pos_m)
+        if dot(away, away) <= farthest * farthest:
+            under[kept] = under[n]
+            kept += 1
+    return kept
+
+
+@lean
+def nearest_of(taxels: Record, under: IntArray, count: int, point: Vector) -> int:
+    """`nearest_taxel` among those that `taxels_under` has written, so many."""
+    best, least = -1, math.inf
+    for k in range(count):
+        away = minus(point, taxels[under[k]].pos_m)
+        square = dot(away, away)
+        if square < least or (square == least and under[k] < best):
+            best, least = under[k], square
+    return best if best >= 0 and _covers(taxels[best], point) else -1
 
 
 @nb.njit(cache=True)

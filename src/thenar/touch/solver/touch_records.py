@@ -13,6 +13,13 @@ Record: TypeAlias = Any  # an element of a structured array: numba gives it attr
 Vector: TypeAlias = tuple[float, float, float]
 
 
+lean = nb.njit(cache=True, _nrt=False)
+"""Compiles a function that makes no array, nor is given one by a function it calls: nobody counts who uses its arrays.
+
+Counting costs more than such small functions do.
+"""
+
+
 class Contacts(NamedTuple):
     """Contact points of one instant, see `thenar.signals.SolidContacts`. Shapes use n = contacts."""
 
@@ -107,13 +114,13 @@ class TaxelForces(NamedTuple):
     """Stress at every buried die [Pa]. Shape (d,)."""
 
 
-@nb.njit(cache=True)
+@lean
 def dot(a: FloatArray | Vector, b: FloatArray | Vector) -> float:
     """Scalar product of two three-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@nb.njit(cache=True)
+@lean
 def to_local(R: FloatArray, v: FloatArray | Vector) -> Vector:
     """A direction of the world in a frame whose axes are the columns of ``R``."""
     return (
@@ -123,7 +130,7 @@ def to_local(R: FloatArray, v: FloatArray | Vector) -> Vector:
     )
 
 
-@nb.njit(cache=True)
+@lean
 def to_world(R: FloatArray, v: FloatArray | Vector) -> Vector:
     """A direction of a frame whose axes are the columns of ``R``, in the world."""
     return (
@@ -133,13 +140,13 @@ def to_world(R: FloatArray, v: FloatArray | Vector) -> Vector:
     )
 
 
-@nb.njit(cache=True)
+@lean
 def minus(a: FloatArray | Vector, b: FloatArray | Vector) -> Vector:
     """Difference of two three-vectors."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@nb.njit(cache=True)
+@lean
 def combine(o: FloatArray | Vector, u: float, a: FloatArray | Vector, v: float, b: FloatArray | Vector) -> Vector:
     """``o + u a + v b``."""
     return o[0] + u * a[0] + v * b[0], o[1] + u * a[1] + v * b[1], o[2] + u * a[2] + v * b[2]
