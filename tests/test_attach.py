@@ -14,6 +14,7 @@ from thenar.signals import SOLID, SolidKind
 from thenar.sim.contacts import SolidReader, hull_faces
 from thenar.touch.sensor.presets import SENSORS
 from thenar.touch.solver.collision import ray_entry
+from thenar.touch.solver.taxel_cloud import nearest_of, nearest_taxel, taxels_under
 from thenar.touch.solver.touch_records import Faces
 
 FINGER = """
@@ -78,6 +79,28 @@ def test_taxels_by_points_feel_what_those_of_an_exact_chart_feel():
         bench.press(np.array([0.0, 0.0, 0.022]), np.array([0.0, 0.0, 1.0]), 2.0, np.eye(3))
         frames.append(bench.skin(bench.data)["pad"])
     np.testing.assert_allclose(frames[1], frames[0], atol=0.03 * frames[0].max())
+
+
+def test_a_point_of_a_cell_belongs_to_the_taxel_that_is_nearest_to_the_point():
+    model, _ = finger(objects=False)
+    laid = thenar.touch.attach(model, [grid("egg", rows=16, cols=12, size_m=(0.014, 0.010))])._touch.laid
+    pad, cloud, rng = laid.pads[0], laid.cloud, np.random.default_rng(3)
+    counts, taxels = set(), set()
+    for size_m in [0.0002, 0.001, 0.004, 0.02] * 20:
+        normal = rng.normal((0.0, 0.0, 2.0))
+        normal /= np.linalg.norm(normal)
+        long, short = (rng.uniform(0.2, 1.0) * size_m * np.cross(normal, rng.normal(size=3)) for _ in range(2))
+        centre = (0.12, 0.0, 0.0) + np.array([0.012, 0.009, 0.007]) * normal
+        count = taxels_under(pad, cloud, tuple(centre), tuple(long), tuple(short), tuple(normal))
+        counts.add(count)
+        for a, b in rng.uniform(-0.5, 0.5, (10, 2)) if count >= 0 else ():
+            point = tuple(centre + a * long + b * short)
+            expected = nearest_taxel(pad, cloud, point, tuple(normal))
+            assert nearest_of(cloud.taxels, cloud.under, count, point) == expected
+            taxels.add(expected)
+    assert -1 in counts  # a cell as large as the pad has too many under it
+    assert -1 in taxels  # beside the pad
+    assert len(taxels) > 30
 
 
 def test_a_covered_geom_feels_a_press_anywhere_and_its_areas_add_up():

@@ -159,7 +159,7 @@ def _advance(
     return joined, same, change
 
 
-@nb.njit(cache=True, fastmath=True, _nrt=False)
+@nb.njit(cache=True, fastmath=True)
 def _apply_table(
     table: FloatArray, own: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray
 ) -> None:

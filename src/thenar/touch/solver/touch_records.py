@@ -13,7 +13,8 @@ Record: TypeAlias = Any  # an element of a structured array: numba gives it attr
 Vector: TypeAlias = tuple[float, float, float]
 
 
-lean = nb.njit(cache=True, _nrt=False)
+_LEAN: dict[str, Any] = {"cache": True, "_nrt": False}
+lean = nb.njit(**_LEAN)
 """Compiles a function that makes no array, nor is given one by a function it calls: nobody counts who uses its arrays.
 
 Counting costs more than such small functions do.
