@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from patience import free_port, wait_for
+from patience import free_domain, free_port, wait_for
 from peer_env import PEERS, compiled_peer, peer_python, quiet_environment
 from peers import loopback
 
@@ -527,6 +527,8 @@ def test_serve_refuses_what_does_not_fit():
         serve("inspire_right", wires=("can",))
     with pytest.raises(BadValue, match="Inspire"):
         serve("shadow_right", wires=("modbus",))
+    with pytest.raises(BadValue, match="hands that speak dex3"):
+        serve(("dex3_left", "brainco_right"), wires=("dex3", "brainco"), domain=free_domain())
     with pytest.raises(BadValue, match="at least one"):
         serve("inspire_right", wires=())
 

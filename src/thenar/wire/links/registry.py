@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from thenar.errors import BadValue, UnknownName
+from thenar.hands import load, names
 from thenar.hands.spec import HandSpec
 from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_counts import is_inspire
@@ -70,7 +71,12 @@ class Protocol:
         return getattr(importlib.import_module(module), name)
 
     def open(self, context: LinkContext) -> Any:
-        """Open its link."""
+        """Open its link; hands that do not speak it are refused."""
+        strangers = [spec.name for spec in context.hands if not self.serves(spec)]
+        if strangers:
+            makers = sorted({spec.maker for spec in map(load, names()) if self.serves(spec)})
+            wanted = f"hands that speak {self.name} ({', '.join(makers)}); serve each maker's by themselves"
+            raise BadValue("--hands", ",".join(strangers), wanted)
         link = self.link_class()(context)
         context.opened.callback(link.close)
         return link
