@@ -239,6 +239,37 @@ def test_a_nanometre_does_not_decide_the_posture(layout: GloveLayout):
         assert np.abs(answer[-1] - whole[frame + later]).max() < 10.0 * 1e-9 / 0.025
 
 
+def shown(hand: str, nodes: FloatArray, config: RetargetConfig | None = None) -> FloatArray:
+    """What a hand does that is shown nodes at 60 Hz, from where the first of them would have brought it."""
+    solver, out = Solver(model_of(hand), config), np.empty((len(nodes), len(model_of(hand).variables)))
+    solver.settle(nodes[0])
+    solver.follow(np.ascontiguousarray(nodes), np.full(len(nodes), 1.0 / 60.0), out)
+    return out
+
+
+@pytest.mark.parametrize("hand", WITH_A_THUMB)
+def test_no_finger_swings_while_a_person_holds_still(hand: str):
+    """It may still creep to its end, one way."""
+    for gesture, layout in product(("fist", "pinch_middle", "pinch_ring"), BOTH):
+        side = "left" if hand.endswith("left") else "right"
+        nodes = make_log((gesture,), layout=layout, side=side, rate_hz=60.0).finger_m[30:71]
+        last_second = shown(hand, np.concatenate([nodes, np.repeat(nodes[-1:], 240, axis=0)]))[-60:]
+        ways = np.abs(np.diff(last_second, axis=0)).sum(axis=0)
+        assert (ways - np.abs(last_second[-1] - last_second[0])).max() < 0.01, (gesture, layout)
+
+
+@pytest.mark.parametrize("hand", ["shadow_right", "inspire_right"])
+def test_a_hand_that_was_held_follows_a_slow_person(hand: str):
+    nodes = make_log(("point",), layout="nodes21", rate_hz=60.0).finger_m[[0, 70]]
+    speed_m_s, away_m = 0.001, np.sqrt(np.mean(np.sum((nodes[1] - nodes[0]) ** 2, axis=1)))
+    share = np.linspace(0.0, 1.0, round(away_m / speed_m_s * 60.0))[::-1, None, None]  # from pointing to open
+    slow = nodes[0] + share[: len(share) // 2] * (nodes[1] - nodes[0])
+    way = np.concatenate([np.repeat(slow[:1], 120, axis=0), slow])
+    wanted = shown(hand, way, LIMITS_ALONE)
+    assert np.abs(wanted[-1] - wanted[0]).max() > 0.3
+    assert np.abs(shown(hand, way)[-1] - wanted[-1]).max() < 0.03
+
+
 def random_postures(hand: str, count: int) -> FloatArray:
     """Postures within all limits in which nothing touches."""
     model, checker, rng = model_of(hand), checker_of(hand), np.random.default_rng(1)

@@ -98,10 +98,14 @@ STATE = np.dtype(
         ("cost", F),  # what the posture costs, of all that is minimised
         ("slow_node_m", F, (NODES, 3)),  # where they have been
         ("rest_frames", I),  # frames of the way from the open hand that have been followed; 0 while the person moves
-        ("pull", I),  # 1: the hand is pulled to where it would have come to; 0: it is free
+        ("pull", I),  # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: it is free
         ("pull_rad", F, VARIABLES),  # to where
         ("apart_rad", F),  # sum of what was left to go when it last came nearer
         ("stuck_s", F),  # for how long it has not
+        ("held", I),  # 1: the hand went to and fro while the person was still, and is held in the middle
+        ("watched_s", F),  # for how long a still person's hand has been watched for that
+        ("watched_rad", F, VARIABLES),  # where it was when that began
+        ("travel_rad", F),  # sum of all its ways since
     ]
 )
 _SCRATCH = (
@@ -186,7 +190,7 @@ class Tuning(NamedTuple):
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
-    at_rest_m: float = 0.0003
+    at_rest_m: float = 0.00025
     """A person of usual size whose nodes are so near to where they have been is at rest."""
     dearer: float = 1.5
     """A posture that costs so many times as much is not gone to."""

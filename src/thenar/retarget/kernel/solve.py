@@ -41,6 +41,8 @@ STILL_M_S = 0.001
 WAY_FRAMES, ARRIVAL_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 8, 2, 1.0 / 60.0
 SAME_RAD = 1e-9
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
+# How long a still person's hand is watched; one that is held takes half a step at this speed of nodes, less below.
+WATCH_S, HELD_M_S, MAX_HOLD = 1.0, 1e-4, 3e4
 
 
 @njit(**OPTIONS)
@@ -74,7 +76,8 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
         away = minus(state.node_m[i], state.slow_node_m[i])
         square += dot(away, away) / 21.0
     if square > (scale * tuning.at_rest_m) ** 2:
-        state.rest_frames = state.pull = 0
+        state.rest_frames = state.pull = state.held = 0
+        state.watched_s = 0.0
     elif state.rest_frames < WAY_FRAMES + ARRIVAL_FRAMES:
         if state.rest_frames == 0:
             _open(hand, other)
@@ -92,6 +95,8 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
                 state.pull_rad[i] = other.angle_rad[i]
     elif state.pull == 1:
         _go_on_pulling(hand, state, step_s)
+    elif state.held == 0:
+        _watch(hand, state, step_s)
 
 
 @njit(**OPTIONS)
@@ -105,6 +110,31 @@ def _go_on_pulling(hand, state, step_s):
     state.apart_rad = min(state.apart_rad, apart)
     if largest <= ARRIVED_RAD or state.stuck_s >= STUCK_S:
         state.pull = 0
+
+
+@njit(**OPTIONS)
+def _watch(hand, state, step_s):
+    """Hold a hand that goes to and fro although its person is still: two contacts or pinches take turns there.
+
+    It is pulled to the middle of its ways and held there.
+    """
+    if state.watched_s == 0.0:
+        state.travel_rad = 0.0
+        for i in range(hand.variables):
+            state.watched_rad[i], state.pull_rad[i] = state.angle_rad[i], 0.0
+    away = 0.0
+    for i in range(hand.variables):
+        state.travel_rad += abs(state.velocity_rad_s[i]) * step_s
+        state.pull_rad[i] += state.angle_rad[i] * step_s
+        away += abs(state.angle_rad[i] - state.watched_rad[i])
+    state.watched_s += step_s
+    if state.watched_s >= WATCH_S:
+        if away < 0.5 * state.travel_rad:
+            for i in range(hand.variables):
+                state.pull_rad[i] /= state.watched_s
+            state.held = state.pull = 1
+            state.apart_rad, state.stuck_s = 1e3, 0.0
+        state.watched_s = 0.0
 
 
 @njit(**OPTIONS)
@@ -204,6 +234,7 @@ def _add_friction(tuning, state, w, v, step_s):
     for i in range(21):
         square += dot(state.node_m_s[i], state.node_m_s[i]) / 21.0
     friction_rad = tuning.friction_rad * square / (square + STILL_M_S * STILL_M_S)
+    hold = min(MAX_HOLD, HELD_M_S * HELD_M_S / max(square, 1e-18)) if state.held == 1 else 0.0
     for i in range(v):
         wanted_rad = w.angle[i] + w.x[i]
         way = remembered * state.way[i] + (wanted_rad - state.wanted_rad[i]) / TURN_RAD
@@ -211,7 +242,7 @@ def _add_friction(tuning, state, w, v, step_s):
         state.wanted_rad[i] = wanted_rad
         size_rad = abs(w.x[i]) + SMALL_RAD
         against = 0.5 * (1.0 - state.way[i] * w.x[i] / size_rad)
-        w.friction[i] = w.H[i, i] * against * friction_rad / size_rad
+        w.friction[i] = w.H[i, i] * (against * friction_rad / size_rad + hold)
         w.H[i, i] += w.friction[i]
 
 
