@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -169,10 +169,13 @@ def test_late_messages_tell_of_a_motion_later(client: Client, twin: LiveTwin, in
 
 
 def test_doubled_messages_come_twice(client: Client, inject: Break):
+    def twice(samples: Sequence[Sample]) -> int:
+        return sum(one.body == other.body for one, other in itertools.pairwise(samples))
+
+    usual = twice(client.hear(40))
     inject("", "", "doubled", 1.0)
     client.hear(4)
-    bodies = [sample.body for sample in client.hear(20)]
-    assert sum(one == other for one, other in itertools.pairwise(bodies)) >= 9
+    assert wait_for(lambda: twice(client.hear(40)) >= usual + 15, 5.0)  # some of twenty may be lost on a busy machine
 
 
 def test_garbled_messages_carry_what_no_hand_can_report(client: Client, inject: Break):
