@@ -11,7 +11,7 @@ import numpy as np
 import thenar
 from thenar import hands
 from thenar.batch.device import without_visuals
-from thenar.hands.charts import points_on_skin
+from thenar.hands.pad_charts import points_on_skin
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts
 from thenar.sim.contacts import SolidReader

@@ -24,11 +24,11 @@ from thenar.hands.spec import HandSpec
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.recordings.ros_messages import REPORTED, TOLD
 from thenar.touch.sensor.calibration import profile_of
-from thenar.twin.compare.beside import LOOK_S, LOOKS, WINDOW_S
 from thenar.twin.compare.finding import Finding
-from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
+from thenar.twin.compare.mirror_link import LOOK_S, LOOKS, WINDOW_S
+from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
-from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
+from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
 from thenar.units import GRAM_FORCE_N
 
 HAND = "inspire_right"

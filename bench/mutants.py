@@ -33,7 +33,7 @@ ROOMS = {
     "motors": (["src/thenar/sim/motor_model.py"], ["tests/test_motors.py"]),
     "deposit": (["src/thenar/touch/solver/deposit.py"], ["tests/test_touch.py", "tests/test_pads.py"]),
     "bounds": (["src/thenar/retarget/kernel/bounds.py"], ["tests/test_retarget.py"]),
-    "board": (["src/thenar/humanoid/control/board.py"], ["tests/test_body.py", "tests/test_robot_data.py"]),
+    "board": (["src/thenar/humanoid/control/command_board.py"], ["tests/test_body.py", "tests/test_robot_data.py"]),
 }
 
 SWAPS: dict[type[ast.AST], str] = {

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import pad_axes, points_on_skin, taxel_grid
+from thenar.hands.pad_charts import pad_axes, points_on_skin, taxel_grid
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec, Pad
 

@@ -13,7 +13,7 @@ from bench.peer_sensors import add_peer_sensors, read_peer_sensors
 from bench.speed import four_objects
 from thenar import hands
 from thenar.arrays import FloatArray
-from thenar.hands.charts import points_on_skin, taxel_grid
+from thenar.hands.pad_charts import points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand

@@ -19,7 +19,7 @@ from wire_words import (
 from thenar import hands
 from thenar.wire.codecs import aurora_codec, dfx_codec, inspire_codec, reflex_codec, tienkung_codec
 from thenar.wire.codecs.registers import register_map
-from thenar.wire.codecs.unitree import motor_lists, unitree_types
+from thenar.wire.codecs.unitree import unitree_go, unitree_hg
 
 HEAD = """# Wire tables
 
@@ -75,17 +75,17 @@ def unitree_hands() -> list[str]:
         "## Unitree's Dex3-1: `dex3`",
         "Seven motors a message, in the order of the hand's actuators; a state has nine press modules, in the order of "
         "its pads. The copy on `rt/lf/dex3/{left,right}/state` comes 20 times a second.",
-        *_message("rt/dex3/{left,right}/cmd", _record_fields(unitree_types.MOTOR_CMD), DEX3_WORDS),
-        *_message("rt/dex3/{left,right}/state", _record_fields(unitree_types.MOTOR_STATE), DEX3_WORDS),
-        *_message("press_sensor_state", _record_fields(unitree_types.PRESS_SENSOR), PRESS_WORDS),
+        *_message("rt/dex3/{left,right}/cmd", _record_fields(unitree_hg.MOTOR_CMD), DEX3_WORDS),
+        *_message("rt/dex3/{left,right}/state", _record_fields(unitree_hg.MOTOR_STATE), DEX3_WORDS),
+        *_message("press_sensor_state", _record_fields(unitree_hg.PRESS_SENSOR), PRESS_WORDS),
         "## Unitree's Dex1-1: `dex1`",
         "`rt/dex1/{left,right}/cmd` and `state` are lists of one motor as below, `q` from 0 (closed) to 5.4 rad "
         "(open), with `dq`, `tau`, `kp`, `kd` and `tau_est` as for a Dex3-1.",
         "## BrainCo's Revo 2 on a Unitree robot: `brainco`",
         "Six motors a message: thumb, thumb_aux, index, middle, ring, pinky. xr_teleoperate sends the first two the "
         "other way round; `--brainco.order xr_teleoperate` serves it as it means it.",
-        *_message("rt/brainco/{left,right}/cmd", _record_fields(motor_lists.MOTOR_CMD), BRAINCO_WORDS),
-        *_message("rt/brainco/{left,right}/state", _record_fields(motor_lists.MOTOR_STATE), BRAINCO_WORDS),
+        *_message("rt/brainco/{left,right}/cmd", _record_fields(unitree_go.MOTOR_CMD), BRAINCO_WORDS),
+        *_message("rt/brainco/{left,right}/state", _record_fields(unitree_go.MOTOR_STATE), BRAINCO_WORDS),
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from thenar.touch.calibrate import procedure
-from thenar.touch.calibrate.gain_fit import Fitted
+from thenar.touch.calibrate.pad_fit import Fitted
 
 
 @pytest.fixture(scope="module", autouse=True)

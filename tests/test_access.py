@@ -28,8 +28,8 @@ from websockets.typing import Origin
 from tests.oracles.visitor import PROTOCOL
 from thenar.errors import BadFile, BadValue, ThenarError
 from thenar.twin.live_twin import LiveTwin
-from thenar.twin.page.certificate import fingerprint, make_certificate
 from thenar.twin.page.page_link import PageLink
+from thenar.twin.page.tls_certificate import fingerprint, make_certificate
 from thenar.twin.serve_config import LOCAL_HOSTS, PageOptions, complete
 from thenar.twin.serving import serve
 from thenar.view.access_gate import AccessGate, PageServer

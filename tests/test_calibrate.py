@@ -17,7 +17,7 @@ from tests.oracles.hidden_sensor import HiddenSensor, record
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadFile, NotIdentifiable, UnknownName
-from thenar.hands.charts import taxel_grid
+from thenar.hands.pad_charts import taxel_grid
 from thenar.touch.calibrate.checklist import check
 from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
 from thenar.touch.calibrate.presses import presses_on

@@ -13,7 +13,7 @@ from bench.mirror import judge, motions
 from thenar import hands
 from thenar.recordings.recording import JointColumns
 from thenar.touch.sensor.calibration import profile_of
-from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
+from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 
 SPEC = hands.load("inspire_right")

@@ -19,8 +19,8 @@ from thenar.wire.codecs import dfx_codec, inspire_codec, reflex_codec, tienkung_
 from thenar.wire.codecs.tienkung_codec import JointState
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
 from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, ros
-from thenar.wire.rtps.held import EARLY_S, Share
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
+from thenar.wire.rtps.peer_limits import EARLY_S, Share
 from thenar.wire.rtps.services import ServiceNames
 from thenar.wire.rtps.writer import encapsulate
 from thenar.wire.wire_config import WireConfig

@@ -15,27 +15,27 @@ from serving import end_with_parent
 from tests.oracles.plain_g1 import PlainG1
 from tests.peer_env import PEERS, peer_python, quiet_environment
 from thenar import cdr
-from thenar.humanoid.control.board import JointCommand
+from thenar.humanoid.control.command_board import JointCommand
 from thenar.humanoid.control.low_level import LowLevel
 from thenar.humanoid.model.g1 import G1, MODE_MACHINE
 from thenar.signals import MotorTargets
 from thenar.twin.body.g1_twin import G1Config, LiveG1, serve_g1
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import sim_codec
-from thenar.wire.codecs.unitree import g1_codec, unitree_rpc, unitree_types
+from thenar.wire.codecs.unitree import g1_codec, unitree_hg, unitree_rpc
 
 ARMS = slice(15, 29)
 
 
 def command(**motors: Any) -> bytes:
     """A whole command with its checksum; every motor on."""
-    record = unitree_types.new_record(unitree_types.LOW_CMD)
+    record = unitree_hg.new_record(unitree_hg.LOW_CMD)
     record["mode_machine"] = motors.pop("mode_machine", MODE_MACHINE)
     record["mode_pr"] = motors.pop("mode_pr", 0)
     record["motor_cmd"]["mode"] = 1
     for name, value in motors.items():
         record["motor_cmd"][name] = value
-    return unitree_types.encode_low_cmd(record)
+    return unitree_hg.encode_low_cmd(record)
 
 
 def decode(message: bytes) -> MotorTargets:
@@ -175,9 +175,9 @@ def test_commands_that_cannot_be_are_refused_with_their_reason(message: bytes, w
 
 
 def test_commands_of_the_arms_may_leave_out_what_unitrees_own_programs_do():
-    record = unitree_types.decode_low_cmd(command(mode_machine=0, q=0.2, kp=40.0)).copy()
+    record = unitree_hg.decode_low_cmd(command(mode_machine=0, q=0.2, kp=40.0)).copy()
     record["motor_cmd"]["mode"] = 0
-    bare = cdr.HEADER + unitree_types.encode_low_cmd(record)[4:-4] + bytes(4)  # no CRC either
+    bare = cdr.HEADER + unitree_hg.encode_low_cmd(record)[4:-4] + bytes(4)  # no CRC either
     with pytest.raises(cdr.BadMessage, match="CRC"):
         decode(bare)
     asked = g1_codec.decode_targets(bare, sender="a test", arrived_s=0.0, mode_machine=MODE_MACHINE, arms=True)
@@ -188,9 +188,9 @@ def test_commands_of_the_arms_may_leave_out_what_unitrees_own_programs_do():
 
 
 def test_motors_that_are_off_get_nothing():
-    message = unitree_types.decode_low_cmd(command(q=1.0, kp=40.0, kd=1.0, tau=2.0)).copy()
+    message = unitree_hg.decode_low_cmd(command(q=1.0, kp=40.0, kd=1.0, tau=2.0)).copy()
     message["motor_cmd"]["mode"][3] = 0
-    targets = decode(unitree_types.encode_low_cmd(message))
+    targets = decode(unitree_hg.encode_low_cmd(message))
     assert (targets.kp_nm_rad[3], targets.kd_nms_rad[3], targets.effort_nm[3]) == (0.0, 0.0, 0.0)
     assert targets.kp_nm_rad[4] == 40.0
 

@@ -16,9 +16,9 @@ from test_hostile import MAX_COST_S, cost_s
 from thenar.wire.rtps import LATCHED, Participant, Qos, Sample, discovery, messages, ros
 from thenar.wire.rtps.directory import MAX_PEERS
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
-from thenar.wire.rtps.held import MAX_HELD_BYTES
 from thenar.wire.rtps.messages import CYCLONE_VENDOR
 from thenar.wire.rtps.network import Network
+from thenar.wire.rtps.peer_limits import MAX_HELD_BYTES
 from thenar.wire.rtps.writer import encapsulate
 
 SET_FORCE = ros.service_names("/set_force", "thenar_test/srv/SetForce")

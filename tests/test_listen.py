@@ -17,12 +17,12 @@ from thenar.signals import HandCommand, HandState
 from thenar.twin.recording.listen import WireRecorder
 from thenar.twin.serving import serve
 from thenar.wire.clients.listener import Listener, Place
-from thenar.wire.clients.taps import brainco_taps, dex3_taps
 from thenar.wire.clients.tienkung_client import TienkungClient
+from thenar.wire.clients.wire_taps import brainco_taps, dex3_taps
 from thenar.wire.codecs import inspire_codec, inspire_counts, reflex_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 from thenar.wire.codecs.inspire_counts import Scale
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.links.dds_link import send
 from thenar.wire.rtps import Participant, ros
 from thenar.wire.rtps.network import Network
@@ -239,14 +239,14 @@ def test_commands_and_states_of_unitrees_hands_are_read_as_they_were_meant(wire:
     now = world.state(spec.name)
     if wire == "dex3":
         message = dex3_codec.state_message(spec, now, dex3_codec.press_counts(spec, None))
-        motors = np.zeros(7, unitree_types.MOTOR_CMD)
+        motors = np.zeros(7, unitree_hg.MOTOR_CMD)
         motors["mode"], motors["q"], motors["kp"] = np.arange(7) | 0x10, 0.3, 1.5
-        asked, sent = 0.3, unitree_types.encode_hand_cmd(motors)
+        asked, sent = 0.3, unitree_hg.encode_hand_cmd(motors)
     else:
         message = brainco_codec.state_message(spec, now, np.arange(6))
-        motors = np.zeros(6, motor_lists.MOTOR_CMD)
+        motors = np.zeros(6, unitree_go.MOTOR_CMD)
         motors["q"], motors["dq"] = 0.25, 1.0
-        asked, sent = spec.open_rad + 0.25 * (spec.closed_rad - spec.open_rad), motor_lists.encode_motors(motors)
+        asked, sent = spec.open_rad + 0.25 * (spec.closed_rad - spec.open_rad), unitree_go.encode_motors(motors)
     ((hand, said),) = state.decode(message, 7.0)
     assert isinstance(said, HandState)
     assert (hand, said.stamp_s) == (spec.name, 7.0)

@@ -22,7 +22,7 @@ from thenar.twin.page.mirror_page import extra_contacts
 from thenar.view import status_html
 from thenar.view.page_scene import Rows
 from thenar.wire.clients.listener import Place
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.rtps import Participant
 
 PEER = Path(__file__).parent / "peers" / "hidden_hand.py"
@@ -93,13 +93,13 @@ def moved(domain: int, wire: str, spec: HandSpec) -> Iterator[None]:
 def client_message(wire: str, target_rad: np.ndarray, share: float) -> bytes:
     """What clients of Unitree's send: angles and gains to a Dex3-1, shares of the way and of the speed to a BrainCo."""
     if wire == "dex3":
-        motors = np.zeros(len(target_rad), unitree_types.MOTOR_CMD)
+        motors = np.zeros(len(target_rad), unitree_hg.MOTOR_CMD)
         motors["mode"], motors["q"] = np.arange(len(motors)) | 0x10, target_rad
         motors["kp"], motors["kd"] = 1.5, 0.2
-        return unitree_types.encode_hand_cmd(motors)
-    motors = np.zeros(len(target_rad), motor_lists.MOTOR_CMD)
+        return unitree_hg.encode_hand_cmd(motors)
+    motors = np.zeros(len(target_rad), unitree_go.MOTOR_CMD)
     motors["q"], motors["dq"] = share, 1.0
-    return motor_lists.encode_motors(motors)
+    return unitree_go.encode_motors(motors)
 
 
 @pytest.mark.timing  # a mirror on a machine that is too slow says so and compares nothing
@@ -165,6 +165,6 @@ def test_the_mirrors_words_and_numbers_are_read_line_by_line():
 
 
 def test_a_mirror_without_a_hand_says_why(domain: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("thenar.twin.compare.beside.SILENCE_S", 0.3)
+    monkeypatch.setattr("thenar.twin.compare.mirror_link.SILENCE_S", 0.3)
     with pytest.raises(ThenarError, match=r"nothing is heard of inspire_right: nobody publishes .*thenar inspect"):
         mirror(["inspire_right"], Place(domain=domain))

@@ -10,7 +10,7 @@ import pytest
 import thenar
 from thenar import hands
 from thenar.errors import BadFile
-from thenar.hands.charts import taxel_points
+from thenar.hands.pad_charts import taxel_points
 from thenar.signals import HandCommand
 
 

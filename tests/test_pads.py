@@ -10,7 +10,7 @@ import thenar
 from tests.oracles import sheet_kinematics as sheet
 from thenar import hands
 from thenar.errors import UnknownName
-from thenar.hands.charts import taxel_points
+from thenar.hands.pad_charts import taxel_points
 from thenar.hands.shapes import Box, Capsule
 from thenar.sim.press import parse_indenter
 from thenar.touch.lay_pads import check_overlaps

@@ -22,7 +22,7 @@ from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.fit import MAP_KINDS, LinearMap, fit_map, load_map, save_map
 from thenar.retarget.kernel.qp_solver import SOLVED, solve_qp
-from thenar.retarget.kernel.records import WORK
+from thenar.retarget.kernel.solver_memory import WORK
 from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.retargeter import Following, Retargeter, aligned_nodes

@@ -8,7 +8,7 @@ import pytest
 
 import thenar
 from thenar import hands
-from thenar.hands.charts import taxel_grid
+from thenar.hands.pad_charts import taxel_grid
 from thenar.signals import SolidContacts, TouchFrame
 from thenar.sim.press import parse_indenter
 from thenar.touch.hand_touch import HandTouch

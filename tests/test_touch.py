@@ -11,7 +11,7 @@ import thenar
 from tests.oracles.fine_contact import WIDER, fine_map
 from thenar import hands
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.charts import taxel_grid, taxel_points
+from thenar.hands.pad_charts import taxel_grid, taxel_points
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec, Link, Pad

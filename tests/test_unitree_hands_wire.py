@@ -20,7 +20,7 @@ from thenar.errors import UnknownName
 from thenar.signals import HandState
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
-from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.rtps import Participant
 from thenar.wire.wire_config import BraincoOptions, Revo2Options
 
@@ -33,7 +33,7 @@ def state_of(twin: LiveTwin, hand: str) -> HandState:
 
 
 def motor_cmds(**fields: float | np.ndarray) -> np.ndarray:
-    motors = np.zeros(7, unitree_types.MOTOR_CMD)
+    motors = np.zeros(7, unitree_hg.MOTOR_CMD)
     motors["mode"] = np.arange(7) | 0x10
     for name, value in fields.items():
         motors[name] = value
@@ -46,7 +46,7 @@ def test_a_dex3_in_its_rest_position_never_reports_exact_zeros():
     assert (state.angle_rad == 0.0).any()
     message = dex3_codec.state_message(RIGHT, state, dex3_codec.press_counts(RIGHT, None))
     assert len(message) == 1428
-    assert (unitree_types.decode_hand_state(message).motor_state["q"] != 0.0).all()
+    assert (unitree_hg.decode_hand_state(message).motor_state["q"] != 0.0).all()
 
 
 def test_the_right_palm_counts_its_modules_from_the_other_side():
@@ -75,11 +75,11 @@ def test_a_command_with_the_timeout_bit_is_forgotten_after_a_second(domain: int)
         serve("dex3_left", wires=("dex3",), scene="empty", domain=domain, profile="ideal") as twin,
         Participant(domain, name="client", interface="lo") as client,
     ):
-        writer = client.advertise("rt/dex3/left/cmd", unitree_types.HAND_CMD_TYPE)
+        writer = client.advertise("rt/dex3/left/cmd", unitree_hg.HAND_CMD_TYPE)
         assert wait_for(lambda: bool(writer.readers))
         motors = motor_cmds(kp=1.5, kd=0.2, q=-1.0)
         motors["mode"] |= dex3_codec.LETS_GO
-        writer.post(unitree_types.encode_hand_cmd(motors)[4:])
+        writer.post(unitree_hg.encode_hand_cmd(motors)[4:])
         assert wait_for(lambda: abs(state_of(twin, "dex3_left").angle_rad[5] + 1.0) < 0.1)
         assert wait_for(lambda: np.all(state_of(twin, "dex3_left").torque_nm == 0.0), 5.0)
 
@@ -87,7 +87,7 @@ def test_a_command_with_the_timeout_bit_is_forgotten_after_a_second(domain: int)
 def test_dex1_commands_that_make_no_sense_are_refused():
     spec = hands.load("dex1_left")
     for fields, reason in (({"q": np.nan}, "no numbers"), ({"kp": -1.0}, "negative")):
-        motors = np.zeros(1, motor_lists.MOTOR_CMD)
+        motors = np.zeros(1, unitree_go.MOTOR_CMD)
         for name, value in fields.items():
             motors[name] = value
         assert reason in dex1_codec.command_of(spec, motors)[1]
@@ -97,7 +97,7 @@ def test_the_order_of_xr_teleoperate_turns_the_thumb_where_it_means_to():
     spec = hands.load("brainco_right")
     world = thenar.World(spec, profile="ideal")
     order = np.array(brainco_codec.ORDERS["xr_teleoperate"])
-    motors = np.zeros(6, motor_lists.MOTOR_CMD)
+    motors = np.zeros(6, unitree_go.MOTOR_CMD)
     motors["q"], motors["dq"] = [0.8, 0.1, 0.0, 0.0, 0.0, 0.0], 1.0
     command, wrong = brainco_codec.command_of(spec, motors, order)
     assert command is not None
@@ -106,7 +106,7 @@ def test_the_order_of_xr_teleoperate_turns_the_thumb_where_it_means_to():
     world.advance(1.0)
     state = world.state(spec.name)
     assert state.angle_rad[1] == pytest.approx(0.8 * 1.57, abs=0.03)
-    told = motor_lists.decode_motors(brainco_codec.state_message(spec, state, order), motor_lists.MOTOR_STATE)
+    told = unitree_go.decode_motors(brainco_codec.state_message(spec, state, order), unitree_go.MOTOR_STATE)
     np.testing.assert_allclose(told["q"], motors["q"], atol=0.02)
     with pytest.raises(UnknownName, match="xr_teleoperate"):
         serve(spec.name, wires=("brainco",), brainco=BraincoOptions(order="backwards"))
@@ -115,7 +115,7 @@ def test_the_order_of_xr_teleoperate_turns_the_thumb_where_it_means_to():
 def test_the_speed_of_a_brainco_command_is_obeyed_and_its_current_told():
     spec = hands.load("brainco_left")
     world = thenar.World(spec, profile="ideal")
-    motors = np.zeros(6, motor_lists.MOTOR_CMD)
+    motors = np.zeros(6, unitree_go.MOTOR_CMD)
     motors["q"], motors["dq"] = [0.0, 0.0, 2.0, np.nan, 0.5, 0.5], 0.25
     command, wrong = brainco_codec.command_of(spec, motors, np.arange(6))
     assert command is not None

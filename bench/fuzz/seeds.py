@@ -19,7 +19,7 @@ from thenar.wire.codecs.reflex_udp_codec import Mode, Modes, Targets, encode_com
 from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REQUEST, WRITE_COMMAND, own_frame, rtu_frame
 from thenar.wire.codecs.serial_bus import dynamixel_packets
 from thenar.wire.codecs.serial_bus.dynamixel_packets import BROADCAST, Instruction
-from thenar.wire.codecs.unitree import unitree_rpc, unitree_types
+from thenar.wire.codecs.unitree import unitree_hg, unitree_rpc
 from thenar.wire.rtps import ros
 
 
@@ -58,7 +58,7 @@ def aurora_bodies(kind: str) -> tuple[bytes, ...]:
 
 def _low_cmd() -> np.ndarray:
     """A command that holds every motor of a G1."""
-    command = unitree_types.new_record(unitree_types.LOW_CMD)
+    command = unitree_hg.new_record(unitree_hg.LOW_CMD)
     command["mode_machine"] = 5
     command["motor_cmd"]["mode"] = 1
     command["motor_cmd"]["kp"] = 20.0
@@ -75,8 +75,8 @@ COMMANDS: dict[str, tuple[bytes, ...]] = {
         _plain(inspire_codec.encode_ctrl(ctrl)) for ctrl in (_CTRL, Ctrl(angle=[900] * 6, mode=1))
     ),
     "unitree_go::msg::dds_::MotorCmds_": (_plain(dfx_codec.encode_commands({"right": [0.5] * 6, "left": [0.25] * 6})),),
-    "unitree_hg::msg::dds_::HandCmd_": (_plain(unitree_types.encode_hand_cmd(np.ones(7, unitree_types.MOTOR_CMD))),),
-    "unitree_hg::msg::dds_::LowCmd_": (_plain(unitree_types.encode_low_cmd(_low_cmd())),),
+    "unitree_hg::msg::dds_::HandCmd_": (_plain(unitree_hg.encode_hand_cmd(np.ones(7, unitree_hg.MOTOR_CMD))),),
+    "unitree_hg::msg::dds_::LowCmd_": (_plain(unitree_hg.encode_low_cmd(_low_cmd())),),
     unitree_rpc.REQUEST_TYPE: (
         _rpc(1001, ""),
         _rpc(1002, '{"name": "ai"}'),

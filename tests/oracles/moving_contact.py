@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 
 from tests.oracles.fine_contact import FAR_M, influence, ray
-from thenar.hands.charts import points_on_skin
+from thenar.hands.pad_charts import points_on_skin
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import SolidContacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thenar.errors import BadValue
-from thenar.retarget.kernel.records import Tuning
+from thenar.retarget.kernel.solver_memory import Tuning
 
 PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 26.0, 50.0, 60.0
 

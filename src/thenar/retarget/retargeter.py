@@ -14,7 +14,7 @@ from thenar.errors import BadValue, UnknownName
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.kernel.records import CONTACT, PINCH, REACH, SPEED
+from thenar.retarget.kernel.solver_memory import CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.solver import Solver, open_nodes
 from thenar.signals import LAYOUT_OF, NODES, TRACKERS, FloatArray, GloveFrame, GloveSide, HandCommand

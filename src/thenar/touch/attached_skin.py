@@ -18,7 +18,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.charts import taxel_points
+from thenar.hands.pad_charts import taxel_points
 from thenar.hands.spec import Link, SkinSpec
 from thenar.signals import SolidKind, TouchFrame
 from thenar.sim.contacts import SolidReader, hull_triangles

@@ -16,7 +16,7 @@ from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.sensor.barometers import Barometers
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.force_sensor import Sensor
-from thenar.touch.solver.dies import build_dies
+from thenar.touch.solver.barometer_stress import build_dies
 from thenar.touch.solver.frame import solve_touch
 from thenar.touch.solver.groups import GROUP, MAX_GROUPS
 from thenar.touch.solver.influence import elastic_tables, reduced_modulus_pa

@@ -11,7 +11,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadValue
-from thenar.hands.charts import pad_axes, points_on_skin, taxel_grid, taxel_points
+from thenar.hands.pad_charts import pad_axes, points_on_skin, taxel_grid, taxel_points
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, as_vec3
 from thenar.hands.spec import Pad, SkinSpec, TaxelPoints

@@ -10,7 +10,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, writing
-from thenar.touch.calibrate.identify import TOLERANCE, USUAL_TOLERANCE
+from thenar.touch.calibrate.identifiability import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
 from thenar.touch.calibrate.score import Score, one_scale
 from thenar.twin.svg_panel import OURS, READ, SCALE, STYLE, Panel, html_table

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.display import encode_png, shade
-from thenar.hands.charts import taxel_frames
+from thenar.hands.pad_charts import taxel_frames
 from thenar.hands.spec import HandSpec
 from thenar.recordings.film import encode_film, write_film
 from thenar.sim.drawing.render import Image, Tiles, write_png

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import points_on_skin, taxel_grid
+from thenar.hands.pad_charts import points_on_skin, taxel_grid
 from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind, TouchFrame
 from thenar.sim.press import Indenter, Pressed, press

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from thenar.errors import BadValue
-from thenar.twin.page.certificate import check_certificate, make_certificate
+from thenar.twin.page.tls_certificate import check_certificate, make_certificate
 from thenar.wire.wire_config import WireConfig
 
 DEFAULT_WIRES = ("default",)

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from thenar import display
 from thenar.arrays import FloatArray
-from thenar.hands.charts import pad_axes
+from thenar.hands.pad_charts import pad_axes
 from thenar.hands.rotations import matrix_about, matrix_from_rpy
 from thenar.hands.spec import HandSpec, Pad
 

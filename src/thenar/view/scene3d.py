@@ -9,7 +9,7 @@ import viser
 from numpy.typing import NDArray
 
 from thenar import display
-from thenar.hands.charts import taxel_frames
+from thenar.hands.pad_charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
 from thenar.signals import FloatArray

@@ -21,7 +21,7 @@ from thenar.units import GRAM_FORCE_N
 from thenar.wire.clients.listener import Listener
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs.inspire_counts import Scale, angle_counts
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.rtps import Participant, Qos, Writer, ros
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _reflex(spec: HandSpec, sent: Sent) -> bytes:
 
 
 TOPICS = {
-    "dex3": ("rt/dex3/{side}/cmd", unitree_types.HAND_CMD_TYPE, _dex3),
-    "brainco": ("rt/brainco/{side}/cmd", motor_lists.COMMANDS_TYPE, _brainco),
+    "dex3": ("rt/dex3/{side}/cmd", unitree_hg.HAND_CMD_TYPE, _dex3),
+    "brainco": ("rt/brainco/{side}/cmd", unitree_go.COMMANDS_TYPE, _brainco),
     "reflex": (
         ros.topic_name(f"{reflex_codec.NAMESPACE}/command_position"),
         ros.message_type(reflex_codec.COMMANDS["command_position"]),

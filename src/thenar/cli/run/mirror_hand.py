@@ -16,7 +16,7 @@ from thenar.cli.wire.wires import ConnectionOptions
 from thenar.twin.serve_config import PageOptions
 
 if TYPE_CHECKING:
-    from thenar.twin.compare.beside import MirrorLink
+    from thenar.twin.compare.mirror_link import MirrorLink
     from thenar.twin.live_twin import LiveTwin
 
 

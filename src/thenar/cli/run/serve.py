@@ -17,7 +17,7 @@ from rich.text import Text
 from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
 from thenar.cli.show import console, make_table, print_json
 from thenar.errors import ThenarError
-from thenar.twin.page.certificate import fingerprint
+from thenar.twin.page.tls_certificate import fingerprint
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import math
 from typing import Literal, NamedTuple
 
 from thenar.hands.catalog.inspire_couplings import coupling_laws
-from thenar.hands.catalog.inspire_motor import FTP_MOTORS
+from thenar.hands.catalog.inspire_motor_fit import FTP_MOTORS
 from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, X, Y, Z, actuator, hinge
 from thenar.hands.mirror import mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Shape, Station, Vec3, Visual, VisualShape

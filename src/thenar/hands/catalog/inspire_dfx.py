@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from thenar.hands.catalog.inspire import PALETTE
 from thenar.hands.catalog.inspire_couplings import coupling_laws
-from thenar.hands.catalog.inspire_motor import DFX_MOTORS
+from thenar.hands.catalog.inspire_motor_fit import DFX_MOTORS
 from thenar.hands.catalog.rows import COUPLED, DRIVEN, NO_TURN, Z, actuator, hinge
 from thenar.hands.mirror import Axis, mirrored
 from thenar.hands.shapes import Box, Capsule, Cylinder, Loft, Vec3, Visual, VisualShape

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.build import build_spec
-from thenar.hands.charts import taxel_frames
+from thenar.hands.pad_charts import taxel_frames
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, VisualShape
 from thenar.hands.spec import Coupling, HandSpec, Joint, LeadScrew, Link, Pad

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.humanoid.control.board import JointCommand
+from thenar.humanoid.control.command_board import JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
 from thenar.signals import MotorTargets
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from thenar.errors import BadCommand, BadValue
 from thenar.humanoid.control.balance import MAX_RISE_M, POSE_LOWER, POSE_UPPER
-from thenar.humanoid.control.board import CommandBoard
+from thenar.humanoid.control.command_board import CommandBoard
 from thenar.humanoid.control.fsm import CLIENT, HAND_GROUPS, UpperBody, check_source
 from thenar.humanoid.control.joystick import VELOCITY_LOWER, VELOCITY_UPPER
 from thenar.signals import BodyRequest, GroupCommand, GroupGains, MoveRequest

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from thenar.arrays import FloatArray
 from thenar.errors import UnknownName
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
-from thenar.humanoid.control.board import ANYONE, CommandBoard
+from thenar.humanoid.control.command_board import ANYONE, CommandBoard
 from thenar.humanoid.state.lazy import lazy
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName
-from thenar.humanoid.control.board import ANYONE, CommandBoard
+from thenar.humanoid.control.command_board import ANYONE, CommandBoard
 from thenar.humanoid.model.body_spec import BodySpec, HandRange, Load
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.kindyn import KindynData, Solver

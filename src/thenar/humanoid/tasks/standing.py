@@ -9,7 +9,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, UP_M_S2, Balance, stand_torques
-from thenar.humanoid.control.board import ANYONE
+from thenar.humanoid.control.command_board import ANYONE
 from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.task import Task
 from thenar.humanoid.control.trajectory import Trajectory

@@ -20,7 +20,8 @@ from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_st
 from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
-from thenar.retarget.kernel.records import CONTACT, PINCH, REACH, SPEED
+from thenar.retarget.kernel.qp_terms import add_pads, add_pairs, add_points
+from thenar.retarget.kernel.solver_memory import CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.kernel.targets import (
     USUAL_FINGER_M,
     blend_pinches,
@@ -30,7 +31,6 @@ from thenar.retarget.kernel.targets import (
     predict_targets,
     tip_error,
 )
-from thenar.retarget.kernel.terms import add_pads, add_pairs, add_points
 
 # A variable goes one way once the person has moved it so far that way, which is forgotten when the person rests.
 TURN_RAD, FORGET_S = 0.0175, 0.3

@@ -15,7 +15,7 @@ from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere
 from thenar.hands.spec import HandSpec
 from thenar.retarget.kernel.distance import nearest_approaches
-from thenar.retarget.kernel.records import HAND, PAIRS, WORK, as_record
+from thenar.retarget.kernel.solver_memory import HAND, PAIRS, WORK, as_record
 from thenar.retarget.model.tree import KinematicTree
 from thenar.signals import FloatArray
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from thenar.hands.spec import HandSpec
 from thenar.retarget.config import PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM, PINCH_FROM_MM
 from thenar.retarget.kernel.kinematics import points_of_postures
-from thenar.retarget.kernel.records import HAND, WORK, as_record
+from thenar.retarget.kernel.solver_memory import HAND, WORK, as_record
 from thenar.retarget.model.actuation import build_actuation, motor_map, whole_hand_joints
 from thenar.retarget.model.anatomy import LAST, MIDDLE, TIP, Finger, find_fingers, palm_rotation
 from thenar.retarget.model.collision_hulls import (

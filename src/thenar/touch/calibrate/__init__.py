@@ -7,7 +7,7 @@ against a recording, and `write_calibration` keeps it for `thenar.World` and ``t
 
 from thenar.touch.calibrate.checklist import Progress as Progress
 from thenar.touch.calibrate.checklist import check as check
-from thenar.touch.calibrate.gain_fit import OPTIONAL_GROUPS as OPTIONAL_GROUPS
+from thenar.touch.calibrate.pad_fit import OPTIONAL_GROUPS as OPTIONAL_GROUPS
 from thenar.touch.calibrate.press_recording import Recording as Recording
 from thenar.touch.calibrate.press_recording import RecordingRows as RecordingRows
 from thenar.touch.calibrate.press_recording import read_recording as read_recording

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
-from thenar.touch.calibrate.gain_fit import Fitted
+from thenar.touch.calibrate.pad_fit import Fitted
 from thenar.touch.calibrate.presses import Presses
+from thenar.touch.sensor.hysteresis import bend
 from thenar.touch.sensor.learned import AROUND, LearnedPad, around, ramps, warm_up
-from thenar.touch.sensor.memory import bend
 
 KNOTS = (0.0, 0.04, 0.1, 0.18, 0.28, 0.4, 0.55, 0.7, 0.85, 1.0)
 PLAY_SHARES = (0.02, 0.06, 0.14, 0.3)

@@ -11,9 +11,9 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.calibrate.gain_fit import Fitted, fit_parameters
-from thenar.touch.calibrate.identify import Known, identify
+from thenar.touch.calibrate.identifiability import Known, identify
 from thenar.touch.calibrate.learn import learn
+from thenar.touch.calibrate.pad_fit import Fitted, fit_parameters
 from thenar.touch.calibrate.press_recording import FORCE_UNITS, Recording
 from thenar.touch.calibrate.presses import Presses, presses_on, rise_per_load
 from thenar.touch.calibrate.score import Score, full_scale, held_out, one_scale, score
@@ -78,7 +78,7 @@ def fit_pad(
         hand: Its hand.
         pad_name: The pad; it must be in the recording.
         model: What to fit.
-        without: Groups of numbers to leave at their defaults, see `gain_fit.OPTIONAL_GROUPS`.
+        without: Groups of numbers to leave at their defaults, see `pad_fit.OPTIONAL_GROUPS`.
         progress: Called with what is being done.
     """
     pad = hand.pad(pad_name)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
-from thenar.hands.charts import taxel_grid
+from thenar.hands.pad_charts import taxel_grid
 from thenar.hands.spec import Pad
 
 REST_S = 20.0

@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import taxel_grid
+from thenar.hands.pad_charts import taxel_grid
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.calibrate.press_recording import COUNT_PA, Recording
 from thenar.touch.calibrate.protocol import Step, follow, plan, random_presses

@@ -17,7 +17,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import Pad
-from thenar.touch.sensor.memory import creep_step, creep_through, play_step, play_through
+from thenar.touch.sensor.hysteresis import creep_step, creep_through, play_step, play_through
 
 AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import taxel_grid
+from thenar.hands.pad_charts import taxel_grid
 from thenar.hands.spec import Pad
 
 MIN_DEPTH_M = 1e-6

@@ -13,8 +13,8 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import Pad
 from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.sensor.hysteresis import bend, creep_step, play_step
 from thenar.touch.sensor.learned import LearnedPad, around
-from thenar.touch.sensor.memory import bend, creep_step, play_step
 from thenar.touch.sensor.receptive import neighbors, taxel_shares
 
 

@@ -5,7 +5,7 @@ Contacts on a link's skin are gathered by partner body and direction (`groups.py
 asks for pressures that are nowhere negative, that carry exactly the contact's force, and under which the skin meets the
 object wherever there is pressure (`pressure.py`). Borders are put on edges that cut the patch (`edges.py`); objects
 close together make room for each other (`neighbors.py`); friction is shared out (`shear.py`); the force of every cell
-goes into taxels (`deposit.py`) and dies (`dies.py`).
+goes into taxels (`deposit.py`) and dies (`barometer_stress.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import math
 
 import numba as nb
 
+from thenar.touch.solver.barometer_stress import add_die_stress
 from thenar.touch.solver.deposit import deposit, link_frame
-from thenar.touch.solver.dies import add_die_stress
 from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
 from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
 from thenar.touch.solver.groups import average_still, gather

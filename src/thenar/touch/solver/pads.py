@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
+from thenar.hands.pad_charts import ellipsoid_bend, pad_axes, points_on_skin, taxel_grid
 from thenar.hands.shapes import Capsule, Cylinder, Sphere
 from thenar.hands.spec import Pad, SkinSpec
 from thenar.touch.solver.taxel_cloud import Cloud, build_cloud

@@ -21,7 +21,7 @@ from thenar.hands.rotations import (
     rpy_from_matrix,
 )
 from thenar.hands.spec import HandSpec
-from thenar.humanoid.control.board import HandCommandPvc, JointCommand
+from thenar.humanoid.control.command_board import HandCommandPvc, JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.hand_mount import PvcScale, hand_load, hand_mount

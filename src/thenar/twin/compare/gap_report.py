@@ -13,9 +13,9 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName, writing
 from thenar.recordings.recording import JointColumns, Recording
 from thenar.twin.compare.finding import Finding
-from thenar.twin.compare.motor_gaps import MotorPair, find_motor_gaps, pair_motors
+from thenar.twin.compare.motor_findings import MotorPair, find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
-from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
+from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
 from thenar.twin.svg_panel import OURS, SCALE, STYLE, Panel, html_table
 
 POINTS = 1200

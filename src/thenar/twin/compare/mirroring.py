@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from thenar.hands import load
-from thenar.twin.compare.beside import MirrorLink
 from thenar.twin.compare.finding import Finding
+from thenar.twin.compare.mirror_link import MirrorLink
 from thenar.twin.live_twin import LiveTwin, warm_up
 from thenar.twin.recording.listen import world_at
 from thenar.twin.serve_config import PageOptions, complete

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import taxel_points
+from thenar.hands.pad_charts import taxel_points
 from thenar.signals import HandSettings, HandState, TouchFrame
-from thenar.twin.compare.beside import MirrorLink
+from thenar.twin.compare.mirror_link import MirrorLink
 from thenar.twin.page.page_link import PageLink
 from thenar.twin.page.scene_builder import check_bodies
 from thenar.twin.serve_config import PageOptions

@@ -25,7 +25,7 @@ from thenar.errors import BadValue, ThenarError, UnknownName, count_reason
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
 from thenar.wire.clients.survey import reasons_for_silence
-from thenar.wire.clients.taps import Kind, Tap, state_of_readings
+from thenar.wire.clients.wire_taps import Kind, Tap, state_of_readings
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.links.registry import PROTOCOLS
 from thenar.wire.links.type_ids import TYPE_IDS

@@ -19,7 +19,7 @@ from thenar.errors import BadValue
 from thenar.signals import HandCommand
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import ANGLE_TOP, MOTORS, Readings, Scale
-from thenar.wire.codecs.unitree.motor_lists import (
+from thenar.wire.codecs.unitree.unitree_go import (
     COMMANDS_TYPE,
     MOTOR_CMD,
     MOTOR_STATE,

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from thenar.errors import clean_text
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
-from thenar.wire.rtps.held import MAX_STRANGERS_BYTES, Early, EarlyBox, Share
 from thenar.wire.rtps.messages import CYCLONE_VENDOR, UNKNOWN_ENTITY, Data, DataFrag, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network
+from thenar.wire.rtps.peer_limits import MAX_STRANGERS_BYTES, Early, EarlyBox, Share
 from thenar.wire.rtps.qos import LATCHED, TRANSIENT_LOCAL, Qos, mismatch
 from thenar.wire.rtps.reader import MatchedWriter, Reader, Sample
 from thenar.wire.rtps.writer import Writer

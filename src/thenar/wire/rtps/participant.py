@@ -23,9 +23,9 @@ from thenar.errors import BadValue, count_reason
 from thenar.wire.rtps import discovery, messages
 from thenar.wire.rtps.directory import Directory
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo, SampleIdentity
-from thenar.wire.rtps.held import MAX_HELD_BYTES, Share
 from thenar.wire.rtps.messages import UNKNOWN_PREFIX, Data, Message, Refused
 from thenar.wire.rtps.network import LOOPBACK, Network, probe_addresses
+from thenar.wire.rtps.peer_limits import MAX_HELD_BYTES, Share
 from thenar.wire.rtps.qos import Qos
 from thenar.wire.rtps.reader import Reader, Sample
 from thenar.wire.rtps.rtps_health import Health, PeerHealth, endpoint_health, peer_health, service_health

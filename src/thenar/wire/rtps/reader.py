@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from thenar.errors import count_reason
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import EndpointInfo, SampleIdentity, status
-from thenar.wire.rtps.held import ITEM_BYTES
 from thenar.wire.rtps.messages import (
     FAST_VENDOR,
     RUST_VENDOR,
@@ -23,6 +22,7 @@ from thenar.wire.rtps.messages import (
     HeartbeatFrag,
     Refused,
 )
+from thenar.wire.rtps.peer_limits import ITEM_BYTES
 from thenar.wire.rtps.qos import VOLATILE, Qos
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 //
 // Forces are added up as whole numbers (SCALE to the newton), first over one pad in shared memory, then over the frame:
 // whole numbers add up the same in every order, so a frame does not depend on how the GPU scheduled it.
-// Before this stand WARPS, SLOT, SCALE and CELLS, see layout.py.
+// Before this stand WARPS, SLOT, SCALE and CELLS, see window_kernels.py.
 enum { PAD = 32, GROUP = 24, QUEUES = 9, EVERY = 8, MOST_TAXELS = 128 };
 enum : unsigned { ALL = 0xffffffffu };
 typedef float Real;  // Warp makes a macro of that word before a parenthesis

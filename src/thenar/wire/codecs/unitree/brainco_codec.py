@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState
-from thenar.wire.codecs.unitree.motor_lists import COMMANDS_TYPE, MOTOR_CMD, MOTOR_STATE, STATES_TYPE, encode_motors
+from thenar.wire.codecs.unitree.unitree_go import COMMANDS_TYPE, MOTOR_CMD, MOTOR_STATE, STATES_TYPE, encode_motors
 
 SIDES = ("left", "right")
 COMMANDS = {f"rt/brainco/{side}/cmd": COMMANDS_TYPE for side in SIDES}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState, TorqueLaw
-from thenar.wire.codecs.unitree.motor_lists import COMMANDS_TYPE, MOTOR_STATE, STATES_TYPE, encode_motors
+from thenar.wire.codecs.unitree.unitree_go import COMMANDS_TYPE, MOTOR_STATE, STATES_TYPE, encode_motors
 
 SIDES = ("left", "right")
 COMMANDS = {f"rt/dex1/{side}/cmd": COMMANDS_TYPE for side in SIDES}

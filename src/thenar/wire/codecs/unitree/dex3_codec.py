@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState, TorqueLaw, TouchFrame
-from thenar.wire.codecs.unitree import unitree_types
-from thenar.wire.codecs.unitree.unitree_types import HandMessage
+from thenar.wire.codecs.unitree import unitree_hg
+from thenar.wire.codecs.unitree.unitree_hg import HandMessage
 
 SIDES = ("left", "right")
-COMMANDS = {f"rt/dex3/{side}/cmd": unitree_types.HAND_CMD_TYPE for side in SIDES}
-STATES = {f"rt/{slow}dex3/{side}/state": unitree_types.HAND_STATE_TYPE for side in SIDES for slow in ("", "lf/")}
+COMMANDS = {f"rt/dex3/{side}/cmd": unitree_hg.HAND_CMD_TYPE for side in SIDES}
+STATES = {f"rt/{slow}dex3/{side}/state": unitree_hg.HAND_STATE_TYPE for side in SIDES for slow in ("", "lf/")}
 
 DRIVE, LETS_GO = 1, 0x80
 NOT_ZERO_RAD = 1e-5  # in place of exactly 0: xr_teleoperate takes a hand of zeros for one that has not reported yet
@@ -67,11 +67,11 @@ def command_of(spec: HandSpec, motors: NDArray[np.void]) -> tuple[HandCommand | 
 
 def command_message(spec: HandSpec, target_rad: FloatArray) -> bytes:
     """A command that drives every motor to an angle [rad], with the gains that the hand's spec has."""
-    motors = np.zeros(len(spec.actuators), unitree_types.MOTOR_CMD)
+    motors = np.zeros(len(spec.actuators), unitree_hg.MOTOR_CMD)
     motors["mode"], motors["q"] = np.arange(motors.size) | DRIVE << 4, target_rad
     servos = [motor for a in spec.actuators if isinstance(motor := a.motor, Servo)]
     motors["kp"], motors["kd"] = np.transpose([(one.stiffness_nm_rad, one.damping_nms_rad) for one in servos])
-    return unitree_types.encode_hand_cmd(motors)
+    return unitree_hg.encode_hand_cmd(motors)
 
 
 def let_go(spec: HandSpec) -> HandCommand:
@@ -83,7 +83,7 @@ def let_go(spec: HandSpec) -> HandCommand:
 
 def press_counts(spec: HandSpec, frame: TouchFrame | None) -> FloatArray:
     """What the press modules read. Shape (modules, 12)."""
-    counts = np.full((len(spec.pads), unitree_types.PRESS_SLOTS), EMPTY)
+    counts = np.full((len(spec.pads), unitree_hg.PRESS_SLOTS), EMPTY)
     for row, pad in zip(counts, spec.pads, strict=True):
         row[: pad.taxels] = REST
         if frame is not None:
@@ -94,13 +94,13 @@ def press_counts(spec: HandSpec, frame: TouchFrame | None) -> FloatArray:
 
 def state_message(spec: HandSpec, state: HandState, counts: FloatArray) -> bytes:
     """What a hand reports, with what its press modules read."""
-    motors = np.zeros(len(spec.actuators), unitree_types.MOTOR_STATE)
+    motors = np.zeros(len(spec.actuators), unitree_hg.MOTOR_STATE)
     motors["mode"] = np.arange(motors.size) | DRIVE << 4
     motors["q"] = np.where(state.angle_rad == 0.0, NOT_ZERO_RAD, state.angle_rad)
     motors["dq"], motors["tau_est"] = state.velocity_rad_s, state.torque_nm
     motors["temperature"] = round(SKIN_C)
-    press = np.zeros(len(counts), unitree_types.PRESS_SENSOR)
+    press = np.zeros(len(counts), unitree_hg.PRESS_SENSOR)
     press["pressure"], press["temperature"] = counts, np.where(counts == EMPTY, 0.0, SKIN_C)
-    imu = unitree_types.new_record(unitree_types.IMU_STATE)
+    imu = unitree_hg.new_record(unitree_hg.IMU_STATE)
     imu["quaternion"] = (1.0, 0.0, 0.0, 0.0)
-    return unitree_types.encode_hand_state(HandMessage(motor_state=motors, press_sensor_state=press, imu_state=imu))
+    return unitree_hg.encode_hand_state(HandMessage(motor_state=motors, press_sensor_state=press, imu_state=imu))

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from thenar.cdr import BadMessage
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.signals import ImuReading, MotorReadings, MotorTargets
-from thenar.wire.codecs.unitree import unitree_types as types
-from thenar.wire.codecs.unitree.unitree_types import IMU_STATE_TYPE, LOW_CMD_TYPE, LOW_STATE_TYPE
+from thenar.wire.codecs.unitree import unitree_hg as types
+from thenar.wire.codecs.unitree.unitree_hg import IMU_STATE_TYPE, LOW_CMD_TYPE, LOW_STATE_TYPE
 
 STATE_TOPIC, SLOW_STATE_TOPIC, TORSO_IMU_TOPIC = "rt/lowstate", "rt/lf/lowstate", "rt/secondary_imu"
 COMMAND_TOPIC, ARM_TOPIC = "rt/lowcmd", "rt/arm_sdk"

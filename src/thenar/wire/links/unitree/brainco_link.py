@@ -9,7 +9,7 @@ import numpy as np
 
 from thenar.errors import UnknownName
 from thenar.signals import HandSettings, HandState, Request
-from thenar.wire.codecs.unitree import brainco_codec, motor_lists
+from thenar.wire.codecs.unitree import brainco_codec, unitree_go
 from thenar.wire.codecs.unitree.brainco_codec import COMMANDS, ORDERS, STATES
 from thenar.wire.links.dds_link import DdsLink, send
 from thenar.wire.links.registry import LinkContext
@@ -43,7 +43,7 @@ class BraincoTopics(DdsLink):
             send(self._writers[side], brainco_codec.state_message(spec, hands[spec.name][0], self._order))
 
     def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
-        spec, motors = self._by_side[side], motor_lists.decode_motors(message, motor_lists.MOTOR_CMD)
+        spec, motors = self._by_side[side], unitree_go.decode_motors(message, unitree_go.MOTOR_CMD)
         command, wrong = brainco_codec.command_of(spec, motors, self._order)
         if wrong:
             self._inbox.refuse("values out of range", wrong)

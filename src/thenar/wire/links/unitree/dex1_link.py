@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from thenar.signals import HandSettings, HandState, Request
-from thenar.wire.codecs.unitree import dex1_codec, motor_lists
+from thenar.wire.codecs.unitree import dex1_codec, unitree_go
 from thenar.wire.codecs.unitree.dex1_codec import COMMANDS, STATES
 from thenar.wire.links.dds_link import DdsLink, send
 from thenar.wire.links.registry import LinkContext
@@ -36,7 +36,7 @@ class Dex1Topics(DdsLink):
 
     def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
         spec = self._by_side[side]
-        command, why_not = dex1_codec.command_of(spec, motor_lists.decode_motors(message, motor_lists.MOTOR_CMD))
+        command, why_not = dex1_codec.command_of(spec, unitree_go.decode_motors(message, unitree_go.MOTOR_CMD))
         if command is None:
             self._inbox.refuse(why_not)
         else:

@@ -9,7 +9,7 @@ from functools import partial
 from thenar.arrays import FloatArray
 from thenar.pace import Pace
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
-from thenar.wire.codecs.unitree import dex3_codec, unitree_types
+from thenar.wire.codecs.unitree import dex3_codec, unitree_hg
 from thenar.wire.codecs.unitree.dex3_codec import COMMANDS, STATES
 from thenar.wire.links.dds_link import DdsLink, send
 from thenar.wire.links.registry import LinkContext
@@ -67,7 +67,7 @@ class Dex3Topics(DdsLink):
 
     def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
         spec = self._by_side[side]
-        command, forgets, refused = dex3_codec.command_of(spec, unitree_types.decode_hand_cmd(message))
+        command, forgets, refused = dex3_codec.command_of(spec, unitree_hg.decode_hand_cmd(message))
         for reason in refused:
             self._inbox.refuse(reason)
         if command is not None:

@@ -18,7 +18,7 @@ from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, reflex_codec, reflex_counts, tienkung_codec
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.codecs.reflex_board import Board
-from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, motor_lists, unitree_types
+from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.links import reflex_driver
 from thenar.wire.rtps import ros
 
@@ -256,25 +256,25 @@ def _of_sides(
 
 
 def _dex3_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]:
-    command, _forgets, _refused = dex3_codec.command_of(spec, unitree_types.decode_hand_cmd(message))
+    command, _forgets, _refused = dex3_codec.command_of(spec, unitree_hg.decode_hand_cmd(message))
     if command is not None:
         yield spec.name, command
 
 
 def _dex3_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
-    motors = _every(spec, unitree_types.decode_hand_state(message).motor_state)
+    motors = _every(spec, unitree_hg.decode_hand_state(message).motor_state)
     yield spec.name, report(spec, stamp_s, motors["q"], velocity_rad_s=motors["dq"], torque_nm=motors["tau_est"])
 
 
 def _brainco_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]:
-    motors = motor_lists.decode_motors(message, motor_lists.MOTOR_CMD)
+    motors = unitree_go.decode_motors(message, unitree_go.MOTOR_CMD)
     command, _wrong = brainco_codec.command_of(spec, motors, np.arange(len(spec.actuators)))
     if command is not None:
         yield spec.name, command
 
 
 def _brainco_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
-    motors = _every(spec, motor_lists.decode_motors(message, motor_lists.MOTOR_STATE))
+    motors = _every(spec, unitree_go.decode_motors(message, unitree_go.MOTOR_STATE))
     angle_rad = spec.open_rad + motors["q"] * (spec.closed_rad - spec.open_rad)
     speed_rad_s = motors["dq"] * spec.top_speed_rad_s
     yield spec.name, report(spec, stamp_s, angle_rad, velocity_rad_s=speed_rad_s, current_a=motors["tau_est"])

@@ -21,9 +21,9 @@ from thenar.touch.from_counts import CountsReader
 from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.gap_report import EXPECTED_HZ
-from thenar.twin.compare.motor_gaps import find_motor_gaps, pair_motors
+from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
-from thenar.twin.compare.skin_gaps import SkinSeries, find_skin_gaps
+from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
 from thenar.twin.recording.listen import merged, untold
 from thenar.wire.clients.listener import Flow, Listener, Place
 from thenar.wire.links.inbox import Inbox, LinkHealth

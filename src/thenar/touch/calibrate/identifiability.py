@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
-from thenar.touch.calibrate.gain_fit import GROUPS, NAMES, Fitted, slopes_of
+from thenar.touch.calibrate.pad_fit import GROUPS, NAMES, Fitted, slopes_of
 from thenar.touch.calibrate.presses import MIN_REACH, Presses
 
 TOLERANCE = {"offset": 0.03, "drift": 0.03}  # of full scale; of the others:

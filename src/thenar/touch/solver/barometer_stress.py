@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.hands.charts import taxel_points
+from thenar.hands.pad_charts import taxel_points
 from thenar.hands.spec import SkinSpec
 from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.deposit import LinkFrame

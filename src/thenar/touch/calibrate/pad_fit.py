@@ -15,7 +15,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.touch.calibrate.presses import Presses
-from thenar.touch.sensor.memory import bend, creep_through, play_through
+from thenar.touch.sensor.hysteresis import bend, creep_through, play_through
 
 OWN = ("offset", "gain", "crosstalk", "hysteresis", "play", "drift", "bend")
 SHARED = ("depth_m", "fade_s", "width_n", "drift_s", "knee")

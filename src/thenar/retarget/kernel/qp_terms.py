@@ -12,7 +12,7 @@ from numba import njit
 from thenar.retarget.kernel.bounds import min_product
 from thenar.retarget.kernel.distance import FAR, pair_distance
 from thenar.retarget.kernel.kinematics import OPTIONS, add_jacobian, cross, dot, minus, transform_point
-from thenar.retarget.kernel.records import ROWS
+from thenar.retarget.kernel.solver_memory import ROWS
 
 SIDEWAYS_NEAR_M, SIDEWAYS_FAR_M = 0.002, 0.012
 TOUCHING_M = 0.001

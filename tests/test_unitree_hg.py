@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles import idl_types, unitree_idl
 from thenar import cdr
-from thenar.wire.codecs.unitree import unitree_types as types
+from thenar.wire.codecs.unitree import unitree_hg as types
 
 idl: Any = unitree_idl
 RNG = np.random.default_rng(5)
