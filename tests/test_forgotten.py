@@ -204,6 +204,27 @@ def test_samples_are_read_once_and_in_order_though_their_writer_was_sent_away(do
         assert taken == [*range(1, last + 1)]
 
 
+def test_a_writer_that_begins_anew_under_its_old_name_is_read_from_its_beginning(domain: int):
+    taken: list[int] = []
+    with Participant(domain) as twin, Participant(domain) as client:
+        reader = twin.subscribe("topic", "type", lambda sample: taken.append(sample.identity.number))
+        writer = client.advertise("topic", "type", qos=Qos(depth=10))
+        assert writer.wait_for_readers(5.0)
+        for _ in range(5):
+            writer.write(b"")
+        assert wait_for(lambda: taken == [1, 2, 3, 4, 5])
+        with twin.lock:
+            guid = writer.info.guid
+            info = reader.writers[guid].info
+            for last, wanted in ((7, 6), (2, 1)):  # it goes on, or begins anew
+                reader.unmatch(guid)
+                reader.match(info)
+                again = reader.writers[guid]
+                assert again.next == 6
+                reader.on_heartbeat(again, messages.Heartbeat(reader.entity, guid[12:], 1, last, final=True), None)
+                assert again.next == wanted
+
+
 @pytest.mark.parametrize(
     ("vendor", "trick"),
     [("cyclone", "silence"), ("cyclone", "farewell"), ("fast2", "farewell"), ("rosless", "farewell")],

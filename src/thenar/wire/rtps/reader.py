@@ -234,9 +234,10 @@ class Reader:
         """Give up what the writer no longer has and ask for what it still has."""
         if not writer.reliable:
             return
+        # What we were told before was not this writer's; one that has come back may have begun anew under its old name.
+        if beat.last + 1 < writer.next - (WINDOW if writer.heard else 0):
+            writer.next = beat.first
         writer.heard = True
-        if beat.last + 1 < writer.next - WINDOW:
-            writer.next = beat.first  # what we were told before was not this writer's
         if beat.first > writer.next:
             self._give_up_below(writer, beat.first)
         writer.last = max(writer.last, beat.last)
