@@ -10,9 +10,10 @@ import thenar
 from bench import speed
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
-from thenar.signals import HandCommand, MotorStatus
+from thenar.signals import HandCommand, MotorStatus, SolidContacts, TouchFrame
 from thenar.sim import scenes
 from thenar.sim.drawing import render
+from thenar.touch.sampled_skin import SampledSkin
 
 GRAVITY = 9.81
 
@@ -157,6 +158,19 @@ def test_a_restored_world_goes_on_bit_for_bit():
     world.advance(1.0)
     world.restore(saved)
     assert go_on() == first
+
+
+def test_a_reset_right_after_a_reading_by_another_thread_takes_nothing_from_it(monkeypatch: pytest.MonkeyPatch):
+    sample = SampledSkin.sample
+
+    def reset_after(skin: SampledSkin, contacts: SolidContacts | None, now_s: float) -> tuple[TouchFrame, TouchFrame]:
+        read = sample(skin, contacts, now_s)
+        skin.forget()
+        return read
+
+    monkeypatch.setattr(SampledSkin, "sample", reset_after)
+    world = thenar.World("inspire_right", scene="empty")
+    assert world.touch("inspire_right").contact_n == 0.0
 
 
 def test_reset_is_a_fresh_world():

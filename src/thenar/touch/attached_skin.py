@@ -81,7 +81,7 @@ class AttachedSkin:
         elif self._skin.period_s > 0.0 and np.isfinite(before_s) and now_s < self._skin.next_s - 1e-9:
             return self._skin.delivered(now_s)
         touched = data.ncon > 0 and self._touch.is_touched(data.contact.geom)
-        return self._skin.sample(self._reader.read(data, stamp_s=now_s) if touched else None, now_s)
+        return self._skin.sample(self._reader.read(data, stamp_s=now_s) if touched else None, now_s)[1]
 
     def forget(self) -> None:
         """Start anew: no window, no friction and no reading is remembered."""

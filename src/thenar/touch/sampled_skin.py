@@ -28,23 +28,19 @@ class SampledSkin:
         self._frames: deque[TouchFrame] = deque(maxlen=on_the_way)
         self._lock = threading.RLock()
 
-    def sample(self, contacts: SolidContacts | None, now_s: float) -> TouchFrame:
-        """Take a reading (None: nothing touches), and return the newest one that has been delivered by now."""
+    def sample(self, contacts: SolidContacts | None, now_s: float) -> tuple[TouchFrame, TouchFrame]:
+        """Take a reading (None: nothing touches); it, and the newest one that has been delivered by now."""
         with self._lock:
-            self._frames.append(self._touch.untouched(now_s) if contacts is None else self._touch.solve(contacts))
+            taken = self._touch.untouched(now_s) if contacts is None else self._touch.solve(contacts)
+            self._frames.append(taken)
             self.next_s = now_s + self.period_s if self.period_s else math.inf
-            return self.delivered(now_s)
+            return taken, self.delivered(now_s)
 
     def delivered(self, now_s: float) -> TouchFrame:
         """The newest reading that has been delivered by now; the first one before there is any."""
         with self._lock:
             due = [frame for frame in self._frames if frame.stamp_s <= now_s - self._latency_s + 1e-9]
             return due[-1] if due else self._frames[0]
-
-    @property
-    def newest(self) -> TouchFrame:
-        """The newest reading, delivered or not."""
-        return self._frames[-1]
 
     def windows(self) -> list[dict[str, Any]]:
         """How the last reading was solved, see `HandTouch.windows`."""

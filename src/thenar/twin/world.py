@@ -195,11 +195,10 @@ class World:
             at_s: Time of the world when the contacts were read [s], where it has gone on since.
             after: Changes in the world's journal by then.
         """
-        skin = self.skin(hand)
-        delivered = skin.sample(contacts, now_s)
+        taken, delivered = self.skin(hand).sample(contacts, now_s)
         self.journal.read_touch(
             hand,
-            skin.newest,
+            taken,
             at_s=self.time_s if at_s is None else at_s,
             after=self.journal.count if after is None else after,
         )
