@@ -6,6 +6,7 @@ Everything here runs under the participant's lock; only `write` and its kin take
 import itertools
 import math
 import time
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -310,15 +311,18 @@ class Writer:
 
     def _range(self, reader: MatchedReader) -> tuple[int, int]:
         """First and last number that a reader still has to confirm; the first is the higher one if there is none."""
-        open_numbers = [
-            number
-            for number, change in self._history.items()
-            if number > reader.acked and self._concerns(change, reader)
-        ]
-        if not open_numbers:
+        numbers = self._kept.get(reader.guid[:12], deque()) if self._is_private else deque(self._history)
+        ahead = itertools.islice(numbers, bisect_right(numbers, reader.acked), None)
+        first = next((number for number in ahead if self._is_for(number, reader)), None)
+        if first is None:
             last = max(reader.told, reader.acked) if self._is_private else self.written
             return last + 1, last
-        return open_numbers[0], open_numbers[-1]
+        return first, next(number for number in reversed(numbers) if self._is_for(number, reader))
+
+    def _is_for(self, number: int, reader: MatchedReader) -> bool:
+        """Whether a sample is still there, and concerns a reader."""
+        change = self._history.get(number)
+        return change is not None and self._concerns(change, reader)
 
     @property
     def _is_private(self) -> bool:
