@@ -263,7 +263,7 @@ def test_a_file_cut_anywhere_is_read_as_far_as_it_goes(grip: Path, tmp_path: Pat
 
 def test_bytes_that_are_wrong_are_noticed(grip: Path, tmp_path: Path):
     bent = bytearray(grip.read_bytes())
-    bent[len(bent) // 2] ^= 0x55
+    bent[10_000] ^= 0x55  # among the messages: indexes between them have no check sum, and nothing of ours reads them
     path = tmp_path / "bent.mcap"
     path.write_bytes(bytes(bent))
     assert thenar.Recording(path).damage
