@@ -119,7 +119,11 @@ def inverse_stencils(grid: int) -> NDArray[np.float32]:
 
 
 def native_text(name: str, *, rounds: str = "", **words: int) -> str:
-    """A native function with its constants; ``rounds`` names the text that is put in for ROUNDS."""
+    """A native function with its constants; ``rounds`` names the text for ROUNDS, MOMENTS in it is `moments.cu`."""
+
+    def read(one: str) -> str:
+        return (NATIVE / f"{one}.cu").read_text(encoding="utf-8")
+
     constants = ", ".join(f"{word} = {value}" for word, value in words.items())
-    text, part = ((NATIVE / f"{one}.cu").read_text(encoding="utf-8") if one else "" for one in (name, rounds))
-    return f"enum {{ {constants} }};\n" + text.replace("        ROUNDS\n", part)
+    part = read(rounds).replace("    MOMENTS\n", read("moments")) if rounds else ""
+    return f"enum {{ {constants} }};\n" + read(name).replace("        ROUNDS\n", part)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue
+from thenar.hands.rotations import matrix_from_quat_wxyz
 from thenar.hands.spec import HandSpec
 from thenar.recordings.lerobot import read_lerobot, write_lerobot
 from thenar.recordings.recording import Recording
@@ -130,18 +131,13 @@ def _draw(
 def wrist_eye(world: World, wrist: str) -> Eye:
     """Where the camera on a wrist is now: over the heel of the hand, with palm and fingers in its picture."""
     hand = next(name for name in world.hand_names if WRISTS[wrist] == world.hand(name).side)
-    palm_m, quat = world.wrists.pose(hand)
-    w, v = quat[0], quat[1:]
-
-    def turned(vector: FloatArray) -> FloatArray:
-        across = 2.0 * np.cross(v, vector)
-        return vector + w * across + np.cross(v, across)
-
+    palm_m, quat_wxyz = world.wrists.pose(hand)
+    R = matrix_from_quat_wxyz(quat_wxyz)
     ahead, up = _WRIST_LOOKS_AT_M - _WRIST_CAMERA_M, np.array([0.0, 0.0, 1.0])
     ahead /= np.linalg.norm(ahead)
     up -= (up @ ahead) * ahead
     up /= np.linalg.norm(up)
-    return Eye(pos_m=palm_m + turned(_WRIST_CAMERA_M), forward=turned(ahead), up=turned(up))
+    return Eye(pos_m=palm_m + R @ _WRIST_CAMERA_M, forward=R @ ahead, up=R @ up)
 
 
 def _check_wrists(cameras: Mapping[str, Camera | str | None], recording: Recording) -> None:
