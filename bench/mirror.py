@@ -2,8 +2,8 @@
 
 ``python -m bench.mirror --seconds 600 --glove FILE`` moves both as a person's glove says (a made one without a file),
 hands the readings over with the wire's counts and the jitter of a network, and prints every finding that two looks in a
-row agree on. ``--plant NAME`` puts a difference of `PLANTS` into the hand, ``--plant all`` each of them once. Time is
-simulated: a busy machine changes nothing.
+row agree on. ``--plant NAME`` puts a difference of `PLANTS` into the hand, ``--plant all`` each of them once, and says
+when readings first showed it. Time is simulated: a busy machine changes nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ STATE_HZ, TOUCH_HZ = 100.0, 50.0
 JITTER_S = 0.0015  # mean of what a network and a busy reader add to a stamp of arrival
 FAULT_S = 3.0  # when what breaks on the way does
 BALL = thenar.Sphere(name="something", radius_m=0.025, pos_m=(0.0, 0.055, 0.045), fixed=True)
+
+SHOWN = {"angle_rad": np.radians(2.0), "force_n": 0.3, "current_a": 0.03, "temperature_c": 3.0, "error": 0.5}
+SHOWN_S = 0.3
 
 Columns = dict[str, np.ndarray]
 
@@ -152,19 +155,22 @@ class Judged:
     told: dict[str, float]
     named_s: float | None
     """When the planted difference was named; None: it was not."""
+    shown_s: float
+    """When readings first differed from those of a hand that lacks it, by `SHOWN` and for `SHOWN_S` in all."""
     invented: list[str]
     apart_deg: dict[str, float]
 
 
-def motions(seconds: float, glove: Path | None, seed: int) -> FloatArray:
-    """Targets of the motors at every command [rad]. Shape (c, motors)."""
+def motions(seconds: float, glove: Path | None, seed: int, *, anywhere: bool = False) -> FloatArray:
+    """Targets of the motors at every command [rad], from the log's beginning or from anywhere. Shape (c, motors)."""
     spec, count = hands.load(HAND), round(seconds / COMMAND_S)
     log = thenar.read_log(glove) if glove else thenar.make_log(("fist", "pinch_index", "point", "open"), seed=seed)
     followed = thenar.teleoperation.retarget_log(spec, log)
     at_s = log.stamp_s - log.stamp_s[0]
     forth = np.concatenate([followed, followed[::-1]])  # there and back, so that nothing jumps
     span_s = np.concatenate([at_s, 2.0 * at_s[-1] - at_s[::-1]])
-    when_s = np.arange(count) * COMMAND_S % span_s[-1]
+    begin_s = np.random.default_rng(seed).uniform(0.0, span_s[-1]) if anywhere else 0.0
+    when_s = (begin_s + np.arange(count) * COMMAND_S) % span_s[-1]
     return np.stack([np.interp(when_s, span_s, forth[:, n]) for n in range(followed.shape[1])], axis=1)
 
 
@@ -261,7 +267,20 @@ def _newest(skin: SkinSeries, from_s: float, to_s: float) -> SkinSeries:
     return SkinSeries(skin.stamp_s[rows], skin.layout, skin.taxel_counts[rows])
 
 
-def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = None) -> Judged:
+def _shown_s(hand: Heard, like: Heard) -> float:
+    """When a difference can be seen at all: a hand whose ring finger rests does not show that it is slow."""
+    rows = np.searchsorted(like.motors.stamp_s, hand.motors.stamp_s - 0.5 * STATE_S).clip(
+        0, len(like.motors.stamp_s) - 1
+    )
+    apart = np.zeros(len(rows), dtype=bool)
+    for name, least in SHOWN.items():
+        less = np.abs(getattr(hand.motors, name) - getattr(like.motors, name)[rows].astype(np.float64))
+        apart |= np.any(np.nan_to_num(less) > least, axis=1)
+    seen = np.flatnonzero(np.cumsum(apart) * STATE_S >= SHOWN_S)
+    return float(hand.motors.stamp_s[seen[0]]) if seen.size else 0.0
+
+
+def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = None, like: Heard | None = None) -> Judged:
     """Move a hand with a difference, and its twin, and say what was found.
 
     Args:
@@ -269,6 +288,7 @@ def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = Non
         targets: What both are told [rad]. Shape (c, motors).
         seed: Of the hand's noise; the twin has another.
         twin: The twin, where it has moved already.
+        like: The hand without the difference, likewise; without it, what is planted is taken to show at once.
     """
     plant = PLANTS[name]
     hand = run(plant, targets, seed=seed, touch=plant.touch)
@@ -294,7 +314,10 @@ def judge(name: str, targets: FloatArray, *, seed: int, twin: Heard | None = Non
     at = min(len(hand.motors.stamp_s), len(twin.motors.stamp_s))
     apart = np.degrees(np.abs(hand.motors.angle_rad[:at] - twin.motors.angle_rad[:at]))
     shares = {"median": round(float(np.median(apart)), 3), "p99": round(float(np.percentile(apart, 99)), 3)}
-    return Judged(planted=name or "nothing", told=told, named_s=named_s, invented=invented, apart_deg=shares)
+    shown_s = _shown_s(hand, like) if like is not None and not plant.touch and plant.every == 1 else 0.0
+    return Judged(
+        planted=name or "nothing", told=told, named_s=named_s, shown_s=shown_s, invented=invented, apart_deg=shares
+    )
 
 
 def main() -> None:
@@ -303,13 +326,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--glove", type=Path, default=None)
     parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument(
+        "--anywhere", action="store_true", help="begin at a place of the glove's log that the seed picks"
+    )
     parser.add_argument("--plant", default="", choices=[*PLANTS, "all"])
     options = parser.parse_args()
-    targets = motions(options.seconds, options.glove, options.seed)
+    targets = motions(options.seconds, options.glove, options.seed, anywhere=options.anywhere)
     names = [name for name in PLANTS if name] if options.plant == "all" else [options.plant]
     twin = run(PLANTS[""], targets, seed=options.seed + 1, touch=True)
+    like = run(PLANTS[""], targets, seed=options.seed, touch=False) if options.plant == "all" else None
     for name in names:
-        found = judge(name, targets, seed=options.seed, twin=twin)
+        found = judge(name, targets, seed=options.seed, twin=twin, like=like)
         print(json.dumps(found.__dict__), flush=True)
 
 

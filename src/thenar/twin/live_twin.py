@@ -164,6 +164,9 @@ class LiveTwin:
         self._ticks = self._late_ticks = self._states = self._touches = 0
         self._worst_late_s = self._skipped_s = self._ran_s = 0.0
         self._began_s = self._measured_s = 0.0
+        self.due_s = 0.0
+        """The moment of the clock on the wall that the world is at, by the plan."""
+        self.give_up_s = GIVE_UP_S
         self._stopping = threading.Event()
         self._nice: int | None = None
         self._failure: BaseException | None = None
@@ -408,39 +411,40 @@ class LiveTwin:
 
     def _loop(self) -> None:
         tick_s = self.world.timestep_s
-        due_s = self._began_s
-        next_state_s = next_touch_s = self._began_s
+        self.due_s = next_state_s = next_touch_s = self._began_s
         while not self._stopping.is_set():
             self._turned_s["physics"] = time.perf_counter()
-            wait_s = due_s - time.perf_counter()
+            wait_s = self.due_s - time.perf_counter()
             if wait_s > 0.0:
                 time.sleep(wait_s)
-            late_s = time.perf_counter() - due_s
+            late_s = time.perf_counter() - self.due_s
             if late_s > LATE_S:
                 self._late_ticks += 1
                 self._worst_late_s = max(self._worst_late_s, late_s)
-            if late_s > GIVE_UP_S:
+            if late_s > self.give_up_s:
                 self._skipped_s += late_s
-                due_s, next_state_s, next_touch_s = due_s + late_s, next_state_s + late_s, next_touch_s + late_s
+                self.due_s, next_state_s, next_touch_s = (
+                    at_s + late_s for at_s in (self.due_s, next_state_s, next_touch_s)
+                )
             self._take_requests()
             self._run_calls()
             self._residual_steps += self._pace
             if self._residual_steps > 1.0 - 1e-9:
                 self._residual_steps -= 1.0
                 self._step_world()
-            due_s += tick_s
+            self.due_s += tick_s
             self._ticks += 1
             self._ran_s += tick_s
             # A reading belongs to a moment of the plan, not to when the machine got round to it.
-            if self.state_hz and due_s >= next_state_s + 1.0 / self.state_hz:
+            if self.state_hz and self.due_s >= next_state_s + 1.0 / self.state_hz:
                 next_state_s += 1.0 / self.state_hz
                 self._publish_state()
                 self._states += 1
-            if self._skins and due_s >= next_touch_s + 1.0 / self.touch_hz:
+            if self._skins and self.due_s >= next_touch_s + 1.0 / self.touch_hz:
                 next_touch_s += 1.0 / self.touch_hz
                 with contextlib.suppress(queue.Full):  # a skin that cannot keep up misses a reading
                     self._touch_queue.put_nowait(self._touched_now())
-            self._measured_s = max(time.perf_counter(), due_s)
+            self._measured_s = max(time.perf_counter(), self.due_s)
 
     def _step_world(self) -> None:
         """One step of the physics alone: skins are sampled by the touch thread."""

@@ -102,7 +102,7 @@ def _picture(twin: LiveTwin, link: MirrorLink) -> Group:
     found = link.findings()
     parts += [Text(f"{finding.hand}: {finding.words} ({finding.evidence})", style="yellow") for finding in found]
     if link.too_slow:
-        parts.append(Text("this machine is too slow just now: nothing is compared", style="red"))
+        parts.append(Text(link.lateness, style="red"))
     elif not found:
         parts.append(Text("no difference that is sure", style="green"))
     how = "nothing is sent but DDS discovery" if link.listener.passive else "hands are polled, which they notice"

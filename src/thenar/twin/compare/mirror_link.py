@@ -22,11 +22,12 @@ from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.gap_report import EXPECTED_HZ
 from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
-from thenar.twin.compare.rates import find_rate_gaps
+from thenar.twin.compare.rates import find_rate_gaps, find_silence
 from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
+from thenar.twin.live_twin import LiveTwin
 from thenar.twin.recording.listen import merged, untold
 from thenar.wire.clients.listener import Flow, Listener, Place
-from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.inbox import LinkHealth
 
 WINDOW_S = 8.0
 LOOK_S = 1.0
@@ -34,7 +35,15 @@ SETTLE_S = 1.5  # after the start, before anything is compared
 LOOKS = 2  # a finding is told when it is seen so often in a row
 KEPT_S = 20.0  # and forgotten when it has not been seen for so long
 SILENCE_S = 5.0
-LATE_S, MAX_LATE = 0.02, 0.05  # a twin that is this late so often is compared with nothing
+SILENT_S = 2.0  # a hand that says nothing for so long is told
+LATE_S, MAX_LATE = 0.02, 0.05  # where a twin is this late so often, stamps of arrival are not to be trusted either
+TIMELESS = frozenset(
+    ("finger order", "stuck", "error", "uncommanded", "temperature", "dead taxel", "stuck taxel", "rate",
+     "lost messages", "silence")
+)  # fmt: skip
+"""Kinds of findings that a late message does not change: told by a machine that is too slow for the others, too."""
+GIVE_UP_S = 20.0  # a twin that is further behind begins anew
+MAX_WAITING = 4096
 MAX_APART = 400_000
 
 
@@ -61,7 +70,7 @@ class _Heard:
     def forget(self, before_s: float) -> None:
         """Let go of what is older; the last command before stays, as it still holds."""
         for kept in (self.hand, self.twin):
-            while kept and kept[0].at_s < before_s:
+            while len(kept) > 1 and kept[0].at_s < before_s:
                 kept.popleft()
         for kept in (self.skin, self.twin_skin):
             while kept and kept[0][0] < before_s:
@@ -84,13 +93,16 @@ class MirrorLink:
             on_finding: Is called with everything new that is found, on a thread of its own.
         """
         self._heard = {spec.name: _Heard(spec=spec, told=untold(spec)) for spec in hands}
-        self._inbox, self._lock = Inbox(), threading.Lock()
+        self._waiting: deque[Request] = deque(maxlen=MAX_WAITING)
+        self._lock = threading.Lock()
         self._on_finding = on_finding
+        self._twin: LiveTwin | None = None
         self._began_s = np.inf
-        self._delay_s: deque[float] = deque(maxlen=500)
-        """Wall clock less the twin's: the smallest is that of a loop that was in time."""
+        self._offset_s = np.nan
+        """Wall clock less the twin's."""
+        self._behind_s: deque[float] = deque([0.0], maxlen=500)
         self.too_slow = False
-        """Whether this machine was too slow, lately, for the twin to be compared with anything."""
+        """Whether this machine was too slow, lately, for more than what is `TIMELESS`."""
         self._seen: dict[tuple[str, str, str], tuple[Finding, int, float]] = {}
         self._stopping = threading.Event()
         self._failed = ""
@@ -117,7 +129,7 @@ class MirrorLink:
             if isinstance(said, HandCommand):
                 heard.told = merged(heard.told, said)
                 heard.commands.append((arrived_s, said))
-                self._inbox.put(Request(hand=hand, sender="heard", arrived_s=arrived_s, command=said))
+                self._waiting.append(Request(hand=hand, sender="heard", arrived_s=arrived_s, command=said))
             elif isinstance(said, HandState):
                 heard.hand.append(_Reading(arrived_s, said, heard.told))
             else:
@@ -126,30 +138,50 @@ class MirrorLink:
     def hear_raw(self, topic: str, type_name: str, message: bytes, arrived_s: float) -> None:
         """Nothing: what messages mean is enough."""
 
+    def attach(self, twin: LiveTwin) -> None:
+        """Learn whose clock commands go by: a twin that is late must not hear them earlier than the hand did."""
+        self._twin, twin.give_up_s = twin, GIVE_UP_S
+
     def receive(self) -> list[Request]:
-        """Commands that were heard since the last call."""
-        return self._inbox.drain()
+        """Commands that the hand has heard by the moment that the twin is at."""
+        due_s = 0.0 if self._twin is None else self._twin.due_s
+        with self._lock:
+            heard = sum(1 for request in self._waiting if request.arrived_s <= due_s)
+            return [self._waiting.popleft() for _ in range(heard)]
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Keep what the twin does; nothing is sent."""
-        if self._began_s == np.inf:
-            self._began_s = time.perf_counter() + SETTLE_S
+        if self._twin is None or not self._twin.due_s:  # of the start: its clock begins a little later
+            return
+        offset_s = self._twin.due_s - self._twin.world.time_s
+        if self._thread.ident is None:
             self._thread.start()
-            return  # of the start: the loop's clock begins a little later
-        stamp_s = next(iter(hands.values()))[0].stamp_s
-        self._delay_s.append(time.perf_counter() - stamp_s)
-        at_s = stamp_s + min(self._delay_s)
         with self._lock:
+            if not abs(offset_s - self._offset_s) < LATE_S:  # it began, or left out what it was behind
+                self._offset_s, self._began_s = offset_s, self._twin.due_s + SETTLE_S
+                for heard in self._heard.values():
+                    heard.twin.clear()
+                    heard.twin_skin.clear()
+            self._behind_s.append(time.perf_counter() - self._twin.due_s)
             for name, (state, settings) in hands.items():
-                self._heard[name].twin.append(_Reading(at_s, state, settings))
-                self._heard[name].forget(at_s - WINDOW_S)
+                self._heard[name].twin.append(_Reading(state.stamp_s + offset_s, state, settings))
+                self._heard[name].forget(self._twin.due_s - WINDOW_S)
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep what the twin feels; nothing is sent."""
         with self._lock:
             for name, frame in frames.items():
-                at_s = frame.stamp_s + min(self._delay_s, default=0.0)
-                self._heard[name].twin_skin.append((at_s, frame.taxel_counts.astype(np.float64)))
+                at_s = frame.stamp_s + self._offset_s
+                if np.isfinite(at_s):
+                    self._heard[name].twin_skin.append((at_s, frame.taxel_counts.astype(np.float64)))
+
+    @property
+    def lateness(self) -> str:
+        """In words, that this machine is too slow just now; empty while it is not."""
+        if not self.too_slow:
+            return ""
+        told = "only what does not hang on time is told"
+        return f"this machine is too slow just now (the twin is {self._behind_s[-1]:.1f} s behind): {told}"
 
     def health(self) -> LinkHealth:
         """How listening goes."""
@@ -195,22 +227,24 @@ class MirrorLink:
         return real, twin, None if skin is None else self._skins[hand].frame(skin[1], skin[0])
 
     def look(self) -> list[Finding]:
-        """Compare the newest seconds; what was found in them."""
+        """Compare the newest seconds that both have been through; what was found in them."""
         found: list[Finding] = []
-        late_s = np.array(self._delay_s.copy())
-        self.too_slow = bool(np.mean(late_s - late_s.min(initial=np.inf) > LATE_S) > MAX_LATE) if len(late_s) else False
-        if self.too_slow:
-            return found
+        now_s = time.perf_counter()
+        self.too_slow = bool(np.mean(np.array(self._behind_s.copy()) > LATE_S) > MAX_LATE)
         state_hz, touch_hz = EXPECTED_HZ.get(self.listener.place.wire, (0.0, 0.0))
         for heard in self._heard.values():
             with self._lock:
-                since_s = max(self._began_s, time.perf_counter() - WINDOW_S)
+                if not heard.twin:
+                    continue
+                since_s = max(self._began_s, heard.twin[-1].at_s - WINDOW_S)
                 hand, twin = ([one for one in part if one.at_s >= since_s] for part in (heard.hand, heard.twin))
                 commands = list(heard.commands)
                 skins = [[one for one in part if one[0] >= since_s] for part in (heard.skin, heard.twin_skin)]
+                silent_s = now_s - heard.hand[-1].at_s
+            spec, lately_s = heard.spec, max(self._began_s, now_s - WINDOW_S)
+            found += find_silence(spec.name, silent_s) if silent_s > SILENT_S else ()
             if len(hand) < 2 or len(twin) < 2:
                 continue
-            spec = heard.spec
             pair = pair_motors(spec, _columns(hand), _columns(twin), _told(commands, len(spec.actuators)))
             if pair is not None:
                 found += find_motor_gaps(pair)
@@ -218,13 +252,14 @@ class MirrorLink:
                 new = apart[pair.stamp_s > heard.compared_s]
                 heard.compared_s = float(pair.stamp_s[-1])
                 with self._lock:
-                    heard.apart_deg.extend(new.ravel().tolist())
-            found += find_rate_gaps(spec.name, "state", np.array([one.at_s for one in hand]), state_hz)
+                    heard.apart_deg.extend([] if self.too_slow else new.ravel().tolist())
+            arrived_s = np.array([one.at_s for one in hand if one.at_s >= lately_s])
+            found += find_rate_gaps(spec.name, "state", arrived_s, state_hz)
             if spec.pads and skins[0]:
                 mine, theirs = (_skin(self._skins[spec.name], part) for part in skins)
                 found += find_skin_gaps(spec, mine, theirs if len(theirs.stamp_s) else None)
-                found += find_rate_gaps(spec.name, "touch", mine.stamp_s, touch_hz)
-        return found
+                found += find_rate_gaps(spec.name, "touch", mine.stamp_s[mine.stamp_s >= lately_s], touch_hz)
+        return [one for one in found if one.kind in TIMELESS] if self.too_slow else found
 
     def _keep_looking(self) -> None:
         try:

@@ -46,6 +46,7 @@ def mirror(
             pages.append(MirrorPage(world, link, options=complete(page)))
             opened.callback(pages[0].close)
         twin = LiveTwin(world, [link, *pages], active_link=link.wire)
+        link.attach(twin)
         for shown in pages:
             shown.attach(twin)
         opened.pop_all()

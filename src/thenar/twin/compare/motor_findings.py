@@ -28,6 +28,7 @@ STUCK_S = 1.2
 LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.025}
 ALONE = 1.5  # what one motor alone differs by must be so much larger
 FORCE_N, CURRENT_A, WARM_C, NOISE_RAD = 0.25, 0.04, 5.0, np.radians(0.6)
+STEADY_N = 0.3  # a force that differs from the twin's by more than a zero has changed by so much
 MIN_SAMPLES = 40
 FOLLOW_S = 3.5  # of motion that tell how motors follow
 
@@ -161,7 +162,7 @@ def _orders(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
 def _stuck(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
     """Motors that stand while their twins move, and from when on."""
     found, frozen = [], np.zeros(pair.hand["angle_rad"].shape, dtype=bool)
-    hand, twin, stamp_s = pair.hand["angle_rad"], pair.twin["angle_rad"], pair.stamp_s
+    hand, twin, stamp_s, zero_n = pair.hand["angle_rad"], pair.twin["angle_rad"], pair.stamp_s, _zeros_n(pair)
     for motor, name in enumerate(pair.names):
         steps = max(1, round(0.1 / max(np.median(np.diff(stamp_s)), 1e-3)))
         since = None
@@ -170,7 +171,7 @@ def _stuck(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
             if end >= len(stamp_s):
                 break
             still = np.ptp(hand[start:end, motor]) < STUCK_RAD and np.ptp(twin[start:end, motor]) > MOVED_RAD
-            pushes = np.nanmax(np.abs(pair.hand["force_n"][start:end, motor]), initial=0.0) > LOAD_N
+            pushes = np.nanmax(np.abs(pair.hand["force_n"][start:end, motor] - zero_n[motor]), initial=0.0) > LOAD_N
             if still and not pushes:
                 since = start if since is None else since
             elif np.ptp(hand[start:end, motor]) > 2 * STUCK_RAD:
@@ -196,14 +197,14 @@ def _stuck(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
 
 def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolArray]:
     """What a hand meets that its twin does not, or the reverse; and where motors were not free to move."""
-    target = _targets(pair)
+    target, zero_n = _targets(pair), _zeros_n(pair)
     found, stamp_s = [], pair.stamp_s
     unfree = np.zeros(target.shape, dtype=bool)
     stopped = {}
     for which, part in (("hand", pair.hand), ("twin", pair.twin)):
         angle = part["angle_rad"]
         still = _since(np.abs(_slope(stamp_s, angle)) < STILL_RAD_S, stamp_s) > STILL_S
-        pushes = np.nan_to_num(np.abs(part["force_n"])) > LOAD_N
+        pushes = np.nan_to_num(np.abs(part["force_n"] - (zero_n if which == "hand" else 0.0))) > LOAD_N
         short = np.abs(angle - target) > SHORT_RAD
         slow = _since(np.abs(_slope(stamp_s, target)) < SLOW_RAD_S, stamp_s) > STILL_S
         # Where force is measured, a finger that stands short of its target without pushing has another zero.
@@ -239,6 +240,24 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
                 )
             )
     return found, unfree | _recently(unfree, stamp_s, AFTER_S)
+
+
+def _zeros_n(pair: MotorPair) -> FloatArray:
+    """What each force sensor reads beyond its twin's all the time: that is no load, however large it is. Shape (n,)."""
+    apart = np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"]) < SHORT_RAD
+    alike = apart & (np.nan_to_num(np.abs(pair.twin["force_n"])) < LOAD_N)
+    zeros = np.zeros(len(pair.names))
+    for motor in range(len(zeros)):
+        seen = alike[:, motor]
+        more_n = (pair.hand["force_n"] - pair.twin["force_n"])[seen, motor]
+        if len(more_n) < MIN_SAMPLES or np.isnan(more_n).any():
+            continue
+        middle, low, high = np.percentile(more_n, (50, 10, 90))
+        # Of a finger that stands, only little: it may be pressed.
+        everywhere = np.ptp(pair.hand["angle_rad"][seen, motor]) > MOVED_RAD
+        if high - low < STEADY_N and (everywhere or abs(middle) < LOAD_N):
+            zeros[motor] = middle
+    return zeros
 
 
 def _following(pair: MotorPair, free: BoolArray, *, holding: bool) -> Iterator[Finding]:

@@ -14,6 +14,13 @@ MIN_LOST = 0.02
 MIN_MESSAGES = 50
 
 
+def find_silence(hand: str, silent_s: float) -> list[Finding]:
+    """A hand that has said nothing for a while."""
+    words = f"no state has come for {silent_s:.0f} s"
+    evidence = "its commands and the wire are listened to as before"
+    return [Finding(kind="silence", hand=hand, part="state", size=silent_s, unit="s", words=words, evidence=evidence)]
+
+
 def find_rate_gaps(hand: str, what: str, arrived_s: FloatArray, expected_hz: float) -> Iterator[Finding]:
     """Another rate than expected, or messages that are missing between others that come in time.
 

@@ -18,6 +18,7 @@ PRESSED = 150.0  # counts above rest that a taxel surely feels
 FAINT = 45.0  # below this it may be noise
 PAD_N, GAIN = 0.3, 0.06
 STUCK_FRAMES = 50
+NEAR_S = 0.1  # a twin that has read nothing nearer, as it is late, is not compared
 OFFSET, FLOOR = 60.0, 40.0  # what an untouched taxel of an unknown skin reads, and how far it may be off
 
 
@@ -42,18 +43,19 @@ def find_skin_gaps(spec: HandSpec, hand: SkinSeries, twin: SkinSeries | None) ->
         return []
     stuck = _stuck(counts)
     above = _above(counts)
-    theirs = None
+    theirs, both = None, np.ones(len(counts), dtype=bool)
     if twin is not None and len(twin.stamp_s) >= MIN_FRAMES:
         at = np.searchsorted(twin.stamp_s, hand.stamp_s).clip(0, len(twin.stamp_s) - 1)
-        theirs = _above(twin.taxel_counts.astype(np.float64))[at]
+        both = np.abs(twin.stamp_s[at] - hand.stamp_s) < NEAR_S
+        theirs = np.where(both[:, None], _above(twin.taxel_counts.astype(np.float64))[at], 0.0)
     dead = _dead(hand.layout, above, theirs) & ~stuck
     found = [*_taxels(spec, hand, counts, stuck, dead)]
     sound = ~(stuck | dead)
     for pad in hand.layout:
         part = slice(pad.first, pad.first + pad.rows * pad.cols)
         good = sound[part]
-        ours = above[:, part][:, good]
-        found += _pad(spec, pad, ours, np.zeros_like(ours) if theirs is None else theirs[:, part][:, good])
+        ours = above[both, part][:, good]
+        found += _pad(spec, pad, ours, np.zeros_like(ours) if theirs is None else theirs[both, part][:, good])
     return found
 
 

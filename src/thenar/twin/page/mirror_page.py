@@ -73,8 +73,8 @@ class MirrorPage(PageLink):
         lines = [f"{one.hand}: {one.words}" if several else one.words for one in self._heard.findings()]
         if len(lines) > MAX_LINES:
             lines[MAX_LINES - 1 :] = [f"and {len(lines) - MAX_LINES + 1} more"]
-        slow = "this machine is too slow just now: nothing is compared"
-        self.caption = slow if self._heard.too_slow else "\n".join(lines) or "no difference that is sure"
+        late = self._heard.lateness
+        self.caption = "\n".join([late, *lines] if late else lines) or "no difference that is sure"
 
     def add_to(self, record: np.ndarray) -> None:
         """The ghosts, the twin's clock, and arrows where the real hands feel what their twins lack."""
