@@ -49,7 +49,7 @@ lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=
 dist: .venv/.deps  ## Build the wheel, the source archive and the bill of materials into dist
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
-	$(BIN)/uv pip compile pyproject.toml --extra all --constraints requirements.lock --output-file .venv/runtime.lock --quiet \
+	$(BIN)/uv pip compile pyproject.toml --extra all --extra gpu --constraints requirements.lock --output-file .venv/runtime.lock --quiet \
 		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements .venv/runtime.lock --pyproject pyproject.toml \
 		--output-format JSON --output-reproducible --output-file dist/thenar.cdx.json
