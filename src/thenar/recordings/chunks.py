@@ -65,7 +65,7 @@ class ChunkedFile:
         self._schemas: dict[str, records.Schema] = {}
         self._channels: dict[str, records.Channel] = {}
         self._counts: dict[int, int] = {}
-        self._chunks: list[McapRecord] = []
+        self._chunks, self._chunk_count = bytearray(), 0  # index, as bytes: objects would take 7 times the memory
         self._metadata: list[McapRecord] = []
         self._first_ns, self._last_ns = 0, 0
         self._at = 0
@@ -106,7 +106,7 @@ class ChunkedFile:
         records = self._records
         first_ns = min(int(index["log"].min()) for index in indices.values())
         last_ns = max(int(index["log"].max()) for index in indices.values())
-        self._first_ns = min(self._first_ns, first_ns) if self._chunks else first_ns
+        self._first_ns = min(self._first_ns, first_ns) if self._chunk_count else first_ns
         self._last_ns = max(self._last_ns, last_ns)
         packed = self._compressor.compress(data.data)
         chunk = records.Chunk(
@@ -125,19 +125,19 @@ class ChunkedFile:
             body = struct.pack("<HI", number, index.nbytes) + index.tobytes()
             self._put(struct.pack("<BQ", _MESSAGE_INDEX, len(body)) + body)
         self._file.flush()
-        self._chunks.append(
-            records.ChunkIndex(
-                chunk_length=len(made),
-                chunk_start_offset=began,
-                compression=chunk.compression,
-                compressed_size=len(packed),
-                message_end_time=last_ns,
-                message_index_length=self._at - index_began,
-                message_index_offsets=offsets,
-                message_start_time=first_ns,
-                uncompressed_size=len(data),
-            )
+        index = records.ChunkIndex(
+            chunk_length=len(made),
+            chunk_start_offset=began,
+            compression=chunk.compression,
+            compressed_size=len(packed),
+            message_end_time=last_ns,
+            message_index_length=self._at - index_began,
+            message_index_offsets=offsets,
+            message_start_time=first_ns,
+            uncompressed_size=len(data),
         )
+        self._chunks += self._bytes(index)
+        self._chunk_count += 1
 
     def finish(self) -> None:
         """Write the summary, with which the file is whole."""
@@ -146,7 +146,7 @@ class ChunkedFile:
             attachment_count=0,
             channel_count=len(self._channels),
             channel_message_counts=self._counts,
-            chunk_count=len(self._chunks),
+            chunk_count=self._chunk_count,
             message_count=sum(self._counts.values()),
             message_end_time=self._last_ns,
             message_start_time=self._first_ns,
@@ -155,10 +155,15 @@ class ChunkedFile:
         )
         self._put(self._bytes(records.DataEnd(data_section_crc=0)))
         began = self._at
-        groups = self._schemas.values(), self._channels.values(), [statistics], self._chunks, self._metadata
+        groups = (
+            self._bytes(*self._schemas.values()),
+            self._bytes(*self._channels.values()),
+            self._bytes(statistics),
+            bytes(self._chunks),
+            self._bytes(*self._metadata),
+        )
         summary, offsets = b"", b""
-        for group in filter(None, groups):
-            made = self._bytes(*group)
+        for made in filter(None, groups):
             offset = records.SummaryOffset(
                 group_opcode=made[0], group_start=began + len(summary), group_length=len(made)
             )
