@@ -279,6 +279,14 @@ def test_angles_come_back_as_they_were_sent(name: str):
     assert inspire_counts.angle_counts(scale, command.target_rad) == sent
 
 
+def test_speeds_and_limits_come_back_as_they_were_sent_and_none_where_a_motor_is_told_none():
+    scale = Scale.of(hands.load("inspire_left"))
+    speed, force = [0, 1, 500, 999, 1000, 250], [0, 1, 300, 999, 1000, 450]
+    command, _ = inspire_counts.command(scale, speed=speed, force=force)
+    assert inspire_counts.limit_counts(scale, command) == (speed, force)
+    assert inspire_counts.limit_counts(scale, inspire_counts.command(scale, speed=speed[:5])[0]) == ([], [])
+
+
 def test_readings_are_clipped_to_what_the_registers_hold():
     spec = RIGHT
     readings = inspire_counts.readings(

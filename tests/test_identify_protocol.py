@@ -13,7 +13,6 @@ from thenar import hands
 from thenar.errors import BadValue, ThenarError
 from thenar.sim.identify.programme import programme
 from thenar.twin.recording.protocol_drive import Outcome, drive_programme
-from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 
@@ -27,7 +26,7 @@ class Twin:
 
     def __init__(self, *props: thenar.Capsule):
         self.world = thenar.World("inspire_right", props=props)
-        self.sent: list[list[int]] = []
+        self.sent: list[thenar.HandCommand] = []
         self.silent = self.over = False
         self._news = threading.Condition()
         self._newest: Readings | None = None
@@ -44,23 +43,10 @@ class Twin:
                     self._newest = inspire_counts.readings(scale, self.world.state("inspire_right"))
                     self._news.notify_all()
 
-    def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        self.sent.append(angle)
-        closed = np.array([np.nan if one < 0 else 1.0 - one / 1000 for one in angle])
-        command = thenar.HandCommand.closing(
-            closed,
-            speed=speed[0] / 1000 if speed else np.nan,
-            force_limit_n=force[0] * GRAM_FORCE_N if force else np.nan,
-        )
+    def send(self, command: thenar.HandCommand) -> None:
+        self.sent.append(command)
         with self._news:
-            if all(one < 0 for one in angle):
-                here = np.full(6, np.nan)
-                stop = thenar.HandCommand(
-                    target_rad=here, speed_rad_s=here, force_limit_n=here, stop=np.ones(6, dtype=np.bool_)
-                )
-                self.world.command("inspire_right", stop)
-            else:
-                self.world.command("inspire_right", command)
+            self.world.command("inspire_right", command)
 
     def readings(self) -> Readings:
         with self._news:
@@ -90,7 +76,7 @@ def wished(twin: Twin, after_s: float) -> Outcome:
 def test_a_wish_stops_the_programme_and_the_hand_stays_where_it_is(bare: Twin):
     outcome = wished(bare, 1.5)
     assert outcome.why == "somebody wished it"
-    assert bare.sent[-1] == [-1] * 6
+    assert bare.sent[-1] == thenar.HandCommand.hold(6)
     for _ in range(30):
         bare.readings()
     before = bare.readings().angle
@@ -114,7 +100,7 @@ def test_silence_stops_the_programme(bare: Twin):
     threading.Timer(1.5, lambda: setattr(bare, "silent", True)).start()
     outcome = drive_programme(bare, HAND, BARE, stop=threading.Event())
     assert "said nothing" in outcome.why
-    assert bare.sent[-1] == [-1] * 6
+    assert bare.sent[-1] == thenar.HandCommand.hold(6)
 
 
 @pytest.mark.timing

@@ -488,6 +488,7 @@ def test_two_terminals_are_a_demonstration(domain: int, port: int):
     [
         (["command", "inspire_right"], "something to do"),
         (["command", "inspire_right", "--close", "2"], "from 0 to 1"),
+        (["command", "inspire_right", "--speed", "500", "--wire", "dfx"], "neither speed nor force"),
         (["command", "shadow_right", "--close", "1"], "Inspire"),
         (["command", "inspire_right", "--close", "1", "--wire", "modbus", "--modbus", "127.0.0.1:1"], "thenar serve"),
         (["serve", "--interface", "nosuch0"], "this machine has"),

@@ -11,11 +11,11 @@ from patience import wait_for
 import thenar
 from thenar import hands
 from thenar.cli import main
-from thenar.cli.data import replay_to
-from thenar.cli.data.replay_to import BEAT_S, RAMP_S, To, plan, send_recording
-from thenar.cli.wire.wires import ConnectionOptions
 from thenar.errors import ThenarError
+from thenar.twin.recording import replay_to_hand
+from thenar.twin.recording.replay_to_hand import BEAT_S, RAMP_S, plan, send_recording
 from thenar.twin.serving import serve
+from thenar.wire.clients.listener import Place
 
 RIGHT = hands.load("inspire_right")
 
@@ -35,35 +35,35 @@ def test_the_way_to_the_first_target_is_slow_and_begins_at_the_hand(session: Pat
     recording = thenar.Recording(session)
     from_rad = RIGHT.closed_rad
     sent = list(plan(recording, "inspire_right", from_rad))
-    steps = np.abs(np.diff([from_rad, *(one.target_rad for one in sent)], axis=0)) / np.abs(
+    steps = np.abs(np.diff([from_rad, *(one.command.target_rad for one in sent)], axis=0)) / np.abs(
         RIGHT.closed_rad - RIGHT.open_rad
     )
     assert steps[:-3].max() <= 1.01 * BEAT_S / RAMP_S
-    np.testing.assert_allclose(sent[-1].target_rad, recording.commands("inspire_right").position_rad[-1])
+    np.testing.assert_allclose(sent[-1].command.target_rad, recording.commands("inspire_right").position_rad[-1])
     assert np.all(np.diff([one.at_s for one in sent]) > 0.0)
 
 
 def test_a_recording_moves_a_hand_and_stops_when_told(session: Path, domain: int):
-    recording, options = thenar.Recording(session), ConnectionOptions(domain=domain)
+    recording, place = thenar.Recording(session), Place(domain=domain)
     alone = {"hands": ("inspire_right",), "scene": "empty", "wires": ("inspire",), "domain": domain}
     twin = serve(thenar.ServeConfig(**alone))
     with twin:
-        send_recording(recording, "inspire", options, threading.Event())
+        send_recording(recording, place, threading.Event())
         done_rad = recording.motors("inspire_right").angle_rad[-1]
         reached = lambda: np.abs(twin.run_on_loop(lambda w: w.state("inspire_right").angle_rad) - done_rad)  # noqa: E731
         assert wait_for(lambda: reached()[:4].max() < 0.25)
         stop = threading.Event()
         stop.set()
         count = twin.health().hands["inspire_right"].requests
-        send_recording(recording, "inspire", options, stop)
+        send_recording(recording, place, stop)
         assert twin.health().hands["inspire_right"].requests <= count + 2  # to end what it was at
 
 
 @pytest.mark.parametrize(("wire", "name"), [("dex3", "dex3_left"), ("brainco", "brainco_right"), ("reflex", "reflex")])
 def test_hands_of_other_makers_are_sent_there_on_their_own_topics(
-    wire: To, name: str, domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wire: str, name: str, domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(replay_to, "LOST_S", 30.0)  # a busy machine is not silent
+    monkeypatch.setattr(replay_to_hand, "LOST_S", 30.0)  # a busy machine is not silent
     world, spec = thenar.World(name), hands.load(name)
     with thenar.record(world, tmp_path / "a.mcap", touch=False):
         world.command(name, thenar.HandCommand.closing(0.15, speed=1.0))
@@ -76,7 +76,7 @@ def test_hands_of_other_makers_are_sent_there_on_their_own_topics(
             return (angle_rad - spec.open_rad)[moved] / (spec.closed_rad - spec.open_rad)[moved]
 
         assert closed().max() < 0.1
-        send_recording(recording, wire, ConnectionOptions(domain=domain), threading.Event())
+        send_recording(recording, Place(wire=wire, domain=domain), threading.Event())
         assert wait_for(lambda: np.abs(closed() - 0.15).max() < 0.1), closed()
 
 
@@ -96,6 +96,6 @@ def test_a_hand_that_falls_silent_on_the_way_is_told_to_stop(session: Path, doma
         timer.start()
         began_s = time.perf_counter()
         with pytest.raises(ThenarError, match=r"has not told its state for 0\.3 s"):
-            send_recording(recording, "inspire", ConnectionOptions(domain=domain), threading.Event())
+            send_recording(recording, Place(domain=domain), threading.Event())
         assert time.perf_counter() - began_s < 4.0
         timer.join()

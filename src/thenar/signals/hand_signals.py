@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,6 +80,12 @@ class HandCommand(Value):
             speed_rad_s=_spread("speed_rad_s", speed_rad_s, target.size),
             force_limit_n=_spread("force_limit_n", force_limit_n, target.size),
         )
+
+    @staticmethod
+    def hold(actuators: int) -> HandCommand:
+        """Command that ends the motion of every actuator where it is."""
+        nothing = np.full(actuators, np.nan)
+        return replace(HandCommand.to(nothing), stop=np.ones(actuators, dtype=np.bool_))
 
     @staticmethod
     def closing(fraction: ArrayLike, *, speed: ArrayLike = np.nan, force_limit_n: ArrayLike = np.nan) -> Closing:

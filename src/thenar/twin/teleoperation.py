@@ -14,10 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from thenar.errors import BadValue, count_reason
 from thenar.glove.glove_socket import PORT, GloveReceiver
@@ -29,8 +26,9 @@ from thenar.retarget.model.hand_model import build_model
 from thenar.retarget.retargeter import Following, Retargeted, Retargeter, aligned_nodes
 from thenar.signals import FloatArray, GloveFrame, GloveSide
 from thenar.twin.world import World
+from thenar.wire.clients.hand_connection import HandConnection
 from thenar.wire.clients.manus_client import ManusListener
-from thenar.wire.codecs.inspire_counts import ANGLE_TOP, Readings, Scale, angle_counts, command
+from thenar.wire.codecs.inspire_counts import ANGLE_TOP, Readings, Scale, command
 
 TICK_S = 0.01
 MAX_LATE_S = 0.1
@@ -204,18 +202,6 @@ class TwinSink:
         return self._world.state(self._name).angle_rad
 
 
-class HandConnection(Protocol):
-    """A hand at the other end of a wire, in its own counts."""
-
-    def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        """Send counts; an empty list leaves a quantity as it is."""
-        ...
-
-    def readings(self) -> Readings | NDArray[np.float32]:
-        """The next state: counts, or how far open each motor is where a wire tells no more."""
-        ...
-
-
 class WireSink:
     """An Inspire hand, served or real, at the other end of a wire."""
 
@@ -226,7 +212,7 @@ class WireSink:
 
     def __call__(self, answer: Retargeted, frame: GloveFrame | None = None) -> None:
         """Send the command."""
-        self._connection.send(angle_counts(self._scale, answer.command.target_rad), [], [])
+        self._connection.send(answer.command)
 
     def angle_rad(self) -> FloatArray:
         """Angle of each motor, as the hand reports it [rad]."""

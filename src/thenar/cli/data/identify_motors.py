@@ -11,7 +11,7 @@ import tyro
 from thenar import hands
 from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, print_json, print_table
-from thenar.cli.wire.wires import ConnectionOptions, Wire, connect
+from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue, ThenarError
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ class IdentifyProtocol:
 
     def _drive(self, wire: Wire, phases: list[Phase]) -> None:
         from thenar.twin.recording.protocol_drive import drive_programme
+        from thenar.wire.clients.hand_connection import connect_inspire
 
         if not 0.0 < self.force <= MOST_FORCE_N:
             raise BadValue("--force", self.force, f"newtons up to {MOST_FORCE_N:g}")
@@ -132,10 +133,11 @@ class IdentifyProtocol:
             if console.input(f"{what}\nNothing is in its way and you can reach Ctrl-C? Type move: ").strip() != "move":
                 raise BadValue("answer", "no", "move; nothing was moved")
         stop = stop_on_signals()
-        with connect(hands.load(self.hand), wire, self.connection) as line:
+        spec = hands.load(self.hand)
+        with connect_inspire((spec,), self.connection.place(wire)) as (line,):
             outcome = drive_programme(
                 line,
-                hands.load(self.hand),
+                spec,
                 phases,
                 stop=stop,
                 before=lambda phase: console.print(f"{phase.name}: {phase.duration_s:.0f} s", highlight=False),

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import console, make_table, print_json
-from thenar.cli.wire.wires import ConnectionOptions
+from thenar.cli.wire.wires import AnyWire, ConnectionOptions
 from thenar.errors import BadValue, ThenarError
 from thenar.twin.serve_config import PageOptions, complete
 
@@ -97,7 +97,7 @@ class Replay:
     """A recording of a twin, or of a real hand by thenar record."""
     report: Path | None = None
     """Write a page (.html) that says how far what was recorded and the replay differ, and in what."""
-    to: Literal["inspire", "dfx", "modbus", "tienkung", "dex3", "brainco", "reflex"] | None = None
+    to: AnyWire | None = None
     """Send what was commanded to the hands on this wire, in place of a twin: slowly from where they stand, then as it
     was. Ctrl-C and a hand that falls silent end it. The interface must be named."""
     interface: str = ""
@@ -177,16 +177,16 @@ class Replay:
             page.close()
 
     def _send(self, recording: Tape) -> None:
-        from thenar.cli.data.replay_to import send_recording
+        from thenar.twin.recording.replay_to_hand import send_recording
 
+        assert self.to is not None
         if not self.interface:
             raise BadValue("--to", self.to, "--interface too: nothing is sent to a hand on a network nobody named")
         options = ConnectionOptions(domain=self.domain, interface=self.interface, modbus=self.modbus)
         stop = stop_on_signals()
         with Progress(console=console, disable=self.json, transient=True) as bar:
             task = bar.add_task("sending; Ctrl-C stops the hand", total=1.0)
-            assert self.to is not None
-            send_recording(recording, self.to, options, stop, on_progress=lambda d: bar.update(task, completed=d))
+            send_recording(recording, options.place(self.to), stop, on_progress=lambda d: bar.update(task, completed=d))
         if not self.json:
             console.print("stopped" if stop.is_set() else "sent to its end")
 

@@ -21,7 +21,7 @@ from thenar import hands
 from thenar.cli.data.retarget import Following, choose_map, read_own_side
 from thenar.cli.run.running import check_duration, end_of, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
-from thenar.cli.wire.wires import ConnectionOptions, connect_hands
+from thenar.cli.wire.wires import ConnectionOptions
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -152,11 +152,12 @@ class Teleop:
         """The hands that are driven."""
         from thenar.twin.teleoperation import TwinSink, WireSink
         from thenar.twin.world import World
+        from thenar.wire.clients.hand_connection import connect_inspire
 
         if self.wire == "none":
             world = World(specs)
             return [TwinSink(spec, world) for spec in specs]
-        lines = opened.enter_context(connect_hands(specs, self.wire, self.connection))
+        lines = opened.enter_context(connect_inspire(specs, self.connection.place(self.wire)))
         return [WireSink(spec, line) for spec, line in zip(specs, lines, strict=True)]
 
     def _ros2_sinks(self, models: list[HandModel], opened: ExitStack) -> list[tuple[Sink, ...]]:

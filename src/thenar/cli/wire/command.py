@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table
-from thenar.cli.wire.wires import ConnectionOptions, Wire, connect
+from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue
 
 if TYPE_CHECKING:
@@ -53,15 +53,21 @@ class Command:
 
     def run(self) -> None:
         """Send, wait, show."""
+        from thenar.wire.clients.hand_connection import ENDS_MOTIONS, connect_inspire
+        from thenar.wire.codecs import inspire_counts
+
         spec = hands.load(self.name)
         angle = _angles(self.close) if self.close else []
         speed = [_within("--speed", self.speed, 1000)] * 6 if self.speed is not None else []
         force = [_within("--force", self.force, 3000)] * 6 if self.force is not None else []
         if not (angle or speed or force):
             raise BadValue("command", self.name, "something to do: --close, --speed or --force")
-        with connect(spec, self.wire, self.connection) as hand:
+        if (speed or force) and self.wire not in ENDS_MOTIONS:
+            raise BadValue("--wire", self.wire, "inspire or modbus: these topics carry neither speed nor force")
+        command, _ = inspire_counts.command(inspire_counts.Scale.of(spec), angle=angle, speed=speed, force=force)
+        with connect_inspire((spec,), self.connection.place(self.wire)) as (hand,):
             hand.readings()  # a hand that says nothing is told of before it is moved
-            hand.send(angle, speed, force)
+            hand.send(command)
             readings = hand.readings()
             until_s = time.perf_counter() + SETTLE_S + FULL_STROKE_S * 1000 / max(self.speed or 1000, 10)
             still = 0

@@ -8,8 +8,6 @@ from typing import Literal
 import tyro
 
 from thenar.cli.show import console, listed, print_json, print_table
-from thenar.cli.wire.wires import CONNECT_S
-from thenar.errors import ThenarError
 
 CONFIRMED_S = 2.0  # a twin says twice a second how it is doing
 
@@ -42,18 +40,14 @@ class Reset:
 
     def run(self) -> None:
         """Ask, wait, show."""
+        from thenar.wire.clients.listener import CONNECT_S, Place
         from thenar.wire.clients.sim_client import SimClient
         from thenar.wire.codecs.sim_codec import object_positions
-        from thenar.wire.rtps import Participant
 
-        where = {"interface": self.interface, "peers": listed(self.peers)}
-        with Participant(self.domain, name="thenar client", **where) as participant:
+        place = Place(domain=self.domain, interface=self.interface, peers=listed(self.peers))
+        with place.participant() as participant:
             client = SimClient(participant)
-            if not client.wait_until_heard(CONNECT_S):
-                raise ThenarError(
-                    f"nobody listens to rt/reset_pose/cmd on domain {self.domain}, interface {self.interface}; "
-                    f"to see why: thenar inspect --domain {self.domain} --interface {self.interface}"
-                )
+            place.check(client.wait_until_heard(CONNECT_S), "listens to rt/reset_pose/cmd")
             asked = sum(client.resets.values()) + 1
             client.reset(self.what)
             confirmed = client.wait_for_resets(asked, CONFIRMED_S)

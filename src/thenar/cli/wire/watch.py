@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import RenderableType
@@ -12,8 +12,11 @@ from rich.live import Live
 
 from thenar import hands
 from thenar.cli.show import console, plain_readings, print_json, readings_table, skin_picture
-from thenar.cli.wire.wires import ConnectionOptions, HandConnection, Wire, connect
+from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue
+
+if TYPE_CHECKING:
+    from thenar.wire.clients.hand_connection import SkinConnection
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,12 @@ class Watch:
 
     def run(self) -> None:
         """Watch."""
+        from thenar.wire.clients.hand_connection import connect_inspire
+
         spec = hands.load(self.hand)
         if self.what == "touch" and not spec.pads:
             raise BadValue("--hand", self.hand, "a hand with skin, such as inspire_right")
-        with connect(spec, self.wire, self.connection) as line:
+        with connect_inspire((spec,), self.connection.place(self.wire)) as (line,):
             if self.json:
                 print_json(self._plain(line))
                 return
@@ -60,13 +65,13 @@ class Watch:
                 while time.perf_counter() < until_s:
                     live.update(self._drawn(line))
 
-    def _drawn(self, line: HandConnection) -> RenderableType:
+    def _drawn(self, line: SkinConnection) -> RenderableType:
         spec = hands.load(self.hand)
         if self.what == "touch":
             return skin_picture(spec, line.taxel_counts())
         return readings_table(spec.name, line.readings())
 
-    def _plain(self, line: HandConnection) -> dict[str, object]:
+    def _plain(self, line: SkinConnection) -> dict[str, object]:
         spec = hands.load(self.hand)
         if self.what == "touch":
             taxels, first, pads = line.taxel_counts(), 0, {}

@@ -10,16 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.spec import HandSpec
+from thenar.signals import HandCommand
 from thenar.sim.identify.programme import Phase, Step
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs.inspire_counts import MOTORS, Readings, is_inspire
+from thenar.wire.clients.hand_connection import HandConnection
+from thenar.wire.codecs.inspire_counts import HOLD, MOTORS, Readings, Scale, command, is_inspire
 
 POLL_S = 0.005
 SILENCE_S = 0.07  # a hand that says nothing for so long is lost
@@ -27,18 +28,6 @@ CONTACT_N = 1.5  # more than a finger's own inertia, where nothing is to be met
 FORCE_LIMIT_N = 10.0
 STILL_S = 0.5  # of readings before the first motion, which count as no force
 STOP_TIMES = 3  # a message may be lost
-
-
-class Line(Protocol):
-    """A hand at the other end of a wire."""
-
-    def send(self, angle: list[int], speed: list[int], force: list[int]) -> None:
-        """Send counts; an angle of -1 ends a motion."""
-        ...
-
-    def readings(self) -> object:
-        """The next state."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +45,7 @@ class Outcome:
 class _Watch(threading.Thread):
     """Reads the hand all the time, so that silence is noticed."""
 
-    def __init__(self, line: Line):
+    def __init__(self, line: HandConnection):
         super().__init__(name="readings", daemon=True)
         self._line, self._over = line, threading.Event()
         self.newest: Readings | None = None
@@ -76,7 +65,7 @@ class _Watch(threading.Thread):
 
 
 def drive_programme(
-    line: Line,
+    line: HandConnection,
     hand: HandSpec,
     phases: Sequence[Phase],
     *,
@@ -103,14 +92,14 @@ def drive_programme(
     begun, why, since_s = 0, "", 0.0
     try:
         zero_n = _zero(watch)
-        angle = np.full(len(MOTORS), np.nan)
+        scale, angle = Scale.of(hand), np.full(len(MOTORS), np.nan)
         for phase in phases:
             before(phase)
             for step in phase.steps:
                 angle = np.where(np.isnan(step.closed), angle, np.round(1000.0 * (1.0 - step.closed)))
-                counts = [-1 if np.isnan(one) else int(one) for one in angle]
-                limit = round(min(step.limit_n, force_limit_n) / GRAM_FORCE_N)
-                line.send(counts, [round(1000 * step.speed)] * len(MOTORS), [limit] * len(MOTORS))
+                speed, limit = round(1000 * step.speed), round(min(step.limit_n, force_limit_n) / GRAM_FORCE_N)
+                limits = {"speed": [speed] * len(MOTORS), "force": [limit] * len(MOTORS)}
+                line.send(command(scale, angle=np.nan_to_num(angle, nan=HOLD), **limits)[0])
                 begun += 1
                 why, since_s = _wait(watch, step, zero_n, stop, force_limit_n, silence_s)
                 if why:
@@ -158,12 +147,12 @@ def _wait(
     return "", 0.0
 
 
-def _stay(line: Line, why: str, steps: int, since_s: float) -> Outcome:
+def _stay(line: HandConnection, why: str, steps: int, since_s: float) -> Outcome:
     """Tell the hand to stay where it is."""
     reacted_s = 0.0
     for _ in range(STOP_TIMES):
         with contextlib.suppress(ThenarError):
-            line.send([-1] * len(MOTORS), [], [])
+            line.send(HandCommand.hold(len(MOTORS)))
             reacted_s = reacted_s or time.perf_counter() - since_s
         time.sleep(POLL_S)
     return Outcome(why=why, steps=steps, reacted_s=reacted_s)

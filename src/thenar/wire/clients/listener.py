@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 POLL_S = 0.01  # between two readings of a polled hand, where it answers so fast
 TOUCH_EVERY = 4  # readings of a polled hand's motors to one of its skin, which takes ten requests
 RECENT = 4096
+CONNECT_S = 3.0
+"""For so long somebody is looked for."""
 
 
 class Ear(Protocol):
@@ -67,7 +69,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where hands are listened to."""
+    """Where hands are."""
 
     wire: str = "inspire"
     domain: int = 1
@@ -75,6 +77,26 @@ class Place:
     peers: tuple[str, ...] = ()
     modbus: tuple[str, ...] = ()
     """HOST:PORT of each hand, where the wire is modbus."""
+
+    def participant(self) -> Participant:
+        """A client on this DDS domain."""
+        return Participant(self.domain, interface=self.interface, peers=self.peers, name="thenar client")
+
+    def modbus_ports(self, hands: int) -> list[tuple[str, int]]:
+        """Host and port of each of some Modbus hands."""
+        places = [place.rpartition(":") for place in self.modbus]
+        if len(places) != hands or not all(port.isdigit() for _, _, port in places):
+            wanted = ",".join(["HOST:PORT"] * hands)
+            raise BadValue("--modbus", ",".join(self.modbus), f"{wanted}, such as 127.0.0.1:6000")
+        return [(host, int(port)) for host, _, port in places]
+
+    def check(self, found: bool, what: str) -> None:
+        """Say what to do if nobody was found."""
+        if not found:
+            place = f"--domain {self.domain} --interface {self.interface}"
+            raise ThenarError(
+                f"nobody {what} on domain {self.domain}, interface {self.interface}; to see why: thenar inspect {place}"
+            )
 
 
 class Listener:
@@ -207,17 +229,13 @@ class Listener:
     def _poll(self) -> None:
         from thenar.wire.clients.modbus_client import ModbusHand
 
-        places = [place.rpartition(":") for place in self.place.modbus]
-        if len(places) != len(self.hands) or not all(port.isdigit() for _, _, port in places):
-            wanted = ",".join(["HOST:PORT"] * len(self.hands))
-            raise BadValue("--modbus", ",".join(self.place.modbus), f"{wanted}, such as 127.0.0.1:6000")
         stop = threading.Event()
-        for spec, (host, _, port) in zip(self.hands, places, strict=True):
+        for spec, (host, port) in zip(self.hands, self.place.modbus_ports(len(self.hands)), strict=True):
             for kind in ("state", "command", "touch") if spec.pads else ("state", "command"):
                 topic = f"modbus:{host}:{port}/{kind}"
                 self._taps[topic] = Tap(topic=topic, type_name="", kind=kind, decode=lambda *_: iter(()))
                 self._arrived_s[topic] = deque(maxlen=RECENT)
-            hand = self._opened.enter_context(ModbusHand(spec, host=host, port=int(port)))
+            hand = self._opened.enter_context(ModbusHand(spec, host=host, port=port))
             loop = threading.Thread(target=self._ask, args=(spec, hand, f"modbus:{host}:{port}", stop), daemon=True)
             self._opened.callback(loop.join)
             loop.start()

@@ -171,6 +171,15 @@ def angle_counts(scale: Scale, target_rad: FloatArray) -> list[int]:
     return [HOLD if np.isnan(angle) else round(min(max(angle, 0.0), ANGLE_TOP)) for angle in angles.tolist()]
 
 
+def limit_counts(scale: Scale, command: HandCommand) -> tuple[list[int], list[int]]:
+    """Speed and force counts of a command; none where a motor is told none."""
+    speed = SPEED_TOP * command.speed_rad_s[scale.actuators] / scale.top_speed_rad_s
+    force = command.force_limit_n[scale.actuators] / GRAM_FORCE_N
+    told = ((speed, SPEED_TOP), (force, scale.force_top))
+    speeds, forces = ([] if np.isnan(values).any() else _counts(values, 0, top).tolist() for values, top in told)
+    return speeds, forces
+
+
 def _closed_fraction(scale: Scale, angle_rad: FloatArray) -> FloatArray:
     return (angle_rad - scale.open_rad) / (scale.closed_rad - scale.open_rad)
 
