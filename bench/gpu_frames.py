@@ -41,17 +41,18 @@ def _across(rng: np.random.Generator, normal: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def random_frames(count: int, seed: int, *, lying: bool = False, answers: bool = True) -> Frames:
+def random_frames(count: int, seed: int, *, hand: str = HAND, lying: bool = False, answers: bool = True) -> Frames:
     """Random hands, every link pressed by one object, three frames each, as arrays of a model of many worlds.
 
     Args:
         count: Number of hands.
         seed: Of the random numbers.
+        hand: Which.
         lying: Capsules and cylinders touch at two points, so that they lean.
         answers: False: without what the CPU feels.
     """
     rng = np.random.default_rng(seed)
-    spec = without_visuals(hands.load(HAND))
+    spec = without_visuals(hands.load(hand))
     world, links = press_world(spec)
     model, data = world.model, world.data
     reader = SolidReader(model)
@@ -59,7 +60,7 @@ def random_frames(count: int, seed: int, *, lying: bool = False, answers: bool =
     touch = HandTouch(spec, profile_of(spec, "ideal"), skin_shapes=shapes, bodies=reader.bodies)
     base = world.physics.solid_contacts().solids
     names = ("geom_xpos", "geom_xmat", "xpos", "xmat", "geom_size", "pos", "frame", "geom", "force",
-             "pressure_pa", "shear_pa", "pad_force_n")  # fmt: skip
+             "pressure_pa", "shear_pa", "pad_force_n", "stress_pa", "counts")  # fmt: skip
     out: Frames = {name: [] for name in names}
     for _ in range(count):
         touch.forget()
@@ -131,6 +132,8 @@ def random_frames(count: int, seed: int, *, lying: bool = False, answers: bool =
             out["pressure_pa"].append(frame.taxel_pressure_pa)
             out["shear_pa"].append(frame.taxel_shear_pa)
             out["pad_force_n"].append(frame.pad_force_n)
+            out["stress_pa"].append(touch.die_stress_pa)
+            out["counts"].append(frame.taxel_counts)
     made = {name: np.array(value) for name, value in out.items() if value}
     return {
         name: value.reshape(count, len(MILD), *value.shape[1:]).astype(np.int32 if name == "geom" else np.float32)

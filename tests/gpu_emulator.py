@@ -13,7 +13,7 @@ from typing import Any
 
 import warp as wp
 
-from thenar.batch.touch.device_touch import LARGE, Solver, Touch
+from thenar.batch.touch.device_touch import Solver, Touch
 from thenar.batch.touch.window_kernels import deposit_kernel, deposit_text, solve_kernel, solve_text
 
 HEADER = r"""
@@ -159,7 +159,7 @@ class EmulatedTouch(Touch):
             options |= {"slot": self._slot, "iterations": iterations}
             text = solve_text(s.grid, **options, warps=1)
             self._emulator.add(f"solve_{s.which}", solve_kernel(s.grid, **options), text)
-        options = {"slot": self._slot, "cells": LARGE * LARGE}
+        options = self._deposit_options()
         self._emulator.add("deposit", deposit_kernel(**options), deposit_text(**options, warps=1))
 
     def solve(self, solver: Solver) -> None:

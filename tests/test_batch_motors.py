@@ -70,14 +70,14 @@ class Bench:
         return torque
 
 
-@pytest.mark.parametrize("hand", ["inspire_right", "shadow_right", "reflex"])
+@pytest.mark.parametrize("hand", ["inspire_right", "shadow_right", "reflex", "dex3_right"])
 def test_motors_follow_the_numba_model_over_six_seconds_of_random_commands(hand: str):
     bench, rng = Bench(hand), np.random.default_rng(7)
     lower, upper, closing = (bench.params[name] for name in ("lower_rad", "upper_rad", "closing"))
     shape = bench.state.shape
     wall = lower + (upper - lower) * rng.uniform(0.2, 0.9, shape)  # something in the way
     angle = bench.state["screw_rad"].copy()
-    flags, worst_rad = [], 0.0
+    flags, torques, worst_rad = [], [], 0.0
     target = speed = limit = angle
     for k in range(3000):
         if k % 150 == 0:
@@ -88,14 +88,16 @@ def test_motors_follow_the_numba_model_over_six_seconds_of_random_commands(hand:
             target[rng.uniform(size=shape) < 0.1] = np.inf  # stop
         if k % 10 == 0:
             bench.command(target, speed, limit)
-        bench.advance(angle)
+        torque = bench.advance(angle)
         if k % 10 == 9:
             device = bench.device_state.numpy()
             flags.append(device["force_stopped"] == bench.state["force_stopped"])
+            torques.append(np.abs(bench.torque.numpy() - torque) < 1e-3 * np.abs(torque).max())
             worst_rad = max(worst_rad, np.abs(device["screw_rad"] - bench.state["screw_rad"]).max())
         screw = bench.state["screw_rad"]
         angle = np.where(closing > 0, np.minimum(screw, wall + 0.02), np.maximum(screw, wall - 0.02))
     assert np.mean(flags) >= 0.999
+    assert np.mean(torques) >= 0.99
     assert worst_rad <= 2e-3
     device = bench.device_state.numpy()
     for name in ("status", "error"):

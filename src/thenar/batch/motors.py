@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from thenar.errors import BadValue
 from thenar.hands.spec import Actuator
 from thenar.signals import MotorError, MotorStatus
 from thenar.sim import motor_model
@@ -21,6 +20,7 @@ from thenar.sim.motor_model import RecordArray
 ROOM_C = wp.constant(motor_model.ROOM_TEMPERATURE_C)
 TOLERANCE_RAD = wp.constant(motor_model.POSITION_TOLERANCE)
 STALL_SPEED = wp.constant(motor_model.STALL_SPEED)
+LAW_SPEED = wp.constant(motor_model.LAW_SPEED)
 OVERLOAD = wp.constant(motor_model.OVERLOAD)
 STALL, HOT = wp.constant(int(MotorError.STALL)), wp.constant(int(MotorError.OVER_TEMPERATURE))
 OVER_CURRENT = wp.constant(int(MotorError.OVER_CURRENT))
@@ -37,6 +37,7 @@ class Motor:
 
     is_screw: int
     pulls_only: int
+    takes_law: int
     closing: float
     lower_rad: float
     upper_rad: float
@@ -80,6 +81,7 @@ class MotorState:
     zero_n: float
     reported_n: float
     torque_nm: float
+    angle_rad: float
     current_a: float
     temperature_c: float
     force_stopped: int
@@ -131,9 +133,6 @@ def steps_beyond(seconds: float, dt_s: float) -> int:
 def motor_records(actuators: Sequence[Actuator], dt_s: float) -> RecordArray:
     """Records of `Motor`. Shape (motors,)."""
     params = motor_model.motor_params(actuators)
-    if params["takes_law"].any():
-        names = [a.name for a, law in zip(actuators, params["takes_law"], strict=True) if law]
-        raise BadValue("motors", names, "motors without a torque law of their own: those are for the CPU so far")
     records = _shared_fields(params, Motor)
     records["reaction_steps"] = [steps_beyond(value, dt_s) for value in params["reaction_s"]]
     records["stall_steps"] = steps_beyond(motor_model.STALL_S, dt_s)
@@ -315,6 +314,66 @@ def _limit_servo(p: Motor, m: MotorState, driving: bool, free_n: float) -> Motor
     return m
 
 
+@wp.func
+def _follow_spring(p: Motor, m: MotorState, angle_rad: float, driving: bool, dt_s: float):
+    """A motor that pulls its joint by a spring: itself, torque at rest and damping."""
+    play_rad = 0.5 * m.backlash_rad
+    m.nut_rad = wp.min(wp.max(m.nut_rad, m.screw_rad - play_rad), m.screw_rad + play_rad)
+    ahead_rad = m.nut_rad - angle_rad
+    if p.is_screw != 0:
+        m.force_n = _screw_force(p, ahead_rad)
+    else:
+        m.force_n = p.closing * p.stiffness_nm_rad * ahead_rad / p.torque_per_n
+    damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
+    if p.is_screw != 0:
+        if m.zeroing_steps > 0:
+            m.zeroing_steps = m.zeroing_steps - 1
+            if m.zeroing_steps == 0:
+                m.zero_n = m.force_n
+        load_n = m.force_n - m.zero_n
+        m.reported_n = load_n + wp.clamp(load_n, -p.loaded_offset_n, p.loaded_offset_n)
+        m = _protect(p, m, driving)
+        m = _warm_up(p, m, driving, dt_s)
+    else:
+        free_n = m.force_n
+        m = _limit_servo(p, m, driving, free_n)
+        if m.error != 0 or m.force_n != free_n or (p.pulls_only != 0 and free_n <= 0.0):
+            damping = 0.0
+        m.reported_n = m.force_n
+    m.torque_nm = p.closing * p.torque_per_n * m.force_n
+    torque = m.torque_nm + damping * m.screw_rad_s
+    return m, torque, damping
+
+
+@wp.func
+def _follow_law(p: Motor, m: MotorState, angle_rad: float, driving: bool, dt_s: float):
+    """A motor that obeys the law of its own gains, limited in torque and speed: itself, torque at rest and damping."""
+    speed = (angle_rad - m.angle_rad) / dt_s
+    m.angle_rad = angle_rad
+    damping = p.damping_nms_rad + p.stiffness_nm_rad * dt_s
+    torque = p.stiffness_nm_rad * (m.screw_rad - angle_rad) + damping * m.screw_rad_s
+    if m.error != 0:
+        torque, damping = 0.0, 0.0
+    limit_nm, asked_nm = m.limit_n * p.torque_per_n, torque - damping * speed
+    m.torque_nm = wp.clamp(asked_nm, -limit_nm, limit_nm)
+    m.force_n = p.closing * m.torque_nm / p.torque_per_n
+    m.reported_n = m.force_n
+    if m.error != 0:
+        m.status = FAULT
+    elif driving:
+        m.status = wp.where((m.target_rad - m.screw_rad) * p.closing > 0.0, GRASPING, RELEASING)
+    else:
+        m.status = wp.where(m.torque_nm != asked_nm, AT_FORCE, AT_POSITION)
+    if m.torque_nm != asked_nm or wp.abs(torque) > damping * p.top_speed_rad_s:
+        free = _sign(torque) * p.top_speed_rad_s
+        if damping > 0.0:
+            free = wp.clamp(torque / damping, -p.top_speed_rad_s, p.top_speed_rad_s)
+        missing = (free - speed) * _sign(m.torque_nm)
+        damping = wp.where(missing > 0.0, wp.abs(m.torque_nm) / wp.max(missing, LAW_SPEED * p.top_speed_rad_s), 0.0)
+        torque = damping * free
+    return m, torque, damping
+
+
 @wp.kernel(enable_backward=False)
 def step_motors(
     params: wp.array2d[Motor],
@@ -348,32 +407,13 @@ def step_motors(
     angle_rad = 0.0
     for k in range(6):
         angle_rad = angle_rad + d.weight[k] * qpos[world, d.qpos[k]]
-    play_rad = 0.5 * m.backlash_rad
-    m.nut_rad = wp.min(wp.max(m.nut_rad, m.screw_rad - play_rad), m.screw_rad + play_rad)
-    ahead_rad = m.nut_rad - angle_rad
-    if p.is_screw != 0:
-        m.force_n = _screw_force(p, ahead_rad)
+    torque, damping = 0.0, 0.0
+    if p.takes_law != 0:
+        m, torque, damping = _follow_law(p, m, angle_rad, driving, dt_s)
     else:
-        m.force_n = p.closing * p.stiffness_nm_rad * ahead_rad / p.torque_per_n
-    damping = p.damping_nms_rad + _stiffness(p, ahead_rad, m.force_n) * dt_s
-    if p.is_screw != 0:
-        if m.zeroing_steps > 0:
-            m.zeroing_steps = m.zeroing_steps - 1
-            if m.zeroing_steps == 0:
-                m.zero_n = m.force_n
-        load_n = m.force_n - m.zero_n
-        m.reported_n = load_n + wp.clamp(load_n, -p.loaded_offset_n, p.loaded_offset_n)
-        m = _protect(p, m, driving)
-        m = _warm_up(p, m, driving, dt_s)
-    else:
-        free_n = m.force_n
-        m = _limit_servo(p, m, driving, free_n)
-        if m.error != 0 or m.force_n != free_n or (p.pulls_only != 0 and free_n <= 0.0):
-            damping = 0.0
-        m.reported_n = m.force_n
-    m.torque_nm = p.closing * p.torque_per_n * m.force_n
+        m, torque, damping = _follow_spring(p, m, angle_rad, driving, dt_s)
     state[world, n] = m
-    ctrl[world, d.ctrl] = m.torque_nm + damping * m.screw_rad_s
+    ctrl[world, d.ctrl] = torque
     if d.tendon >= 0:
         tendon_damping[world, d.tendon] = damping
     else:

@@ -117,6 +117,8 @@ class HandTouch:
         self._windows["skin"] = -1
         self._frame = 1
         self._group_count = 0
+        self.die_stress_pa = np.zeros(len(self._skin.dies))
+        """Stress at every buried die in the last frame [Pa]."""
         self._sensor.reset()
 
     def break_taxel(self, pad: str, row: int, col: int, *, fault: str, amount: float = 0.0) -> None:
@@ -174,6 +176,7 @@ class HandTouch:
         """The frame of an instant at which nothing touches the skin."""
         self._frame += 1
         self._group_count = 0
+        self.die_stress_pa = np.zeros(len(self._skin.dies))
         return replace(self._nothing, stamp_s=stamp_s, **self._readings(None, None, None, stamp_s))
 
     def solve(self, contacts: SolidContacts) -> TouchFrame:
@@ -197,6 +200,7 @@ class HandTouch:
             Scene(contacts.solids, faces, contacts.body_pos_m, contacts.body_R, *self._parts),
             *(self._skin, self._elastic, self._windows, self._frame, self._groups, self._grid, out),
         )
+        self.die_stress_pa = out.die_pa
         forces = np.add.reduceat(out.load_n, self._skin.pads["first"])
         touched = forces > 0.0
         centres = np.full((len(forces), 2), math.nan)

@@ -373,6 +373,14 @@ def finish_pads(
 
 
 @wp.kernel(enable_backward=False)
+def finish_dies(pascal: float, die_sum: wp.array2d[int], stress_pa: wp.array2d[float]):
+    """Stress at buried dies."""
+    world, k = wp.tid()
+    stress_pa[world, k] = float(die_sum[world, k]) * pascal
+    die_sum[world, k] = 0
+
+
+@wp.kernel(enable_backward=False)
 def forget_windows(mask: wp.array[bool], keys: wp.array2d[wp.vec4i]):
     """Let skins start without a past."""
     world, k = wp.tid()

@@ -15,10 +15,11 @@ from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.batch.touch import contact_groups as groups
 from thenar.batch.touch.skin_tables import influence_columns, inverse_stencils, skin_tables
-from thenar.batch.touch.taxel_counts import TaxelSensor
+from thenar.batch.touch.taxel_counts import TaxelSensor, is_buried
 from thenar.batch.touch.window_kernels import (
     DEPOSIT_BLOCKS,
     ITERATIONS,
+    PA_SCALE,
     SCALE,
     WARPS,
     blocks_for,
@@ -57,8 +58,10 @@ class TouchArrays:
     """All normal force on the skin. Shape (w,)."""
     bare_skin_n: Array
     """The part of it beside every pad. Shape (w,)."""
+    stress_pa: Array
+    """What arrives at the dies of barometers. Shape (w, n), or (w, 0) where taxels feel force."""
     counts: Array
-    """What the sensor says of it. Shape (w, n)."""
+    """What the sensor says of it, of barometers in pascal above the air. Shape (w, n)."""
 
 
 class Solver(NamedTuple):
@@ -113,7 +116,7 @@ class Touch:
         prefix = f"{spec.name}/" if prefix is None else prefix
         self._model, self._m, self._d = model, m, d
         self.device, self.count = d.qpos.device, d.nworld
-        taxels, pads = sum(pad.taxels for pad in spec.pads), len(spec.pads)
+        taxels, pads = spec.taxels, len(spec.pads)
         n, device = self.count, self.device
         self.flags = wp.zeros(n, dtype=int, device=device) if flags is None else flags
         """What went wrong in each world, as bits of `Flag`."""
@@ -125,6 +128,7 @@ class Touch:
                 pad_centre_m=wp.zeros((n, pads), dtype=wp.vec2),
                 contact_n=wp.zeros(n, dtype=float),
                 bare_skin_n=wp.zeros(n, dtype=float),
+                stress_pa=wp.zeros((n, taxels if is_buried(spec) else 0), dtype=float),
                 counts=wp.zeros((n, taxels), dtype=int),
             )
             self.sensor = TaxelSensor(spec, calibration, n, seed=seed)
@@ -150,7 +154,17 @@ class Touch:
         }
         self._skin = {
             name: wp.array(np.ascontiguousarray(getattr(skin, name)))
-            for name in ("pads", "link_pads", "link_of_geom", "area_m2", "first_part", "parts", "hulls")
+            for name in (
+                "pads",
+                "link_pads",
+                "link_of_geom",
+                "area_m2",
+                "first_part",
+                "parts",
+                "hulls",
+                "dies",
+                "link_dies",
+            )
         }
         self._bare_modulus_pa = skin.bare_modulus_pa
         self._body_of_geom = wp.array(self._model.geom_bodyid.astype(np.int32))
@@ -165,6 +179,7 @@ class Touch:
         self._pressure = wp.zeros(n * slots * slot, dtype=float)
         self._queue, self.queued = wp.zeros(groups.QUEUES * n * slots, dtype=int), wp.zeros(groups.QUEUES, dtype=int)
         self._taxel_sum = wp.zeros((n, 3, taxels), dtype=int)
+        self._die_sum, self._pad_taxels = wp.zeros(self.arrays.stress_pa.shape, dtype=int), skin.pad_taxels
         self._pad_sum, self._world_sum = wp.zeros((n, pads, 3), dtype=int), wp.zeros((n, 2), dtype=int)
         self._solvers = [  # kernel, grid, queue and the queue of what it gives up or hands on
             Solver(
@@ -182,13 +197,19 @@ class Touch:
         self._compile(iterations)
 
     def _compile(self, iterations: int) -> None:
-        self._deposit = deposit_kernel(slot=self._slot, cells=LARGE * LARGE)
+        self._deposit = deposit_kernel(**self._deposit_options())
         self._kernels = {
             s: solve_kernel(
                 s.grid, cold=s.cold, leans=s.leans, next_grid=s.next_grid, slot=self._slot, iterations=iterations
             )
             for s in self._solvers
         }
+
+    def _deposit_options(self) -> dict[str, Any]:
+        return {
+            "slot": self._slot, "cells": LARGE * LARGE, "pad_taxels": self._pad_taxels,
+            "dies": self._die_sum.size > 0,
+        }  # fmt: skip
 
     def stiffen(self, factor: FloatArray) -> None:
         """Give worlds stiffnesses of their own, as factors of Young's modulus. Shape (worlds,)."""
@@ -210,7 +231,8 @@ class Touch:
     def update(self) -> None:
         """Feel the contacts of the last step, and read the sensor."""
         self.feel()
-        self.sensor.read(self._d.time, self.arrays.pressure_pa, self.arrays.counts)
+        load_pa = self.arrays.stress_pa if self.arrays.stress_pa.size else self.arrays.pressure_pa
+        self.sensor.read(self._d.time, load_pa, self.arrays.counts)
 
     def feel(self) -> None:
         """Pressure and shear of the contacts of the last step, without the sensor."""
@@ -284,7 +306,8 @@ class Touch:
             d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xpos, d.xmat, self._model.nbody, self._geom_kind,
             m.geom_size, m.geom_size.shape[0], self._body_of_geom, skin["link_of_geom"], skin["link_pads"],
             skin["pads"].flatten(), out.pad_force_n.shape[1], out.pressure_pa.shape[1], self._taxel_sum.flatten(),
-            self._pad_sum.flatten(), self._world_sum.flatten(),
+            self._pad_sum.flatten(), self._world_sum.flatten(), skin["dies"].flatten(), skin["link_dies"],
+            self._die_sum.flatten(),
         ]  # fmt: skip
 
     def finish(self) -> None:
@@ -301,6 +324,7 @@ class Touch:
             inputs=[1.0 / SCALE, self._pad_sum, self._world_sum, out.pad_force_n, out.pad_centre_m, out.contact_n,
                     out.bare_skin_n],
         )  # fmt: skip
+        wp.launch(groups.finish_dies, dim=self._die_sum.shape, inputs=[1.0 / PA_SCALE, self._die_sum, out.stress_pa])
 
     def _update_on_cpu(self) -> None:
         """The solver of one world, world after world: where there is no GPU there are few of them."""
@@ -324,5 +348,6 @@ class Touch:
                 ("pressure_pa", frame.taxel_pressure_pa), ("shear_pa", frame.taxel_shear_pa),
                 ("pad_force_n", frame.pad_force_n), ("pad_centre_m", frame.pad_centre_m),
                 ("contact_n", frame.contact_n), ("bare_skin_n", frame.bare_skin_n),
+                ("stress_pa", skin.die_stress_pa),
             ):  # fmt: skip
                 getattr(out, name).numpy()[number] = value  # on the CPU this is the array itself

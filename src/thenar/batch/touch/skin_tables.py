@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.solver.barometer_stress import build_dies
 from thenar.touch.solver.influence import HALF_SPACE_M, half_space_tables, reduced_modulus_pa
 from thenar.touch.solver.pads import CAP_CHART, CYLINDER_CHART, ELLIPSOID_CHART, build_pads
 
 NATIVE = Path(__file__).resolve().parent / "native"
 PAD_FLOATS = 32
-MAX_TAXELS = 128  # of a pad
+DIE_FLOATS = 8
+MAX_TAXELS = 768  # of a pad: so many sums have room in shared memory
 FIRST_STEP = 0.85  # of the solver, in units of the stencil
 
 
@@ -33,6 +35,12 @@ class SkinTables:
     link_of_geom: NDArray[np.int32]
     """-1: not skin of this hand."""
     area_m2: NDArray[np.float32]
+    pad_taxels: int
+    """Of the largest pad."""
+    dies: NDArray[np.float32]
+    """Dies of barometers, ordered by link: place, normal, depth and number. Shape (dies, DIE_FLOATS)."""
+    link_dies: NDArray[np.int32]
+    """``dies[link_dies[k] : link_dies[k + 1]]`` are those under link k."""
     bare_modulus_pa: float
     first_part: NDArray[np.int32]
     """``parts[first_part[b] : first_part[b + 1]]`` are the colliding geoms of body b."""
@@ -43,8 +51,12 @@ class SkinTables:
 
 def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration, *, prefix: str) -> SkinTables:
     """Tables of a hand whose names in a model start with ``prefix``; skins that the device cannot do are refused."""
-    if not hand.pads or hand.own_model is not None:
-        raise BadValue("hand", hand.name, "a hand of the catalogue with pads; this one has none")
+    if not hand.pads:
+        raise BadValue("hand", hand.name, "a hand with pads; this one has none")
+    if hand.own_model is not None:
+        raise BadValue(
+            "hand", hand.name, "a hand of the catalogue: skins on models of one's own are for the CPU so far"
+        )
     own = {pad.name: calibration.pad(pad.name) for pad in hand.pads}
     made = build_pads(
         hand,
@@ -54,8 +66,8 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
     thin = [name for name, pad in own.items() if pad.thickness_m < HALF_SPACE_M]
     if thin or calibration.bare.thickness_m < HALF_SPACE_M:
         raise BadValue("calibration", thin or "bare skin", "skin without a thickness: layers are for the CPU so far")
-    if {pad.sensor for pad in hand.pads} != {"force"} or np.any(made.pads["chart"] >= ELLIPSOID_CHART):
-        raise BadValue("hand", hand.name, "force taxels on flat, cylindrical or spherical skin, as the Inspire hand's")
+    if np.any(made.pads["chart"] >= ELLIPSOID_CHART):
+        raise BadValue("hand", hand.name, "pads on flat, cylindrical or spherical skin, as the Inspire hand's")
     if max(pad.taxels for pad in hand.pads) > MAX_TAXELS:
         raise BadValue("hand", hand.name, f"pads of at most {MAX_TAXELS} taxels")
     link_of_geom = np.full(model.ngeom, -1, dtype=np.int32)
@@ -72,6 +84,8 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
         row[8:11], row[11:14], row[14:17] = pad["e_u"], pad["e_v"], pad["normal"]
         row[17:20], row[20:23] = (radius, pad["low_m"], pad["high_m"]), pad["outward"]
         row[23:26], row[26:29] = (pad["first"], pad["modulus_pa"], number), pad["centre_m"]
+    dies = build_dies(hand, made.links, {name: pad.depth_m for name, pad in own.items()})
+    by_link = np.argsort(dies["link"], kind="stable")
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     collides[model.pair_geom1] = collides[model.pair_geom2] = True
     bodies = np.where(collides, model.geom_bodyid, -1)
@@ -82,6 +96,11 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
         link_pads=np.searchsorted(made.pads["link"][order], np.arange(len(made.links) + 1)).astype(np.int32),
         link_of_geom=link_of_geom,
         area_m2=made.area_m2.astype(np.float32),
+        pad_taxels=max(pad.taxels for pad in hand.pads),
+        dies=np.column_stack([dies["pos_m"], dies["normal"], dies["depth_m"], np.arange(len(dies))])[by_link].astype(
+            np.float32
+        ),
+        link_dies=np.searchsorted(dies["link"][by_link], np.arange(len(made.links) + 1)).astype(np.int32),
         bare_modulus_pa=reduced_modulus_pa(calibration.bare.young_pa),
         first_part=np.searchsorted(bodies[sequence], np.arange(model.nbody + 1)).astype(np.int32),
         parts=sequence.astype(np.int32),

@@ -10,13 +10,18 @@ from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels
+from thenar.touch.solver.pads import taxel_areas_m2
 
+MOST_PA = 1e9
 GAIN, OFFSET, NOISE = wp.constant(3), wp.constant(4), wp.constant(5)  # streams of random numbers, behind the motors'
 
 
 @wp.struct
 class Taxel:
-    """What a taxel does with its load, see `thenar.touch.sensor.calibration.PadCalibration`."""
+    """What a taxel does with its load, see `thenar.touch.sensor.calibration.PadCalibration`.
+
+    Of a barometer the load is the stress at its die, and its area 1.
+    """
 
     area_m2: float
     gain: float
@@ -37,23 +42,34 @@ class Taxel:
     dead: int
 
 
+def is_buried(hand: HandSpec) -> bool:
+    """Whether its taxels are barometers, which feel stress under the skin and no force on it."""
+    return any(pad.sensor == "barometer" for pad in hand.pads)
+
+
 def taxel_records(hand: HandSpec, calibration: Calibration) -> Any:
     """Records of `Taxel`; sensors that the device cannot do are refused. Shape (taxels,)."""
+    buried = is_buried(hand)
     for pad in hand.pads:
         own = calibration.pad(pad.name)
-        if own.taxel_depth_m > 0.0 or np.any(np.asarray(own.crosstalk) > 0.0) or own.learned is not None:
+        if (
+            (own.taxel_depth_m > 0.0 and not buried)
+            or np.any(np.asarray(own.crosstalk) > 0.0)
+            or own.learned is not None
+        ):
             raise BadValue(
                 f"calibration of {pad.name}", own, "taxels at the surface, without cross-talk and learned models: "
                 "those are for the CPU so far",
             )  # fmt: skip
     records = np.zeros(hand.taxels, dtype=Taxel.numpy_dtype())
-    records["area_m2"] = np.repeat(
-        [pad.row_pitch_m * pad.col_pitch_m for pad in hand.pads], [p.taxels for p in hand.pads]
-    )
-    records["inverse_ceiling"] = 1.0 / calibration.per_taxel(hand.pads, "ceiling")
-    records["dead"] = dead_taxels(hand, calibration)
     for name in set(records.dtype.names) - {"area_m2", "inverse_ceiling", "dead"}:
         records[name] = calibration.per_taxel(hand.pads, name)
+    if buried:  # stress is read as it is, and no reading is cut off
+        records["area_m2"], records["lowest_counts"], records["saturation_counts"] = 1.0, -MOST_PA, MOST_PA
+    elif hand.pads:
+        records["area_m2"] = np.concatenate([taxel_areas_m2(hand, pad).ravel() for pad in hand.pads])
+    records["inverse_ceiling"] = 1.0 / calibration.per_taxel(hand.pads, "ceiling")
+    records["dead"] = dead_taxels(hand, calibration)
     return records
 
 
@@ -93,7 +109,7 @@ def read_counts(
     time_s: wp.array[float],
     step_s: wp.array[float],
     count: wp.array[int],
-    pressure_pa: wp.array2d[float],
+    load_pa: wp.array2d[float],
     past_n: wp.array2d[float],
     stuck_n: wp.array2d[float],
     counts: wp.array2d[int],
@@ -101,7 +117,7 @@ def read_counts(
     """Creep, play, gain, ceiling, drift, noise and rounding of every taxel, see `response.Response`."""
     world, k = wp.tid()
     t = taxels[k]
-    drive = pressure_pa[world, k] * t.area_m2
+    drive = load_pa[world, k] * t.area_m2
     if t.hysteresis > 0.0:
         past = past_n[world, k]
         past = past + (1.0 - wp.exp(-step_s[world] / t.hysteresis_s)) * (drive - past)
@@ -136,6 +152,7 @@ def forget_loads(
     last_s: wp.array[float],
     pressure_pa: wp.array2d[float],
     shear_pa: wp.array2d[wp.vec2],
+    stress_pa: wp.array2d[float],
     counts: wp.array2d[int],
 ):
     """Skins of some worlds start without a past, and read as if nothing had ever touched them."""
@@ -145,6 +162,8 @@ def forget_loads(
         stuck_n[world, k] = 0.0
         pressure_pa[world, k] = 0.0
         shear_pa[world, k] = wp.vec2()
+        if k < stress_pa.shape[1]:
+            stress_pa[world, k] = 0.0
         counts[world, k] = int(
             wp.clamp(wp.rint(offset[world, k]), taxels[k].lowest_counts, taxels[k].saturation_counts)
         )
@@ -188,14 +207,14 @@ class TaxelSensor:
         factor = wp.array(np.asarray(gain, dtype=np.float32), device=self._gain.device)
         self._launch(draw_taxels, [self._taxels, self._seed, factor, self._gain, self._offset])
 
-    def read(self, time_s: Any, pressure_pa: Any, counts: Any) -> None:
-        """Counts of every taxel under these pressures, at each world's time."""
+    def read(self, time_s: Any, load_pa: Any, counts: Any) -> None:
+        """Counts of every taxel under these pressures, or stresses at its die, at each world's time."""
         began = [time_s, self._last_s, self._step_s, self._count]
         wp.launch(begin_reading, dim=len(self._count), inputs=began, device=self._gain.device)
         self._launch(
             read_counts,
             [self._taxels, self._gain, self._offset, self._noise_factor, self._seed, time_s, self._step_s, self._count,
-             pressure_pa, self._past_n, self._stuck_n, counts],
+             load_pa, self._past_n, self._stuck_n, counts],
         )  # fmt: skip
 
     def forget(self, mask: Any, arrays: Any) -> None:
@@ -203,7 +222,7 @@ class TaxelSensor:
         self._launch(
             forget_loads,
             [mask, self._taxels, self._offset, self._past_n, self._stuck_n, self._last_s, arrays.pressure_pa,
-             arrays.shear_pa, arrays.counts],
+             arrays.shear_pa, arrays.stress_pa, arrays.counts],
         )  # fmt: skip
         pads = [arrays.pad_force_n, arrays.pad_centre_m, arrays.contact_n, arrays.bare_skin_n]
         wp.launch(clear_pads, dim=arrays.pad_force_n.shape, inputs=[mask, *pads], device=self._gain.device)

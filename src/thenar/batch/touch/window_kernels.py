@@ -12,6 +12,7 @@ WARPS = 4  # a block
 ITERATIONS = 12  # at most, of a lasting window: most need three
 DEPOSIT_BLOCKS = 5  # on a multiprocessor
 SCALE = 1 << 22  # whole numbers to the newton: a quarter of a micronewton, at most 512 N
+PA_SCALE = 1 << 8  # and to the pascal at a die, at most 8 MPa
 
 F, N = wp.array[float], wp.array[int]
 V2, M2 = wp.array2d[wp.vec3], wp.array2d[wp.mat33]
@@ -36,9 +37,12 @@ def solve_text(grid: int, *, cold: bool, leans: bool, next_grid: int, slot: int,
     )  # fmt: skip
 
 
-def deposit_text(*, slot: int, cells: int, warps: int = WARPS):
-    """The native function that lays windows into taxels."""
-    return native_text("deposit", WARPS=warps, SLOT=slot, SCALE=SCALE, CELLS=cells)
+def deposit_text(*, slot: int, cells: int, pad_taxels: int, dies: bool, warps: int = WARPS):
+    """The native function that lays windows into taxels, and brings them to buried dies."""
+    return native_text(
+        "deposit", WARPS=warps, SLOT=slot, SCALE=SCALE, PA_SCALE=PA_SCALE, CELLS=cells, MOST_TAXELS=pad_taxels,
+        DIES=int(dies),
+    )  # fmt: skip
 
 
 def solve_kernel(grid: int, **options: Any) -> Any:
@@ -76,7 +80,7 @@ def deposit_kernel(**options: Any) -> Any:
         tid: int, threads: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE, kind_of: WHO, pressure: F,
         geom_xpos: V2, geom_xmat: M2, geoms: int, body_xpos: V2, body_xmat: M2, bodies: int, geom_kind: N,
         geom_size: V2, size_worlds: int, body_of_geom: N, link_of_geom: N, link_pads: N, pads: F, pad_count: int,
-        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N,
+        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N, dies: F, link_dies: N, die_sum: N,
     ): ...  # fmt: skip
 
     @wp.kernel(
@@ -87,12 +91,12 @@ def deposit_kernel(**options: Any) -> Any:
         threads: int, queue: N, count: N, group: F, group_of: WHO, place: PLACE, kind_of: WHO, pressure: F,
         geom_xpos: V2, geom_xmat: M2, geoms: int, body_xpos: V2, body_xmat: M2, bodies: int, geom_kind: N,
         geom_size: V2, size_worlds: int, body_of_geom: N, link_of_geom: N, link_pads: N, pads: F, pad_count: int,
-        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N,
+        taxels: int, taxel_sum: N, pad_sum: N, world_sum: N, dies: F, link_dies: N, die_sum: N,
     ):  # fmt: skip
         deposit(
             wp.tid(), threads, queue, count, group, group_of, place, kind_of, pressure, geom_xpos, geom_xmat, geoms,
             body_xpos, body_xmat, bodies, geom_kind, geom_size, size_worlds, body_of_geom, link_of_geom, link_pads,
-            pads, pad_count, taxels, taxel_sum, pad_sum, world_sum,
+            pads, pad_count, taxels, taxel_sum, pad_sum, world_sum, dies, link_dies, die_sum,
         )  # fmt: skip
 
     return lay_windows

@@ -2,8 +2,9 @@
 //
 // Forces are added up as whole numbers (SCALE to the newton), first over one pad in shared memory, then over the frame:
 // whole numbers add up the same in every order, so a frame does not depend on how the GPU scheduled it.
-// Before this stand WARPS, SLOT, SCALE and CELLS, see window_kernels.py.
-enum { PAD = 32, GROUP = 24, QUEUES = 9, EVERY = 8, MOST_TAXELS = 128 };
+// Before this stand WARPS, SLOT, SCALE, PA_SCALE, CELLS, MOST_TAXELS (of a pad) and DIES (whether any lie under pads), see
+// window_kernels.py.
+enum { PAD = 32, DIE = 8, GROUP = 24, QUEUES = 9, EVERY = 8 };
 enum : unsigned { ALL = 0xffffffffu };
 typedef float Real;  // Warp makes a macro of that word before a parenthesis
 
@@ -51,6 +52,7 @@ struct Skin {
 
 __shared__ unsigned short shared_cell[WARPS][CELLS];
 __shared__ float shared_load[WARPS][CELLS];
+__shared__ float shared_high[WARPS][DIES ? CELLS : 1];
 __shared__ int shared_sum[WARPS][3 * MOST_TAXELS];
 const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 unsigned short* const cells = shared_cell[warp];
@@ -246,6 +248,41 @@ for (int item = tid >> 5; item < items; item += stride) {
             atomicAdd(sum + 2, __float2int_rn(taken_v * contact_n * q[4] * 1e2f));
         }
         __syncwarp();
+    }
+    if (DIES) {  // what arrives at buried dies, see touch/solver/barometer_stress.py
+        float* const tall = shared_high[warp];
+        for (int k = lane; k < n; k += 32) {
+            const int i = cells[k] / row, c = cells[k] - i * row;
+            const float u = u0 + i * hu, v = v0 + c * hv;
+            const float p[3] = {at[0] + u * a[0] + v * b[0], at[1] + u * a[1] + v * b[1], at[2] + u * a[2] + v * b[2]};
+            float N[3];
+            tall[k] = solved ? Skin::height(kind, size, p, up, N) : 0.0f;
+        }
+        __syncwarp();
+        for (int number = link_dies.data[link]; number < link_dies.data[link + 1]; ++number) {
+            const float* q = dies.data + number * DIE;  // place, normal, depth, taxel
+            const int nu = max(1, (int)ceilf(2.0f * hu / q[6])), nv = max(1, (int)ceilf(2.0f * hv / q[6]));
+            float stress = 0.0f;
+            for (int k = lane; k < n; k += 32) {
+                const int i = cells[k] / row, c = cells[k] - i * row;
+                const float piece_n = (solved ? load[k] * hu * hv : force) / (nu * nv);
+                for (int piece = 0; piece < nu * nv; ++piece) {
+                    const float u = u0 + (i + (piece / nv + 0.5f) / nu - 0.5f) * hu, v = v0 + (c + (piece % nv + 0.5f) / nv - 0.5f) * hv;
+                    float square = 0.0f, above = 0.0f, along_it = 0.0f;
+#pragma unroll
+                    for (int x = 0; x < 3; ++x) {
+                        const float away = q[x] - from[x] - u * la[x] - v * lb[x] - tall[k] * ln[x];
+                        square = fmaf(away, away, square);
+                        above -= away * q[3 + x];
+                        along_it = fmaf(fr[x] - ln[x], away, along_it);
+                    }
+                    if (above > 0.0f) stress += piece_n * along_it * above * above / (square * square * sqrtf(square));
+                }
+            }
+#pragma unroll
+            for (int o = 16; o; o >>= 1) stress += __shfl_xor_sync(ALL, stress, o);
+            if (lane == 0) atomicAdd(die_sum.data + (size_t)who.z * taxels + (int)q[7], __float2int_rn(stress * (0.4774648f * PA_SCALE)));
+        }
     }
     if (lane == 0) {  // all of the contacts' normal force, and what fell beside every pad
         atomicAdd(world_sum.data + 2 * who.z, __float2int_rn(g[8] * SCALE));
