@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from thenar.retarget.config import RetargetConfig as RetargetConfig
     from thenar.retarget.retargeter import Retargeted as Retargeted
     from thenar.retarget.retargeter import Retargeter as Retargeter
-    from thenar.retarget.xr import XrHandRetargeting as XrHandRetargeting
+    from thenar.retarget.xr_teleoperate import XrHandRetargeting as XrHandRetargeting
     from thenar.signals import Closing as Closing
     from thenar.signals import ContactSet as ContactSet
     from thenar.signals import GloveFrame as GloveFrame
@@ -92,7 +92,7 @@ _NAMES = {
     "thenar.recordings.recording": "Recording",
     "thenar.retarget.config": "RetargetConfig",
     "thenar.retarget.retargeter": "Retargeted Retargeter",
-    "thenar.retarget.xr": "XrHandRetargeting",
+    "thenar.retarget.xr_teleoperate": "XrHandRetargeting",
     "thenar.signals": "Closing ContactSet GloveFrame HandCommand HandState MotorError MotorStatus TouchFrame",
     "thenar.sim.press": "parse_indenter",
     "thenar.sim.props": "Box Capsule Cylinder Ellipsoid Mesh Sphere",

@@ -18,12 +18,7 @@ from thenar.signals.contact_signals import SOLID as SOLID
 from thenar.signals.contact_signals import ContactSet as ContactSet
 from thenar.signals.contact_signals import SolidContacts as SolidContacts
 from thenar.signals.contact_signals import SolidKind as SolidKind
-from thenar.signals.glove_frame import FINGER_NODES as FINGER_NODES
-from thenar.signals.glove_frame import LAYOUT_OF as LAYOUT_OF
-from thenar.signals.glove_frame import NODES as NODES
-from thenar.signals.glove_frame import TRACKERS as TRACKERS
 from thenar.signals.glove_frame import GloveFrame as GloveFrame
-from thenar.signals.glove_frame import GloveLayout as GloveLayout
 from thenar.signals.glove_frame import GloveSide as GloveSide
 from thenar.signals.hand_signals import Closing as Closing
 from thenar.signals.hand_signals import HandCommand as HandCommand
@@ -38,4 +33,9 @@ from thenar.signals.scene_signals import SceneRequest as SceneRequest
 from thenar.signals.scene_signals import SceneState as SceneState
 from thenar.signals.touch_frame import PadLayout as PadLayout
 from thenar.signals.touch_frame import TouchFrame as TouchFrame
+from thenar.signals.tracker_layouts import FINGER_NODES as FINGER_NODES
+from thenar.signals.tracker_layouts import LAYOUT_OF as LAYOUT_OF
+from thenar.signals.tracker_layouts import NODES as NODES
+from thenar.signals.tracker_layouts import TRACKERS as TRACKERS
+from thenar.signals.tracker_layouts import GloveLayout as GloveLayout
 from thenar.signals.value import Value as Value
