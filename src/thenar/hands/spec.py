@@ -309,6 +309,8 @@ class Pad:
     """What each taxel has: a cell that feels the force on it, or a barometer cast into the rubber under its centre."""
     points: TaxelPoints | None = None
     """Where its taxels are, row after row, if the chart is that of given points."""
+    proximity_range_m: float = 0.0
+    """How far it feels a thing that does not touch yet [m]; 0: it does not."""
     source: str
 
     @property

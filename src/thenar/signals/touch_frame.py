@@ -71,6 +71,12 @@ class TouchFrame(Value):
     taxel_shear_counts: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     """What sensors with three axes read along rows and columns of every taxel [counts]; empty for others."""
 
+    pad_proximity_m: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Distance from each pad's face to the nearest thing in front of it [m]; empty where no pad has such a sensor.
+
+    0 where it touches, the sensor's range where nothing is nearer, NaN for pads without one.
+    """
+
     def __getitem__(self, pad: str) -> FloatArray:
         """Pressure map of a pad [Pa]. Shape (rows, cols)."""
         if pad not in self.pressure_pa:
@@ -102,6 +108,17 @@ class TouchFrame(Value):
         """Share of what is touched of each pad that is at its friction limit: 0 all of it sticks, 1 it slides."""
         shares = self.pad_slip if len(self.pad_slip) else np.full(len(self.layout), np.nan)
         return {pad.name: float(share) for pad, share in zip(self.layout, shares, strict=True)}
+
+    @cached_property
+    def proximity_m(self) -> dict[str, float]:
+        """Distance from the face of each pad with a proximity sensor to the nearest thing in front of it [m].
+
+        0 where it touches, and the sensor's range where nothing is nearer.
+        """
+        if not len(self.pad_proximity_m):
+            return {}
+        named = zip(self.layout, self.pad_proximity_m, strict=True)
+        return {pad.name: float(away) for pad, away in named if not np.isnan(away)}
 
     @cached_property
     def counts(self) -> dict[str, IntArray]:

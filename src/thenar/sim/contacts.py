@@ -182,6 +182,25 @@ def _has_pyramids(data: mujoco.MjData) -> bool:
     return data.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
 
 
+def touchable(model: mujoco.MjModel, geom: int) -> IntArray:
+    """Numbers of the geoms that the engine lets touch this one."""
+    body, weld = model.geom_bodyid, model.body_weldid
+    parent = weld[model.body_parentid[weld]]
+    own, own_weld = int(body[geom]), int(weld[body[geom]])
+    masks = (model.geom_contype & model.geom_conaffinity[geom]) | (model.geom_contype[geom] & model.geom_conaffinity)
+    meets = (masks != 0) & (weld[body] != own_weld)
+    if own_weld and not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        other = weld[body]
+        meets &= (other == 0) | ((other != parent[own]) & (parent[body] != own_weld))
+    for one, two in zip(model.exclude_signature >> 16, model.exclude_signature & 0xFFFF, strict=True):
+        if own in (one, two):
+            meets &= body != (two if own == one else one)
+    for one, two in zip(model.pair_geom1, model.pair_geom2, strict=True):  # whatever the masks say
+        if geom in (one, two):
+            meets[two if geom == one else one] = True
+    return np.flatnonzero(meets)
+
+
 def hull_planes(model: mujoco.MjModel, mesh: int) -> FloatArray:
     """Faces of a mesh's convex hull as planes (normal, distance) in the geom's frame. Shape (faces, 4)."""
     return hull_faces(model, mesh)[0]

@@ -28,6 +28,7 @@ from thenar.touch.lay_pads import check_overlaps, lay_pad
 from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import IDEAL, Calibration, load_calibration
 from thenar.touch.sensor.presets import SENSORS
+from thenar.touch.sensor.proximity import Proximity
 from thenar.touch.solver.touch_records import Faces
 from thenar.touch.surfaces import Surface, primitive_triangles
 
@@ -60,16 +61,18 @@ class AttachedSkin:
             if not Path(calibration).suffix:
                 raise UnknownName("sensor", str(calibration), SENSORS)
             calibration = load_calibration(Path(calibration), self.spec)
+        shapes = {name: one.shapes for name, one in kinds.items()}
         self._touch = HandTouch(
             self.spec,
             calibration,
-            skin_shapes={name: one.shapes for name, one in kinds.items()},
+            skin_shapes=shapes,
             bodies=self._reader.bodies,
             pieces=[one.shapes for one in kinds.values() if len(one.shapes) > 1],
             seed=seed,
         )
         check_overlaps(self.spec, self._touch.laid)
-        self._skin = SampledSkin(self._touch, calibration)
+        self._proximity = Proximity(model, self.spec, shapes)
+        self._skin = SampledSkin(self._touch, calibration, self._proximity)
         self._now_s = -np.inf
 
     def __call__(self, data: Any) -> TouchFrame:
@@ -80,8 +83,8 @@ class AttachedSkin:
             self.forget()
         elif self._skin.period_s > 0.0 and np.isfinite(before_s) and now_s < self._skin.next_s - 1e-9:
             return self._skin.delivered(now_s)
-        touched = data.ncon > 0 and self._touch.is_touched(data.contact.geom)
-        return self._skin.sample(self._reader.read(data, stamp_s=now_s) if touched else None, now_s)[1]
+        wanted = bool(self._proximity) or (data.ncon > 0 and self._touch.is_touched(data.contact.geom))
+        return self._skin.sample(self._reader.read(data, stamp_s=now_s) if wanted else None, now_s)[1]
 
     def forget(self) -> None:
         """Start anew: no window, no friction and no reading is remembered."""

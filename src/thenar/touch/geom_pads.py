@@ -36,6 +36,8 @@ class GridPad:
     row_axis: Vec3 | None = None
     """Direction of growing row; None: along the geom's own axis (z of a rod, x of others)."""
     sensor: SensorKind = "force"
+    proximity_range_m: float = 0.0
+    """How far it feels a thing that does not touch yet [m]; 0: it does not."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,6 +55,8 @@ class TaxelPad:
     row_axis: Vec3 | None = None
     """Direction in which the first part of shear is counted; None: along the geom's own axis."""
     sensor: SensorKind = "force"
+    proximity_range_m: float = 0.0
+    """How far it feels a thing that does not touch yet [m]; 0: it does not."""
 
     @classmethod
     def read(
@@ -86,6 +90,8 @@ class CoverPad:
     row_axis: Vec3 | None = None
     """Direction in which the first part of shear is counted; None: along the geom's own axis."""
     sensor: SensorKind = "force"
+    proximity_range_m: float = 0.0
+    """How far it feels a thing that does not touch yet [m]; 0: it does not."""
 
 
 GeomPad: TypeAlias = GridPad | TaxelPad | CoverPad
@@ -123,6 +129,8 @@ def check_pads(pads: Sequence[GeomPad]) -> None:
                         )
             case CoverPad():
                 _check_positive(f"spacing_m of {what}", (pad.spacing_m,))
+        if not 0.0 <= pad.proximity_range_m < np.inf:
+            raise BadValue(f"proximity_range_m of {what}", pad.proximity_range_m, "a distance, or 0 for none")
         for field in ("centre_m", "towards", "row_axis"):
             direction = getattr(pad, field, None)
             if direction is not None and (np.shape(direction) != (3,) or not np.all(np.isfinite(direction))):

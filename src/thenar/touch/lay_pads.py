@@ -57,6 +57,7 @@ def _lay_grid(pad: GridPad, surface: Surface) -> Pad:
         row_axis=as_vec3(row_axis),
         normal=as_vec3(normal),
         sensor=pad.sensor,
+        proximity_range_m=pad.proximity_range_m,
         source=SOURCE,
     )
     if laid.chart != "points":
@@ -309,6 +310,7 @@ def _free_pad(
         row_axis=as_vec3(_along(wanted, normal)),
         normal=as_vec3(normal),
         sensor=pad.sensor,
+        proximity_range_m=pad.proximity_range_m,
         source=SOURCE,
     )
     return replace(laid, points=taxels)

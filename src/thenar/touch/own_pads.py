@@ -84,6 +84,7 @@ def _lay(
         centre_m=as_vec3(place),
         row_axis=as_vec3(row_axis),
         sensor=pad.sensor,
+        proximity_range_m=pad.proximity_range_m,
     )
     surface = surfaces_under(model, reader, [grid])[pad.name]
     height = float(surface.heights(place[None], out)[0])

@@ -5,33 +5,42 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 from thenar.arrays import BoolArray
 from thenar.signals import SolidContacts, TouchFrame
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.sensor.proximity import Proximity
 
 
 class SampledSkin:
     """Readings of one hand's skin, those that are on their way included. Any thread may use it."""
 
-    def __init__(self, touch: HandTouch, calibration: Calibration):
+    def __init__(self, touch: HandTouch, calibration: Calibration, proximity: Proximity):
         """Nothing has been read yet."""
         self.period_s = 1.0 / calibration.rate_hz
         """Time between two readings [s]; 0 for a skin that is read whenever asked."""
         self.next_s = math.inf
         """When the next reading is due [s]; infinite before the first."""
-        self._touch = touch
+        self._touch, self._proximity = touch, proximity
         self._latency_s = calibration.latency_s
         on_the_way = 2 + math.ceil(self._latency_s / self.period_s) if self.period_s else 1
         self._frames: deque[TouchFrame] = deque(maxlen=on_the_way)
         self._lock = threading.RLock()
 
     def sample(self, contacts: SolidContacts | None, now_s: float) -> tuple[TouchFrame, TouchFrame]:
-        """Take a reading (None: nothing touches); it, and the newest one that has been delivered by now."""
+        """Take a reading; it, and the newest one that has been delivered by now.
+
+        Args:
+            contacts: What touches; None: nothing does, on a skin without proximity sensors.
+            now_s: Time of the reading [s].
+        """
         with self._lock:
             taken = self._touch.untouched(now_s) if contacts is None else self._touch.solve(contacts)
+            if self._proximity and contacts is not None:
+                taken = replace(taken, pad_proximity_m=self._proximity.read(contacts, taken.pad_force_n))
             self._frames.append(taken)
             self.next_s = now_s + self.period_s if self.period_s else math.inf
             return taken, self.delivered(now_s)

@@ -34,6 +34,7 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.own_pads import lay_own_pads
 from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import Calibration, load_calibration, profile_of
+from thenar.touch.sensor.proximity import Proximity
 from thenar.twin.faults.world_faults import Faults
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ class World:
             calibration = load_calibration(Path(calibration), spec, base=usual)
         return calibration
 
-    def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration]:
+    def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration, Proximity]:
         spec, calibration = self.hand(hand), self.calibration(hand)
         bodies = self.physics.solid_contacts().solids["body"].astype(np.int64)
         if spec.own_model is None:
@@ -394,7 +395,7 @@ class World:
         touch = HandTouch(
             spec, calibration, skin_shapes=solids, bodies=bodies, pieces=pieces, seed=self.physics.config.seed
         )
-        return touch, calibration
+        return touch, calibration, Proximity(self.model, spec, solids)
 
 
 def identified(
