@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,31 @@ def test_columns_are_what_the_world_said(tmp_path: Path):
     np.testing.assert_array_equal(touch.pad_force_n[-1], frame.pad_force_n)
     pos_m, _ = world.props.pose("ball")
     np.testing.assert_allclose(rec.poses("ball").pos_m[-1], pos_m, atol=2e-3)
+
+
+@pytest.mark.parametrize("hand", ["inspire_right", "reflex"])
+def test_what_is_worked_out_after_many_readings_is_what_the_hand_said_at_each(hand: str):
+    world = thenar.World(hand, seed=4)
+    motors = world.physics.motors
+    readings, said = [], []
+    stop = np.arange(len(world.hand(hand).actuators)) == 1
+    held = thenar.HandCommand.closing(0.4, speed=0.3).in_radians(
+        open_rad=world.hand(hand).open_rad,
+        closed_rad=world.hand(hand).closed_rad,
+        top_speed_rad_s=world.hand(hand).top_speed_rad_s,
+    )
+    for command in (thenar.HandCommand.closing(0.8), replace(held, stop=stop), thenar.HandCommand.closing(0.1)):
+        world.command(hand, command)
+        for _ in range(3):  # the first while the command is still on its way
+            readings.append(world.physics.read_motors())
+            said.append((world.state(hand), world.settings(hand)))
+            world.advance(0.07)
+    columns = motors.motor_columns(hand, readings) | motors.joint_columns(hand, readings)
+    for name, column in columns.items():
+        wanted = [getattr(state if hasattr(state, name) else settings, name) for state, settings in said]
+        np.testing.assert_array_equal(column, wanted, err_msg=name)
+    assert len({tuple(row) for row in columns["target_rad"]}) > 2
+    assert np.ptp(columns["angle_rad"], axis=0).max() > 0.1
 
 
 def test_a_slice_holds_what_lies_between_two_times_and_episodes_have_their_tasks(grip: Path):

@@ -136,6 +136,22 @@ class HandMessages:
     def _layout(schema: Schema, **value: Any) -> Layout:
         return find_layout(schema, write(schema, value))
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of a message of joint states, and of one of motors."""
+        return len(self._joints.blank), len(self._motors.blank)
+
+    def fill_joints(
+        self, rows: Rows, stamps_ns: Sequence[int], *, joint_rad: ArrayLike, joint_velocity_rad_s: ArrayLike
+    ) -> None:
+        """Write messages of joint states, one a row. Shapes (rows, joints)."""
+        columns = {"position": joint_rad, "velocity": joint_velocity_rad_s}
+        self._joints.fill(rows, {**_stamped(stamps_ns), **columns})
+
+    def fill_motors(self, rows: Rows, stamps_ns: Sequence[int], columns: Mapping[str, ArrayLike]) -> None:
+        """Write messages of motors, one a row, with all of `MOTOR_NUMBERS`. Shapes (rows, motors)."""
+        self._motors.fill(rows, {**_stamped(stamps_ns), **columns})
+
     def joint_states(self, stamp_ns: int, state: HandState) -> Unpacked:
         """Angles and velocities of every joint."""
         return Unpacked(self._pack_joints, (stamp_ns, state), len(self._joints.blank))
@@ -164,11 +180,12 @@ class HandMessages:
         return Unpacked(self._pack_skins, (stamp_ns, frame), len(self._skin.blank))
 
     def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState]) -> None:
-        columns = {
-            "position": [state.joint_rad for state in states],
-            "velocity": [state.joint_velocity_rad_s for state in states],
-        }
-        self._joints.fill(rows, {**_stamped(stamps_ns), **columns})
+        self.fill_joints(
+            rows,
+            stamps_ns,
+            joint_rad=[state.joint_rad for state in states],
+            joint_velocity_rad_s=[state.joint_velocity_rad_s for state in states],
+        )
 
     def _pack_motors(
         self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState], settings: Sequence[HandSettings]
@@ -178,8 +195,7 @@ class HandMessages:
             parts += _reported(state)
             parts += _told(told)
         numbers = np.concatenate(parts).reshape(len(states), len(MOTOR_NUMBERS), -1)  # one call for all of them
-        columns = {name: numbers[:, k] for k, name in enumerate(MOTOR_NUMBERS)}
-        self._motors.fill(rows, {**_stamped(stamps_ns), **columns})
+        self.fill_motors(rows, stamps_ns, {name: numbers[:, k] for k, name in enumerate(MOTOR_NUMBERS)})
 
     def _pack_commands(self, rows: Rows, stamps_ns: Sequence[int], *columns: Sequence[FloatArray]) -> None:
         names = ("position", "velocity", "effort")

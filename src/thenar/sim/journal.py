@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from thenar.signals import HandSettings, HandState, TouchFrame
+from thenar.signals import TouchFrame
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,8 +24,8 @@ class Listener(Protocol):
         """The world was changed by this call, such as ``props.move``."""
         ...
 
-    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]] | None = None) -> None:
-        """The hands were read, or are to be read, at this instant."""
+    def read_state(self) -> None:
+        """The hands are read at this instant."""
         ...
 
     def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
@@ -60,10 +60,10 @@ class Journal:
         for listener in self.listeners:
             listener.read_touch(hand, frame, at_s=at_s, after=after)
 
-    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Tell a reading of the hands."""
+    def read_state(self) -> None:
+        """Tell that the hands are read."""
         for listener in self.listeners:
-            listener.read_state(hands)
+            listener.read_state()
 
 
 class Journaled(Protocol):

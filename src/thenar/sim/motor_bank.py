@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.arrays import FloatArray, IntArray
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.errors import BadCommand, BadValue, UnknownName, look_up
 from thenar.hands.spec import HandSpec, LeadScrew, Servo
 from thenar.signals import Closing, HandCommand, HandSettings, HandState, MotorError, TorqueLaw
@@ -32,12 +34,26 @@ class HandIndex:
     number: int
     spec: HandSpec
     motors: slice
+    actuator_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
     joint_qpos: IntArray
     joint_dof: IntArray
+    pulls_only: BoolArray
     angle_noise_rad: FloatArray
     force_noise_n: FloatArray
     latency_s: FloatArray
     latency_spread_s: FloatArray
+
+
+class MotorReading(NamedTuple):
+    """Joints and motors of all hands after a step, as copies: what hands report of it can be worked out later."""
+
+    step: int
+    qpos: FloatArray
+    qvel: FloatArray
+    records: bytes
+    told: FloatArray
+    """The newest targets, speeds and force limits. Shape (3, motors)."""
 
 
 class MotorBank:
@@ -48,15 +64,17 @@ class MotorBank:
         self._data, self._seed, self._dt_s = data, seed, float(model.opt.timestep)
         self._friction_nm, self._own_friction_nm = model.dof_frictionloss, model.dof_frictionloss.copy()
         self._dark: tuple[float, NDArray[np.void]] | None = None  # until when, and the motors as they were
-        self._hands = _index_hands(model, hands)
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
         self._params = motor_model.motor_params(actuators)
+        self._hands = _index_hands(model, hands, self._params)
         self.drives = _drives(model, hands.values())
         self._rest = motor_model.motor_state(actuators)
         # Shapes (1, n) and (1, n, PENDING_COMMANDS).
         self.records, self.pending = (array.copy() for array in self._rest)
         self._work = np.zeros((3, 1, len(actuators)))
-        self._qpos = data.qpos
+        self._qpos, self._qvel = data.qpos, data.qvel
+        self._generators: dict[int, tuple[np.random.Generator, dict[str, Any]]] = {}
+        self._drawing = threading.Lock()
         self._outputs = data.ctrl, model.dof_damping, model.tendon_damping
         self.command_counts = dict.fromkeys(hands, 0)
 
@@ -94,7 +112,7 @@ class MotorBank:
             return
         due_s = now_s + index.latency_s
         if np.any(index.latency_spread_s > 0.0):  # one draw a command: what delays it is on its way to all motors
-            draw = self._random(LATENCY_STREAM, index, self.command_counts[hand]).standard_normal()
+            draw = self._normals(LATENCY_STREAM, index, self.command_counts[hand], ())
             due_s = due_s + index.latency_spread_s * float(np.clip(draw, -LATENCY_CLIP, LATENCY_CLIP))
         own = self.records[:, index.motors], self.pending[:, index.motors]
         motor_model.push_command(*own, target[None], speed[None], limit[None], due_s[None])
@@ -103,38 +121,74 @@ class MotorBank:
     def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
         """What a hand reports after a step of the world. Reading twice gives the same values."""
         index = self.index(hand)
-        qpos, qvel = self._data.qpos, self._data.qvel
-        own, drives = self.records[0, index.motors], self.drives[index.motors]
-        angle = (drives["weight"] * qpos[drives["qpos"]]).sum(axis=1)
-        velocity = (drives["weight"] * qvel[drives["dof"]]).sum(axis=1)
-        # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
-        slack = self._params["pulls_only"][index.motors] & (own["screw_rad"] < angle)
-        angle = np.where(slack, own["screw_rad"], angle)
-        velocity = np.where(slack, own["screw_rad_s"], velocity)
-        noise = self._random(READING_STREAM, index, step).standard_normal((2, len(angle)))
+        qpos, qvel = self._qpos[None], self._qvel[None]
+        columns = self._joints(index, qpos, qvel) | self._reports(index, [step], qpos, qvel, self.records)
         return HandState(
             stamp_s=stamp_s,
-            actuator_names=index.spec.actuator_names,
-            angle_rad=angle + index.angle_noise_rad * noise[0],
-            velocity_rad_s=velocity,
-            force_n=own["reported_n"] + index.force_noise_n * noise[1],
-            joint_names=index.spec.joint_names,
-            joint_rad=qpos[index.joint_qpos],
-            joint_velocity_rad_s=qvel[index.joint_dof],
-            **{name: own[name].copy() for name in ("torque_nm", "current_a", "temperature_c", "status", "error")},
+            actuator_names=index.actuator_names,
+            joint_names=index.joint_names,
+            **{name: column[0] for name, column in columns.items()},
         )
 
     def settings(self, hand: str) -> HandSettings:
         """The newest targets, speeds and limits of a hand, those still under way included."""
-        own = self._own(hand)
-        target, speed, limit = motor_model.newest_commands(own, self.pending[:, self.index(hand).motors])
-        return HandSettings(
-            target_rad=target[0],
-            speed_rad_s=speed[0],
-            force_limit_n=limit[0],
-            current_limit_a=own["current_limit_a"][0].copy(),
-            zeroing=bool((own["zeroing_s"] > 0.0).any()),
-        )
+        index, told = self.index(hand), motor_model.newest_commands(self.records, self.pending)
+        columns = self._told(index, told[:, 0, None], self.records)
+        zeroing = bool((self._own(hand)["zeroing_s"] > 0.0).any())
+        return HandSettings(**{name: column[0] for name, column in columns.items()}, zeroing=zeroing)
+
+    def reading(self, step: int) -> MotorReading:
+        """All motors as they are after a step, for `joint_columns` and `motor_columns`."""
+        told = motor_model.newest_commands(self.records, self.pending)
+        return MotorReading(step, self._qpos.copy(), self._qvel.copy(), self.records.tobytes(), told[:, 0])
+
+    def joint_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, FloatArray]:
+        """Angles and velocities of the joints of a hand as in its `state`. Shapes (readings, joints)."""
+        _, qpos, qvel, _, _ = zip(*readings, strict=True)
+        return self._joints(self.index(hand), np.array(qpos), np.array(qvel))
+
+    def motor_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, FloatArray]:
+        """What the motors of a hand report and have been told, as in its `state` and `settings`; on any thread.
+
+        Shapes (readings, motors).
+        """
+        index = self.index(hand)
+        steps, qpos, qvel, parts, told = zip(*readings, strict=True)
+        records = np.frombuffer(b"".join(parts), dtype=self.records.dtype).reshape(len(readings), -1)
+        reports = self._reports(index, steps, np.array(qpos), np.array(qvel), records)
+        return reports | self._told(index, np.stack(told, axis=1), records)
+
+    @staticmethod
+    def _joints(index: HandIndex, qpos: FloatArray, qvel: FloatArray) -> dict[str, FloatArray]:
+        return {"joint_rad": qpos[:, index.joint_qpos], "joint_velocity_rad_s": qvel[:, index.joint_dof]}
+
+    def _reports(
+        self, index: HandIndex, steps: Sequence[int], qpos: FloatArray, qvel: FloatArray, records: NDArray[np.void]
+    ) -> dict[str, FloatArray]:
+        """What motors report after each of these steps. Shapes (steps, motors)."""
+        own, drives = records[:, index.motors], self.drives[index.motors]
+        angle = (drives["weight"] * qpos[:, drives["qpos"]]).sum(axis=2)
+        velocity = (drives["weight"] * qvel[:, drives["dof"]]).sum(axis=2)
+        if index.pulls_only.any():
+            # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
+            slack = index.pulls_only & (own["screw_rad"] < angle)
+            angle = np.where(slack, own["screw_rad"], angle)
+            velocity = np.where(slack, own["screw_rad_s"], velocity)
+        shape = 2, len(drives)
+        noise = np.array([self._normals(READING_STREAM, index, step, shape) for step in steps])
+        return {
+            "angle_rad": angle + index.angle_noise_rad * noise[:, 0],
+            "velocity_rad_s": velocity,
+            "force_n": own["reported_n"] + index.force_noise_n * noise[:, 1],
+            **{name: own[name].copy() for name in ("torque_nm", "current_a", "temperature_c", "status", "error")},
+        }
+
+    @staticmethod
+    def _told(index: HandIndex, told: FloatArray, records: NDArray[np.void]) -> dict[str, FloatArray]:
+        """What motors have been told at each of these instants. Shapes (instants, motors)."""
+        target, speed, limit = told[..., index.motors]
+        current = records["current_limit_a"][:, index.motors].copy()
+        return {"target_rad": target, "speed_rad_s": speed, "force_limit_n": limit, "current_limit_a": current}
 
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
@@ -250,10 +304,18 @@ class MotorBank:
             raise UnknownName(f"actuator of {hand}", actuator, names)
         return index.motors.start + names.index(actuator)
 
-    def _random(self, stream: int, hand: HandIndex, count: int) -> np.random.Generator:
+    def _normals(self, stream: int, hand: HandIndex, count: int, shape: tuple[int, ...]) -> FloatArray:
         """Random numbers that depend only on the seed, the hand and a count, not on what was read before."""
-        key = (self._seed & 0xFFFFFFFFFFFFFFFF, hand.number << 8 | stream)
-        return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=[0, count, 0, 0]))
+        own = hand.number << 8 | stream
+        with self._drawing:  # a recorder works readings out on a thread of its own
+            if own not in self._generators:
+                key = np.array((self._seed & 0xFFFFFFFFFFFFFFFF, own), dtype=np.uint64)
+                made = np.random.Generator(np.random.Philox(key=key))
+                self._generators[own] = made, dict(made.bit_generator.state)
+            generator, start = self._generators[own]
+            start["state"]["counter"][:] = 0, count, 0, 0
+            generator.bit_generator.state = start  # a tenth of the time that a new generator takes
+            return generator.standard_normal(shape)
 
 
 def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -299,7 +361,9 @@ def _check_law(spec: HandSpec, law: TorqueLaw) -> None:
             raise BadCommand(f"{field} of {spec.name} has a negative value: {array.tolist()}")
 
 
-def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[str, HandIndex]:
+def _index_hands(
+    model: mujoco.MjModel, hands: Mapping[str, HandSpec], params: NDArray[np.void]
+) -> dict[str, HandIndex]:
     index = {}
     first = 0
     for number, (name, spec) in enumerate(hands.items()):
@@ -310,8 +374,11 @@ def _index_hands(model: mujoco.MjModel, hands: Mapping[str, HandSpec]) -> dict[s
             number=number,
             spec=spec,
             motors=slice(first, first + len(spec.actuators)),
+            actuator_names=spec.actuator_names,
+            joint_names=spec.joint_names,
             joint_qpos=np.array([joint.qposadr[0] for joint in joints]),
             joint_dof=np.array([joint.dofadr[0] for joint in joints]),
+            pulls_only=params["pulls_only"][first : first + len(spec.actuators)],
             angle_noise_rad=np.array([screw.angle_noise if screw else 0.0 for screw in screws]) * strokes,
             force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
             latency_s=np.array([screw.latency_s if screw else 0.0 for screw in screws]),

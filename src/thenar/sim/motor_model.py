@@ -541,19 +541,23 @@ def take_law(params: RecordArray, state: RecordArray, target_rad: FloatArray, la
     return after
 
 
-def newest_commands(state: RecordArray, pending: RecordArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Targets [rad], speeds [rad/s] and force limits [N] of the motors, those under way included. Shapes (b, n)."""
-    fields = ("target_rad", "speed_rad_s", "limit_n")
-    newest = {field: state[field].copy() for field in fields}
-    under_way = state["pending_count"] > 0
-    for b, n in np.argwhere(under_way) if under_way.any() else ():
-        first, count = int(state["pending_first"][b, n]), int(state["pending_count"][b, n])
-        line = pending[b, n, (first + np.arange(count)) % PENDING_COMMANDS]
-        for field in fields:
-            given = line[field][~np.isnan(line[field])]
-            if given.size:
-                newest[field][b, n] = state["screw_rad"][b, n] if given[-1] == STOP else given[-1]
-    return newest["target_rad"], newest["speed_rad_s"], newest["limit_n"]
+@nb.njit(cache=True)
+def newest_commands(state: RecordArray, pending: RecordArray) -> FloatArray:
+    """Targets [rad], speeds [rad/s] and force limits [N] of the motors, those under way included. Shape (3, b, n)."""
+    newest = np.empty((3, *state.shape))
+    for b in range(state.shape[0]):
+        for n in range(state.shape[1]):
+            motor = state[b, n]
+            newest[0, b, n], newest[1, b, n], newest[2, b, n] = motor.target_rad, motor.speed_rad_s, motor.limit_n
+            for k in range(motor.pending_count):
+                command = pending[b, n, (motor.pending_first + k) % PENDING_COMMANDS]
+                if not math.isnan(command.target_rad):
+                    newest[0, b, n] = motor.screw_rad if command.target_rad == STOP else command.target_rad
+                if not math.isnan(command.speed_rad_s):
+                    newest[1, b, n] = command.speed_rad_s
+                if not math.isnan(command.limit_n):
+                    newest[2, b, n] = command.limit_n
+    return newest
 
 
 @nb.njit(cache=True)

@@ -17,7 +17,7 @@ from thenar.signals import Closing, ContactSet, HandCommand, HandState, SolidCon
 from thenar.sim.building import compile_model, name_props
 from thenar.sim.contacts import ContactReader, SolidReader
 from thenar.sim.journal import Journal
-from thenar.sim.motor_bank import MotorBank
+from thenar.sim.motor_bank import MotorBank, MotorReading
 from thenar.sim.world_config import WorldConfig
 from thenar.sim.world_props import STATE, WorldProps
 from thenar.sim.wrist import Wrists
@@ -105,6 +105,10 @@ class Physics:
     def state(self, hand: str) -> HandState:
         """What a hand reports now. Reading twice at one time gives the same values."""
         return self.motors.state(hand, stamp_s=self.time_s, step=self._steps)
+
+    def read_motors(self) -> MotorReading:
+        """All motors as they are now, to be worked out later, see `MotorBank.motor_columns`."""
+        return self.motors.reading(self._steps)
 
     def advance(self, seconds: float) -> None:
         """Let simulated time pass, in whole steps; what is left over counts for the next call.

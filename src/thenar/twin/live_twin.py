@@ -526,7 +526,7 @@ class LiveTwin:
 
     def _publish_state(self) -> None:
         hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
-        self.world.journal.read_state(hands)
+        self.world.journal.read_state()
         self._messages.update(self.world)
         for link in self.links:
             for told in self._messages.passed(link.wire, "state", hands, self.world.time_s):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -30,13 +30,14 @@ from thenar.recordings.ros_messages import (
     TRANSFORMS,
     HandMessages,
     JointMessages,
+    Rows,
     TransformMessages,
     encode_text,
     topic,
 )
 from thenar.recordings.ros_schema import Schema, Unpacked
-from thenar.signals import HandSettings, HandState, TouchFrame
-from thenar.sim.motor_bank import checked_command
+from thenar.signals import TouchFrame
+from thenar.sim.motor_bank import MotorBank, MotorReading, checked_command
 from thenar.twin.recording.recipe import state_digest, to_text, world_recipe
 from thenar.twin.twin_health import RecordingHealth
 from thenar.twin.world import World
@@ -56,6 +57,32 @@ class Writer(Protocol):
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
         """Leave a record of words."""
         ...
+
+
+class _HandReadings:
+    """Messages of a hand's joints and motors, worked out from readings of the motors when many are written at once."""
+
+    def __init__(self, hand: str, messages: HandMessages, motors: MotorBank):
+        """Of a hand with these motors."""
+        self._hand, self._messages, self._motors = hand, messages, motors
+        self._sizes = messages.sizes
+        self._topics = topic(hand, "joint_states"), topic(hand, "motors")
+
+    def entries(self, log_ns: int, stamp_ns: int, after: int, reading: MotorReading) -> tuple[Entry, Entry]:
+        """Both messages of one reading."""
+        values = stamp_ns, reading
+        joints = Unpacked(self._pack_joints, values, self._sizes[0])
+        motors = Unpacked(self._pack_motors, values, self._sizes[1])
+        return (
+            Entry(self._topics[0], JOINT_STATE, Draft(log_ns, stamp_ns, after, joints)),
+            Entry(self._topics[1], MOTORS, Draft(log_ns, stamp_ns, after, motors)),
+        )
+
+    def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], readings: Sequence[MotorReading]) -> None:
+        self._messages.fill_joints(rows, stamps_ns, **self._motors.joint_columns(self._hand, readings))
+
+    def _pack_motors(self, rows: Rows, stamps_ns: Sequence[int], readings: Sequence[MotorReading]) -> None:
+        self._messages.fill_motors(rows, stamps_ns, self._motors.motor_columns(self._hand, readings))
 
 
 class Recorder:
@@ -143,11 +170,10 @@ class Recorder:
                 self._messages[hand].command(self._stamp_ns(), target, speed, limit),
             )
 
-    def read_state(self, hands: Mapping[str, tuple[HandState, HandSettings]] | None = None) -> None:
+    def read_state(self) -> None:
         """Write the state of every hand down."""
         world = self._world
-        if hands is None:
-            hands = {name: (world.state(name), world.settings(name)) for name in world.hand_names}
+        if self._period_s:
             self.next_s = self.next_s + self._period_s
             if self._touch:
                 for hand in self._skins():
@@ -155,14 +181,10 @@ class Recorder:
                         world.touch(hand)
         stamp_ns = self._stamp_ns()
         log_ns, after = time.time_ns(), world.journal.count
-        entries = []
-        for name, (state, settings) in hands.items():
-            made = self._messages[name]
-            for kind, schema, payload in (
-                ("joint_states", JOINT_STATE, made.joint_states(stamp_ns, state)),
-                ("motors", MOTORS, made.motors(stamp_ns, state, settings)),
-            ):
-                entries.append(Entry(topic(name, kind), schema, Draft(log_ns, stamp_ns, after, payload)))
+        entries: list[Entry] = []
+        reading = world.physics.read_motors()
+        for hand in self._hands:
+            entries += hand.entries(log_ns, stamp_ns, after, reading)
         if self._robot is not None:
             data, still = world.data, np.full(self._joints.shape[1], np.nan)
             qpos, dof, motor = self._joints
@@ -189,6 +211,8 @@ class Recorder:
     def _begin_segment(self, call: str) -> None:
         world, model = self._world, self._world.model
         self._readings = 0
+        bank = world.physics.motors
+        self._hands = [_HandReadings(name, made, bank) for name, made in self._messages.items()]
         bodies = range(1, model.nbody)
         self._tf = TransformMessages([model.body(body).name for body in bodies])
         self._bodies = np.array(bodies)

@@ -16,6 +16,7 @@ from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
 from thenar.recordings.ros_schema import Schema, fill_rows, runs_alike
+from thenar.signals import SolidContacts
 from thenar.signals.fault_kinds import FAULTS
 from thenar.sim.journal import find_noted
 from thenar.twin.recording.recipe import build_world, from_text, state_digest, steps_at
@@ -154,26 +155,29 @@ class _Player:
 
     def __init__(self, world: World, *, own: bool, touch: bool):
         self.world, self._own, self._touch = world, own, touch
+        self._contacts: SolidContacts | None = None  # of this instant, which several skins may read
 
     def go_to(self, step: int) -> None:
         """Let time pass up to a step."""
         physics = self.world.physics
         missing = step - steps_at(physics.time_s, physics.timestep_s)
         if missing > 0:
+            self._contacts = None
             physics.advance(missing * physics.timestep_s)
 
     def read(self, reading: _Reading, recorder: Recorder) -> None:
         """Read states or a skin as it was read then."""
         self.go_to(reading.step)
         if not reading.hand:
-            hands = self.world.hand_names
-            recorder.read_state({name: (self.world.state(name), self.world.settings(name)) for name in hands})
+            recorder.read_state()
             return
-        contacts = self.world.physics.solid_contacts()
-        self.world.sample_skin(reading.hand, contacts, contacts.stamp_s)
+        if self._contacts is None:
+            self._contacts = self.world.physics.solid_contacts()
+        self.world.sample_skin(reading.hand, self._contacts, self._contacts.stamp_s)
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Change the world as it was changed then."""
+        self._contacts = None
         call, arguments = action["call"], dict(action["arguments"])
         if call == "world":
             self._begin(arguments)
