@@ -279,6 +279,11 @@ def test_angles_come_back_as_they_were_sent(name: str):
     assert inspire_counts.angle_counts(scale, command.target_rad) == sent
 
 
+def test_an_open_hand_need_not_stand_at_zero():
+    scale = replace(Scale.of(RIGHT), open_rad=np.full(6, 0.2), closed_rad=np.full(6, 1.2))
+    assert inspire_counts.angle_counts(scale, np.array([0.2, 0.45, 0.7, 0.95, 1.2, 2.0])) == [1000, 750, 500, 250, 0, 0]
+
+
 def test_speeds_and_limits_come_back_as_they_were_sent_and_none_where_a_motor_is_told_none():
     scale = Scale.of(hands.load("inspire_left"))
     speed, force = [0, 1, 500, 999, 1000, 250], [0, 1, 300, 999, 1000, 450]
