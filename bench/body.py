@@ -17,6 +17,7 @@ from thenar.humanoid.control.task import Task
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
+from thenar.twin.body.g1_twin import G1Config, G1Robot, build_g1
 from thenar.twin.body.live_body import LiveBody
 from thenar.wire.links.aurora_link import AuroraNode
 
@@ -41,11 +42,23 @@ class StandResult:
     """Samples in which the probability of contact said what was true."""
 
 
-def measure_stand(seconds: float = 60.0) -> StandResult:
-    """Stand on two feet, pushed at the torso with 50 N for 0.1 s from four sides."""
-    world = BodyWorld()
-    twin, robot, step_s = BodyTwin(world), world.robot, world.world.timestep_s
+def standing_gr2() -> BodyTwin:
+    """A GR-2 in balance."""
+    twin = BodyTwin(BodyWorld())
     twin.controller.change(WholeBody.PdStand)
+    return twin
+
+
+def standing_g1(hands: tuple[str, ...] = ()) -> G1Robot:
+    """A G1 in balance."""
+    return build_g1(G1Config(pelvis="free", hands=hands))
+
+
+def measure_stand(seconds: float = 60.0, twin: BodyTwin | G1Robot | None = None) -> StandResult:
+    """Stand on two feet, pushed at the torso with 50 N for 0.1 s from four sides; a GR-2 unless another is given."""
+    twin = twin or standing_gr2()
+    world = twin.body
+    robot, step_s = world.robot, world.world.timestep_s
     twin.advance(1.0)
     samples, began_s = round(seconds / step_s), world.world.time_s
     true, estimated, told = np.zeros((samples, 2, 6)), np.zeros((samples, 2, 6)), np.zeros((samples, 2))
@@ -68,6 +81,27 @@ def measure_stand(seconds: float = 60.0) -> StandResult:
         force_rms_percent=round(100.0 * float(np.sqrt((off**2).mean())) / weight_n, 3),
         contact_right_percent=round(100.0 * float(((told > 0.5) == (true[:, :, 2] > 0.0)).mean()), 3),
     )
+
+
+def withstands(twin: BodyTwin | G1Robot, impulse_ns: tuple[float, float, float]) -> bool:
+    """Whether a robot that stands still stands two seconds after a push at the torso of 0.1 s [N s]."""
+    twin.body.push(np.array(impulse_ns) / PUSH_S)
+    twin.advance(PUSH_S)
+    twin.body.push((0.0, 0.0, 0.0))
+    twin.advance(2.0)
+    return _stands(twin.body.robot)
+
+
+def push_limit_ns(twin: BodyTwin | G1Robot, direction: tuple[float, float, float]) -> float:
+    """The largest impulse of whole newton seconds from one side that a robot withstands, up to 40 [N s]."""
+    low, high = 0, 40
+    while high - low > 1:
+        middle = (low + high) // 2
+        twin.reset()
+        twin.advance(0.3)
+        x, y, z = (middle * part for part in direction)
+        low, high = (middle, high) if withstands(twin, (x, y, z)) else (low, middle)
+    return float(low)
 
 
 class ReadTask(Task):
@@ -126,8 +160,8 @@ def soak_body(seconds: float, *, domain: int = 123) -> LiveBodyResult:
 
 
 def _stands(robot: RobotData) -> bool:
-    base = robot.base_data
-    return bool(base.pos_W[2] > 0.9 and math.hypot(base.rpy[0], base.rpy[1]) < 0.1)
+    base, default_m = robot.base_data, robot.default_kindyn().q[2]
+    return bool(base.pos_W[2] > 0.9 * default_m and math.hypot(base.rpy[0], base.rpy[1]) < 0.1)
 
 
 def write_body_report(

@@ -57,6 +57,8 @@ class BodyRun(_Options):
     without."""
     scene: str = "flat"
     """G1: flat, pick_place_cylinder, pick_place_redblock or stack_rgyblock."""
+    pelvis: Literal["fixed", "free"] = "fixed"
+    """G1: fixed as in Unitree's simulator, or free: it stands in balance, and can fall."""
     cameras: tuple[str, ...] = CAMERAS
     """G1: pictures that are served, separated by commas; none for none."""
     joystick: Literal["none", "keyboard", "gamepad"] = "none"
@@ -80,8 +82,8 @@ class BodyRun(_Options):
         if self.robot == "g1":
             run_g1(self, stop)
             return
-        if self.hands or self.scene != "flat":
-            raise BadValue("--hands and --scene", "GR-2", "a G1; a GR-2 takes them from its --config")
+        if self.hands or self.scene != "flat" or self.pelvis != "fixed":
+            raise BadValue("--hands, --scene and --pelvis", "GR-2", "a G1; a GR-2 stands, and has a --config")
         twin = serve_body(
             self.config,
             interface=self.interface,

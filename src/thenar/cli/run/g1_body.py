@@ -31,6 +31,7 @@ def run_g1(options: BodyRun, stop: threading.Event) -> None:
     config = G1Config(
         hands=options.hands,
         scene=options.scene,
+        pelvis=options.pelvis,
         cameras=None if options.cameras == ("none",) else CameraOptions(names=options.cameras),
         domain=1 if options.domain is None else options.domain,
         interface=options.interface,
@@ -56,6 +57,9 @@ def _status(twin: LiveG1) -> Group:
         {"what": "motors driven by", "value": robot.low_level.driver},
         {"what": "scene", "value": f"{robot.body.world.physics.config.scene.name or 'flat'}, reward {robot.reward:g}"},
     ]
+    if robot.balance is not None:
+        base = robot.body.robot.base_data
+        rows.insert(1, {"what": "pelvis", "value": f"{base.pos_W.round(3)} m, {base.rpy.round(3)} rad"})
     for link in health.links:
         peers = ", ".join(sorted({peer.who for peer in link.peers})) or "nobody yet"
         rows.append({"what": link.where, "value": f"{link.listeners} listeners; {peers}"})

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thenar.arrays import FloatArray, IntArray, cross
-from thenar.hands.shapes import Capsule
+from thenar.hands.shapes import Capsule, Sphere
 from thenar.humanoid.model.body_spec import BodySpec, Load
 from thenar.humanoid.state.kindyn import LinkData
 from thenar.humanoid.state.parts import ContactData
@@ -185,7 +185,7 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Places:
-    """Where a body can touch the ground: the ends of its capsules, and of the hands it carries."""
+    """Where a body can touch the ground: the ends of its capsules, its balls, and the ends of the hands it carries."""
 
     link: IntArray
     """Index among `BodySpec.touching`. Shape (n,)."""
@@ -195,7 +195,7 @@ class _Places:
     """Centre of the end, in the link. Shape (n, 3)."""
     radius_m: FloatArray
     first_of_hands: int
-    """Ends before it belong to the body, in pairs."""
+    """Ends before it belong to the body: those of capsules first, in pairs."""
     legs: IntArray
     """First ends of the legs' capsules."""
 
@@ -203,19 +203,21 @@ class _Places:
     def of(body: BodySpec, loads: Iterable[Load]) -> _Places:
         index = {name: index for index, name in enumerate(body.touching)}
         feet = {name: side for side, name in enumerate(body.roles.feet)}
+        shapes = [(index[link.name], feet.get(link.name, -1), shape) for link in body.links for shape in link.collision]
         ends = [
-            (index[link.name], feet.get(link.name, -1), end_m, shape.radius_m)
-            for link in body.links
-            for shape in link.collision
+            (link, foot, end_m, shape.radius_m)
+            for link, foot, shape in shapes
             if isinstance(shape, Capsule)
             for end_m in (shape.start_m, shape.end_m)
         ]
+        capsule_ends = len(ends)
+        ends += [(link, foot, ball.centre_m, ball.radius_m) for link, foot, ball in shapes if isinstance(ball, Sphere)]
         body_ends = len(ends)
         ends += [(index[load.link], -1, tuple(end[:3]), float(end[3])) for load in loads for end in load.ends_m]
         link, foot, pos_m, radius_m = (np.array(column) for column in zip(*ends, strict=True))
         joints = {*body.groups["left_leg"], *body.groups["right_leg"]}
         moved = {index.get(hinge.child) for hinge in body.hinges if hinge.name in joints}
-        legs = [end for end in range(0, body_ends, 2) if link[end] in moved]
+        legs = [end for end in range(0, capsule_ends, 2) if link[end] in moved]
         return _Places(
             link=link, foot=foot, pos_m=pos_m, radius_m=radius_m, first_of_hands=body_ends, legs=np.array(legs)
         )

@@ -19,7 +19,8 @@ class LowLevel:
     """Chooses what drives the motors, tick by tick.
 
     A command of the whole body counts alone. A command of the arms shares them, by its weight, with what the robot
-    does by itself; without any command that is everything: hold the joints where they are, damp them, or nothing.
+    does by itself; without any command that is everything: hold the joints where they are, damp them, or nothing. The
+    legs of a robot that balances are not held but do what its balance says.
     """
 
     def __init__(self, body: BodySpec, *, gains: str):
@@ -60,6 +61,7 @@ class LowLevel:
         *,
         q_rad: FloatArray,
         gravity_nm: FloatArray,
+        stance: JointCommand | None = None,
     ) -> JointCommand:
         """What drives the motors until the next tick.
 
@@ -68,6 +70,7 @@ class LowLevel:
             arms: The same of the arms.
             q_rad: Where the joints are [rad].
             gravity_nm: Torques that carry the body's weight there [N m].
+            stance: What balances the robot, of which the legs count; None for one whose base is fixed.
         """
         if whole is not None:
             self._held = None  # whoever stops commanding leaves the joints where they are then
@@ -75,21 +78,24 @@ class LowLevel:
             return self._within(whole)
         if self._held is None:
             self._held = q_rad.copy()
-        own = self._own(self._held, gravity_nm)
         if arms is None or arms.weight <= 0.0:
             # Arms that a client has left stay where it left them.
             self._held = np.where(self._weighed, q_rad, self._held)
             self._weighed[:] = False
-            self.driver = self.mode
-            return self._own(self._held, gravity_nm)
+            self.driver = self.mode if stance is None or self.mode != "hold" else "balance"
+            return self._own(self._held, gravity_nm, stance)
         self._weighed = self._arms
         self.driver = arms.sender
+        own = self._own(self._held, gravity_nm, stance)
         return _mix(self._within(arms), own, np.where(self._arms, arms.weight, 0.0))
 
-    def _own(self, held_rad: FloatArray, gravity_nm: FloatArray) -> JointCommand:
+    def _own(self, held_rad: FloatArray, gravity_nm: FloatArray, stance: JointCommand | None) -> JointCommand:
         still = np.zeros_like(held_rad)
         if self.mode == "hold":
-            return JointCommand(held_rad, still, gravity_nm, self._kp, self._kd)
+            held = JointCommand(held_rad, still, gravity_nm, self._kp, self._kd)
+            if stance is None:
+                return held
+            return JointCommand(*(np.where(self._arms, a, b) for a, b in zip(held, stance, strict=True)))
         return JointCommand(held_rad, still, still, still, self._kd if self.mode == "damp" else still)
 
     def _within(self, targets: MotorTargets) -> JointCommand:

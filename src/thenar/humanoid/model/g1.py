@@ -23,6 +23,13 @@ DAMPING_NMS_RAD = FRICTION_NM = 0.0
 SIDES = ("left", "right")
 MODE_MACHINE = 5
 """How the robot calls this model of itself."""
+STANDING_RAD = {
+    f"{side}_{joint}_joint": angle
+    for side in SIDES
+    for joint, angle in (("hip_pitch", -0.14), ("knee", 0.3), ("ankle_pitch", -0.16))
+}
+"""Pose in which it stands on its feet: the home of MuJoCo Menagerie's model, leaning back until its centre of mass is
+over the middle of its soles."""
 
 # fmt: off
 TRUNK_INERTIALS: dict[str, Inertial] = {

@@ -18,6 +18,8 @@ from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 RISE_S = 2.0
 POSE_PER_S = np.array([0.1, 0.3, 0.3])  # how fast a stand pose is taken: m/s, rad/s, rad/s
 POSE_ITERATIONS = 5  # for a posture that is near the last one
+MOVED_RAD = 0.02  # of a joint of the upper body, for which the legs then make up
+LEGS = ("left_leg", "right_leg")
 DAMPING_S = 2.0  # Ref: the vendor's security state damps for 2 s, then gives no torque
 DAMPING_SHARE = 0.5
 MAX_LEAN_RAD = 0.8  # a trunk that leans more is not upright
@@ -45,14 +47,25 @@ class JointStandTask(Task):
 class PdStandTask(Task):
     """Stands in balance and takes the commanded stand pose; groups that belong to others are left to them."""
 
-    def __init__(self, balance: Balance | None = None):
+    def __init__(self, balance: Balance | None = None, *, gains: str = "user_cmd"):
+        """Prepare.
+
+        Args:
+            balance: How stiffly it balances.
+            gains: Which of the robot's published gains keep the posture.
+        """
         self.balance = balance or Balance()
+        self._gains = gains
 
     def enter(self, data: RobotData) -> bool:
         """Begin where the joints are."""
         self._pose = np.zeros(3)
-        self._posture = solve_posture(data, self._pose)
-        self._lead_in(data, data.hardware_data.state.q - self._posture.q_rad)
+        self._legs = np.zeros(len(data.body.hinges), dtype=bool)
+        for group in LEGS:
+            self._legs[data.body.group_slice(group)] = True
+        self._default_rad, q_rad = data.body.default_q_rad, data.hardware_data.state.q
+        self._posture = solve_posture(data, self._pose, np.where(self._legs, self._default_rad, q_rad))
+        self._lead_in(data, q_rad - self._goal_rad())
         self._held: tuple[str, ...] = ()
         self._last_s = data.stamp_s
         self._carried_s = -math.inf
@@ -62,7 +75,11 @@ class PdStandTask(Task):
         """Carry the weight, keep the posture."""
         now = data.snapshot()
         dt_s, self._last_s = max(now.stamp_s - self._last_s, 0.0), now.stamp_s
-        self._step_pose(data, dt_s)
+        mine = owned_groups(data)
+        if mine != self._held:
+            self._take(data, mine)
+        offset, velocity = self._offset.at(now.stamp_s)
+        self._step_pose(data, dt_s, self._goal_rad() + offset)
         left, right = now.kindyn_data.feet_W
         # The feet's heading, from the left foot being on the left.
         across = left.p - right.p
@@ -75,11 +92,7 @@ class PdStandTask(Task):
         if self._stands(now):  # who hangs or lies only goes to the posture
             torque = stand_torques(now, com_goal_m=goal, upright_rad=upright_rad, balance=self.balance)
         torque = np.clip(torque, -effort, effort)
-        mine = owned_groups(data)
-        if mine != self._held:
-            self._take(data, mine)
-        offset, velocity = self._offset.at(now.stamp_s)
-        position = within_limits(data, self._posture.q_rad + offset)
+        position = within_limits(data, self._goal_rad() + offset)
         hardware = data.hardware_data
         for group in ("whole_body",) if len(mine) == len(data.body.groups) else mine:
             at = data.body.group_slice(group)
@@ -91,13 +104,25 @@ class PdStandTask(Task):
             self._carried_s = now.stamp_s
         return is_upright(now) and now.stamp_s - self._carried_s < HOP_S
 
-    def _step_pose(self, data: RobotData, dt_s: float) -> None:
-        """One step from the present pose to the commanded one."""
+    def _goal_rad(self) -> FloatArray:
+        """Where the joints go: the legs to the posture, the others to the default pose [rad]."""
+        return np.where(self._legs, self._posture.q_rad, self._default_rad)
+
+    def _step_pose(self, data: RobotData, dt_s: float, target_rad: FloatArray) -> None:
+        """One step from the present pose to the commanded one; the legs make up for where the arms are.
+
+        Args:
+            data: The robot.
+            dt_s: Since the last step [s].
+            target_rad: Where the joints of this task are sent; those of others are where they are [rad].
+        """
         wanted = np.clip(data.stand_pose_cmd, POSE_LOWER, POSE_UPPER)
         step = np.clip(wanted - self._pose, -POSE_PER_S * dt_s, POSE_PER_S * dt_s)
-        if step.any():
+        upper_rad = np.where(self._others, data.hardware_data.state.q, target_rad)
+        start_rad = np.where(self._legs, self._posture.q_rad, upper_rad)
+        if step.any() or np.abs(start_rad - self._posture.q_rad).max() > MOVED_RAD:
             self._pose = self._pose + step
-            self._posture = solve_posture(data, self._pose, self._posture.q_rad, iterations=POSE_ITERATIONS)
+            self._posture = solve_posture(data, self._pose, start_rad, iterations=POSE_ITERATIONS)
 
     def _take(self, data: RobotData, mine: tuple[str, ...]) -> None:
         """Set the gains of groups that have just come to this task, and lead them back from where they are."""
@@ -105,10 +130,12 @@ class PdStandTask(Task):
             offset = self._offset.at(data.stamp_s)[0]
             for group in set(mine) - set(self._held):
                 at = data.body.group_slice(group)
-                offset[at] = (data.hardware_data.state.q - self._posture.q_rad)[at]
+                offset[at] = (data.hardware_data.state.q - self._goal_rad())[at]
             self._lead_in(data, offset)
+        self._others = np.ones(len(data.body.hinges), dtype=bool)
         for group in mine:
-            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("user_cmd", group))
+            self._others[data.body.group_slice(group)] = False
+            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains(self._gains, group))
         self._held = mine
 
     def _lead_in(self, data: RobotData, offset_rad: FloatArray) -> None:

@@ -20,6 +20,7 @@ from thenar.hands.rotations import (
     rotation_vector,
     rpy_from_matrix,
 )
+from thenar.hands.shapes import Vec3
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.control.command_board import HandCommandPvc, JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
@@ -111,6 +112,7 @@ class BodyWorld:
         scene: str | Scene = "flat",
         props: Iterable[Prop] = (),
         fixed_at: Stand | None = None,
+        start_xy_yaw: Vec3 = (0.0, 0.0, 0.0),
         armature: bool = True,
         timestep_s: float = TIMESTEP_S,
         seed: int = 0,
@@ -123,6 +125,7 @@ class BodyWorld:
             scene: What stands around it, one of `SCENES` or of your own.
             props: Things beside what the scene has.
             fixed_at: Where its base stands still; None: it is free, and stands on its feet or hangs from a gantry.
+            start_xy_yaw: Where a free one is at the start [m], and its heading [rad].
             armature: Whether the inertia of the motors' rotors counts.
             timestep_s: Step of the physics [s].
             seed: Of every random number.
@@ -139,6 +142,8 @@ class BodyWorld:
             loads=[hand_load(body, spec) for spec in specs],
             hands={name: scale.range for name, scale in self.scales.items()},
         )
+        self._ground_m = surroundings.ground_m
+        self._stand_m = self._ground_m + float(self.robot.base_data.pos_W[2])
         flanges = {}
         for spec in specs:
             link, pos_m, quat_wxyz = hand_mount(body, spec)
@@ -152,24 +157,24 @@ class BodyWorld:
             robot=Robot(
                 spec=build_spec(
                     body,
-                    base_height_m=fixed_at.height_m if fixed_at else float(self.robot.base_data.pos_W[2]),
+                    base_height_m=fixed_at.height_m if fixed_at else self._stand_m,
                     armature=armature,
                     fixed=fixed_at is not None,
-                    base_xy_yaw=(*fixed_at.xy_m, fixed_at.yaw_rad) if fixed_at else (0.0, 0.0, 0.0),
+                    base_xy_yaw=(*fixed_at.xy_m, fixed_at.yaw_rad) if fixed_at else start_xy_yaw,
                 ),
                 flanges=flanges,
                 rest_rad=dict(zip(body.joint_names, body.default_q_rad, strict=True)),
             ),
         )
         self.machine = RobotInterface(self.world.physics, base=body.root, joints=body.joint_names, weld=GANTRY)
-        self._stand_m = float(self.robot.base_data.pos_W[2])
         self._lift: _Lift | None = None
         self._hands_read_s = -np.inf
         self._carried_out: dict[str, int] = {}
 
     def read(self) -> None:
-        """Bring `robot` up to date with the simulation."""
+        """Bring `robot` up to date with the simulation; heights are over the ground."""
         q, qd, qdd = self.machine.motion()
+        q[2] -= self._ground_m
         tau, stop_tau = self.machine.torques(), self.machine.stop_torques()
         now_s = self.world.time_s
         fresh = not 0.0 <= now_s - self._hands_read_s < HAND_PERIOD_S - 1e-9

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.humanoid.control.low_level import LowLevel, at_midstep
-from thenar.humanoid.model.g1 import G1, G1_RUBBER, MODE_MACHINE
+from thenar.humanoid.control.own_balance import OwnBalance
+from thenar.humanoid.model.g1 import G1, G1_RUBBER, MODE_MACHINE, STANDING_RAD
 from thenar.pace import Pace
 from thenar.signals import MotorReadings, SceneRequest
 from thenar.sim.props import Prop
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 TIMESTEP_S = 0.002
 """One step of the physics for one state: the robot publishes 500 a second."""
 REWARD_HZ = 10.0
+HOLDING = "teleop"
+"""Gains with which the robot holds itself."""
 TELEOP_HANDS = {"inspire": "Inspire", "dex3": "Dex3", "dex1": "Dex1", "brainco": "BrainCo"}
 """Hands by their short names, as in the names of Unitree's tasks."""
 # Assumed: a motor at its full torque warms by 50 degrees, with a time constant of a minute.
@@ -45,10 +48,12 @@ class G1Robot:
     """The robot's own computer, tick by tick: take the newest command, drive the motors, and tell what they measure."""
 
     def __init__(self, body: BodyWorld, scene: G1Scene, *, seed: int = 0):
-        """Holding its pose; nobody can reach it yet."""
+        """Holding its pose, or standing in balance where its pelvis is free; nobody can reach it yet."""
         self.body, self.scene = body, scene
         self.link: G1Topics | None = None
-        self.low_level = LowLevel(body.body, gains="teleop")
+        self.low_level = LowLevel(body.body, gains=HOLDING)
+        self.balance = None if body.hangs else OwnBalance(body.robot, gains=HOLDING)
+        """Of a robot whose pelvis is free; None for a fixed one."""
         self.cameras: Cameras | None = None
         self.reward = 0.0
         self._effort_nm = body.body.per_joint("effort_nm")
@@ -64,15 +69,23 @@ class G1Robot:
             for mode in self.link.modes():
                 self.low_level.mode = mode
             whole, arms = self.link.targets(time.perf_counter())
-        machine = self.body.machine
+        machine, stance = self.body.machine, None
+        if self.balance is not None:
+            self.body.read()
+            stance = self.balance.step(whole is None and self.low_level.mode == "hold")
         motion = machine.motion()
-        command = self.low_level.choose(whole, arms, q_rad=motion.q[7:], gravity_nm=machine.carrying_torques())
+        command = self.low_level.choose(
+            whole, arms, q_rad=motion.q[7:], gravity_nm=machine.carrying_torques(), stance=stance
+        )
         self.body.drive(
             at_midstep(command, qd_rad_s=motion.qd[6:], step_s=TIMESTEP_S, inertia_kgm2=machine.inertia_kgm2)
         )
 
     def hold(self, q_rad: FloatArray) -> None:
-        """Go to these angles, in the order of the motors, as stiffly as xr_teleoperate does, and stay there [rad]."""
+        """Go to these angles, in the order of the motors, as stiffly as xr_teleoperate does, and stay there [rad].
+
+        The legs of a robot that balances stay with its balance.
+        """
         self.low_level.hold(q_rad)
 
     def readings(self) -> MotorReadings:
@@ -123,9 +136,11 @@ class G1Robot:
             self.publish()
 
     def reset(self) -> None:
-        """Back to time 0, joints and objects, with the motors holding."""
+        """Back to time 0, joints and objects, with the motors holding; a robot that fell stands again."""
         self.body.world.reset()
         self.low_level.restart()
+        if self.balance is not None:
+            self.balance.restart()
 
 
 class LiveG1(LiveTwin):
@@ -160,6 +175,8 @@ class G1Config(WireConfig):
     """Short name for a pair (inspire, dex3, dex1, brainco), names of the catalogue, or nothing for rubber hands."""
     scene: str = "flat"
     """Surroundings: flat, pick_place_cylinder, pick_place_redblock or stack_rgyblock."""
+    pelvis: Literal["fixed", "free"] = "fixed"
+    """Fixed in the world as in Unitree's simulator, or free: the robot stands in balance on its feet, and can fall."""
     wires: tuple[str, ...] = ()
     """Protocols of the hands; empty: those on DDS that they usually speak."""
     cameras: CameraOptions | None = None
@@ -178,12 +195,15 @@ def build_g1(config: G1Config | None = None, *, props: Iterable[Prop] = ()) -> G
     scene = load_scene(config.scene)
     specs = g1_hands(config.hands)
     label = next((name for hand, name in TELEOP_HANDS.items() if specs and specs[0].name.startswith(hand)), "Joint")
+    free, stand = config.pelvis == "free", scene.stand
+    model = G1 if specs else G1_RUBBER
     body = BodyWorld(
-        G1 if specs else G1_RUBBER,
+        replace(model, default_rad=STANDING_RAD) if free else model,
         hands=specs,
         scene=scene.for_hand(label),
         props=props,
-        fixed_at=scene.stand,
+        fixed_at=None if free else stand,
+        start_xy_yaw=(*stand.xy_m, stand.yaw_rad),
         timestep_s=TIMESTEP_S,
         seed=config.seed,
     )

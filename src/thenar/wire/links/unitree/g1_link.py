@@ -22,11 +22,11 @@ from thenar.wire.rtps import Participant, Qos
 HOLD_S = 0.5
 """A commander that was silent for so long has left; only then another one is listened to."""
 SLOW_HZ = 20.0
-NO_WALKING = "the pelvis is fixed: walking, sitting and squatting are not simulated"
+NO_WALKING = "walking, sitting and squatting are not simulated"
 CHECK_MODE, SELECT_MODE, RELEASE_MODE = 1001, 1002, 1003
 GET_FSM_ID, GET_FSM_MODE, GET_BALANCE_MODE, SET_FSM_ID, SET_VELOCITY = 7001, 7002, 7003, 7101, 7105
 FSM = {0: "limp", 1: "damp", 500: "hold"}
-"""What the body does by itself in the states of the robot that a body with a fixed pelvis has."""
+"""What the body does by itself in those states of the robot that are simulated; on free feet it holds its balance."""
 
 
 class G1Topics(DdsLink):
