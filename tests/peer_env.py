@@ -24,6 +24,16 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "dora": ("dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"),
     "unitree": ("--no-deps", "unitree_dds_wrapper==2.0.9", "pygame==2.6.1"),
     "plusml": ("plusml-rh56dftp==0.1.7",),
+    "teleimager": (
+        "--no-deps",
+        "teleimager==2.0.6",
+        "PyTurboJPEG==2.6.1",
+        "logging-mp==0.2.5",
+        "numpy==1.26.4",
+        "pyyaml==6.0.3",
+        "pyzmq==27.3.0",
+        "rich==15.0.0",
+    ),
     "urdf_readers": (
         "--no-deps",  # without what they need to draw
         "yourdfpy==0.0.60",
@@ -71,6 +81,25 @@ def peer_python(name: str) -> Path:
                 pytest.skip(_unavailable[name])
             ready.write_text(wanted, encoding="utf-8")
     return python
+
+
+def turbojpeg_library() -> Path:
+    """Folder with libjpeg-turbo 3, which teleimager's client needs, out of the wheel of another package; made once."""
+    folder = CACHE / "libturbojpeg"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "libturbojpeg.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "libturbojpeg.so").exists():
+            pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps"]
+            line = [*pip, "--upgrade", "--target", str(folder), "turbojpeg==0.0.2"]
+            done = subprocess.run(line, capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.skip(f"no wheel with libjpeg-turbo 3: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
+            library = next(folder.glob("turbojpeg.libs/libturbojpeg*"))
+            # Found by its own name too: that is what the linker tells PyTurboJPEG.
+            for name in (library.name, "libturbojpeg.so.0", "libturbojpeg.so"):
+                (folder / name).symlink_to(library.relative_to(folder))
+    return folder
 
 
 def compiled_peer(name: str, idl: str, tmp: Path) -> Path:

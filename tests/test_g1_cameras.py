@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from patience import free_port, wait_for
 
+from tests.peer_env import PEERS, peer_python, quiet_environment, turbojpeg_library
 from thenar.errors import BadValue, ThenarError
 from thenar.humanoid.model.g1 import G1_RUBBER
 from thenar.sim.drawing.eyes import Eyes, model_bytes
@@ -58,6 +61,31 @@ def test_clients_get_the_configuration_in_both_shapes_and_pictures_of_what_is_th
     finally:
         context.destroy(linger=0)
         cameras.close()
+
+
+def test_teleimagers_own_client_finds_the_cameras_and_sees_what_is_there(tmp_path: Path):
+    body = BodyWorld(G1_RUBBER, scene=SCENE.scene, fixed_at=SCENE.stand, timestep_s=0.002)
+    ports: dict[str, int] = {name: free_port() for name in ("head", "left_wrist", "right_wrist")}
+    options = CameraOptions(names=("head", "right_wrist"), size_px=(160, 120), ports=ports, config_port=free_port())
+    python, library = peer_python("teleimager"), turbojpeg_library()
+    # It keeps what it was told in its user's folder.
+    environment = quiet_environment() | {"LD_LIBRARY_PATH": str(library), "XDG_CONFIG_HOME": str(tmp_path)}
+    cameras = Cameras(body.world, options)
+    try:
+        words = [str(PEERS / "teleimager_client.py"), "127.0.0.1", str(options.config_port), "1.0"]
+        line = [str(python), *words]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    finally:
+        cameras.close()
+    assert done.returncode == 0, done.stderr
+    heard = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))  # it logs there too
+    assert heard["from_server"]
+    assert set(heard["cameras"]) == {"head_camera", "left_wrist_camera", "right_wrist_camera"}
+    assert set(heard["seen"]) == {"head_camera", "right_wrist_camera"}
+    for one in heard["seen"].values():
+        assert one["shape"] == [120, 160, 3]
+        assert one["fps"] > 5.0
+    assert heard["seen"]["head_camera"]["red"] > 20  # the cylinder, in the right order of colours
 
 
 def pixels(jpeg: bytes) -> np.ndarray:
