@@ -2,9 +2,11 @@
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ from patience import wait_for
 
 import thenar
 from thenar.cdr import BadMessage
+from thenar.cli import main
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.recordings import container
-from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.chunks import ChunkedFile, Draft, Entry
 from thenar.recordings.container import RecordingWriter, read_contents, recover, write_contents
 from thenar.recordings.ros_messages import ACTIONS, JOINT_STATE, TEXT, HandMessages, encode_text
 from thenar.recordings.ros_schema import Schema, find_layout, write
@@ -287,12 +290,72 @@ def test_a_file_cut_anywhere_is_read_as_far_as_it_goes(grip: Path, tmp_path: Pat
     np.testing.assert_array_equal(part, whole[: len(part)])
 
 
-def test_bytes_that_are_wrong_are_noticed(grip: Path, tmp_path: Path):
-    bent = bytearray(grip.read_bytes())
-    bent[10_000] ^= 0x55  # among the messages: indexes between them have no check sum, and nothing of ours reads them
+def test_a_wrong_byte_is_noticed_wherever_it_is(grip: Path, tmp_path: Path):
+    whole, path = grip.read_bytes(), tmp_path / "bent.mcap"
+    unseen = []
+    for place in np.linspace(0, len(whole) - 1, 80).astype(int):
+        bent = bytearray(whole)
+        bent[place] ^= 0x55
+        path.write_bytes(bytes(bent))
+        with suppress(BadFile):  # it no longer begins as a file of ours does
+            if not thenar.Recording(path).damage:
+                unseen.append(place)
+    assert unseen == []
+    assert thenar.Recording(grip).damage == ""
+
+
+def _record_starts(whole: bytes) -> dict[int, list[int]]:
+    """Where records of each kind of an MCAP file begin."""
+    starts: dict[int, list[int]] = {}
+    at = 8
+    while at < len(whole) - 8:
+        kind, size = struct.unpack_from("<BQ", whole, at)
+        starts.setdefault(kind, []).append(at)
+        at += 9 + size
+    return starts
+
+
+def test_a_wrong_byte_in_an_index_or_in_the_summary_is_told_and_costs_nothing(grip: Path, tmp_path: Path, capsys):
+    whole, path = grip.read_bytes(), tmp_path / "bent.mcap"
+    starts = _record_starts(whole)
+    for kind, words in ((7, "between its chunks"), (8, "summary"), (11, "summary")):  # indexes, and statistics
+        bent = bytearray(whole)
+        bent[starts[kind][-1] + 20] ^= 0x01
+        path.write_bytes(bytes(bent))
+        rec = thenar.Recording(path)
+        assert words in rec.damage
+        assert [topic.messages for topic in rec.topics] == [topic.messages for topic in thenar.Recording(grip).topics]
+    main(["recording", str(path)])
+    assert "the file is damaged: its summary" in " ".join(capsys.readouterr().out.split())
+    assert recover(path, tmp_path / "mended.mcap") > 0
+    assert thenar.Recording(tmp_path / "mended.mcap").damage == ""
+
+
+@pytest.mark.parametrize("number", [0, 2, 4])
+def test_a_damaged_chunk_costs_its_own_messages_and_no_others(tmp_path: Path, number: int):
     path = tmp_path / "bent.mcap"
+    with path.open("wb") as file:
+        chunked = ChunkedFile(file)
+        chunked.begin("test", {})
+        for k in range(5):
+            drafts = [Draft(10 * k + j, 10 * k + j, 0, encode_text(f"{k} {j}")) for j in range(10)]
+            chunked.add_chunk({"/words": (TEXT, drafts)})
+        chunked.finish()
+    bent = bytearray(path.read_bytes())
+    bent[_record_starts(bytes(bent))[6][number] + 60] ^= 0x55
     path.write_bytes(bytes(bent))
-    assert thenar.Recording(path).damage
+    contents = read_contents(path)
+    assert "1 of 5 chunks of messages cannot be read" in contents.damage
+    left = [message.log_ns for message in contents.channels["/words"].messages]
+    assert left == [10 * k + j for k in range(5) if k != number for j in range(10)]
+
+
+def test_a_recording_that_lacks_a_change_of_the_world_is_not_replayed(grip: Path, tmp_path: Path):
+    contents = read_contents(grip)
+    del contents.channels[ACTIONS].messages[2]
+    write_contents(contents, tmp_path / "less.mcap")
+    with pytest.raises(BadFile, match="changes of the world are missing"):
+        thenar.replay(tmp_path / "less.mcap")
 
 
 @pytest.mark.parametrize("body", [b"", b"not a recording", os.urandom(4096)])

@@ -68,7 +68,7 @@ class ChunkedFile:
         self._chunks, self._chunk_count = bytearray(), 0  # index, as bytes: objects would take 7 times the memory
         self._metadata: list[McapRecord] = []
         self._first_ns, self._last_ns = 0, 0
-        self._at = 0
+        self._at, self._crc = 0, 0
         self._buffer = np.empty(0, dtype=np.uint8)
 
     def begin(self, library: str, metadata: Mapping[str, Mapping[str, str]]) -> None:
@@ -153,7 +153,7 @@ class ChunkedFile:
             metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )
-        self._put(self._bytes(records.DataEnd(data_section_crc=0)))
+        self._put(self._bytes(records.DataEnd(data_section_crc=self._crc)))
         began = self._at
         groups = (
             self._bytes(*self._schemas.values()),
@@ -204,6 +204,7 @@ class ChunkedFile:
     def _put(self, data: bytes) -> None:
         self._file.write(data)
         self._at += len(data)
+        self._crc = zlib.crc32(data, self._crc)
 
 
 def _fill(data: NDArray[np.uint8], at: int, number: int, drafts: Sequence[Draft], index: np.ndarray) -> int:

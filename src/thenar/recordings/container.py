@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from thenar import __version__
-from thenar.errors import BadFile, BadValue, MissingExtra, ThenarError
+from thenar.errors import BadFile, BadValue, MissingExtra
 from thenar.recordings.chunks import ChunkedFile, Draft, Entry
+from thenar.recordings.file_records import DamagedFile, read_records
 from thenar.recordings.ros_schema import Schema
 
 CHUNK_BYTES = 1 << 20  # a chunk is ended by time: more of it waits only behind a slow disk
@@ -166,7 +167,7 @@ class Contents:
     channels: dict[str, Channel]
     metadata: dict[str, dict[str, str]]
     damage: str
-    """Why the file has no proper end; empty for one that does."""
+    """In what the file is not whole, in words; empty for one that is."""
 
 
 def read_contents(path: Path | str) -> Contents:
@@ -178,9 +179,10 @@ def read_contents(path: Path | str) -> Contents:
     metadata: dict[str, dict[str, str]] = defaultdict(dict)
     schemas: dict[int, Schema] = {}
     by_id: dict[int, Channel] = {}
+    early: dict[int, list[Message]] = defaultdict(list)  # of channels that a damaged chunk explained
     damage = ""
     try:
-        for record in _records(Path(path)):
+        for record in read_records(Path(path)):
             match record:
                 case records.Schema():
                     schemas[record.id] = Schema(name=record.name, text=record.data.decode(errors="replace"))
@@ -190,34 +192,16 @@ def read_contents(path: Path | str) -> Contents:
                     by_id[record.id] = channels.setdefault(record.topic, channel)
                 case records.Message():
                     message = Message(record.log_time, record.publish_time, record.sequence, record.data)
-                    by_id[record.channel_id].messages.append(message)
+                    own = by_id.get(record.channel_id)
+                    (own.messages if own else early[record.channel_id]).append(message)
                 case records.Metadata():
                     metadata[record.name].update(record.metadata)
-    except _Cut as error:
+    except DamagedFile as error:
         damage = str(error)
+    for number, messages in early.items():  # the summary has explained them, where there is one
+        if number in by_id:
+            by_id[number].messages[:0] = messages
     return Contents(channels=channels, metadata=dict(metadata), damage=damage)
-
-
-class _Cut(ThenarError):
-    """A file that ends before its end."""
-
-
-def _records(path: Path) -> Iterator[Any]:
-    from mcap.exceptions import McapError
-    from mcap.stream_reader import StreamReader
-
-    try:
-        with path.open("rb") as file:
-            try:
-                yield from StreamReader(file, validate_crcs=True, record_size_limit=1 << 30).records
-            except (McapError, ValueError, KeyError, IndexError, MemoryError, OverflowError) as error:
-                if file.tell() <= 8:
-                    raise BadFile(path, "not an MCAP file") from error
-                raise _Cut("the file was cut off: its writer was killed, or it is still being written") from error
-            except Exception as error:  # of the decompressor, whose errors have no common root
-                raise _Cut(f"the file is damaged: {error}") from error
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from error
 
 
 def recover(path: Path | str, out: Path | str) -> int:

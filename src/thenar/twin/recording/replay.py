@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -143,10 +144,13 @@ def recorded_world(recording: Recording, *, motors: Mapping[str, MotorValues]) -
 
 def read_actions(recording: Recording) -> list[dict[str, Any]]:
     """Every change that was made, the world it began with first."""
-    actions = [from_text(decode_text(message.payload)) for message in recording.contents.channels[ACTIONS].messages]
+    messages = recording.contents.channels[ACTIONS].messages
+    actions = [from_text(decode_text(message.payload)) for message in messages]
     whole = all(isinstance(one, dict) and {"time_s", "call", "arguments"} <= one.keys() for one in actions)
     if not whole or actions[0]["call"] != "world":
         raise BadFile(recording.name, f"cannot be replayed: {ACTIONS} is not what thenar writes")
+    if any(after.sequence != before.sequence + 1 for before, after in pairwise(messages)):
+        raise BadFile(recording.name, f"cannot be replayed: changes of the world are missing; {recording.damage}")
     return actions
 
 
