@@ -100,7 +100,7 @@ HONESTY: dict[str, tuple[tuple[str, str], ...]] = {
         ("status", "modelled"),
         ("current", "assumed: in proportion to the torque, 1 A at full effort"),
         ("touch", _TOUCH),
-        ("proximity", "absent: reads 0"),
+        ("proximity", "modelled: how far the nearest thing in front of a tip is; range (20 mm) and counts are assumed"),
         ("protocols", "real: the DDS topics of Unitree's service; Modbus RTU, as the maker's SDK speaks it"),
     ),
     "leap": (

@@ -108,8 +108,8 @@ def test_a_reading_keeps_the_rate_of_the_sensor():
 
 
 def test_a_hand_of_a_world_feels_what_comes_near_and_not_its_own_knuckles():
-    plain = thenar.hands.load("brainco_right")
-    hand = replace(plain, pads=tuple(replace(one, proximity_range_m=0.02) for one in plain.pads))
+    hand = thenar.hands.load("brainco_right")
+    plain = replace(hand, pads=tuple(replace(one, proximity_range_m=0.0) for one in hand.pads))
     world = thenar.World(hand, props=[thenar.Sphere(name="ball", radius_m=0.01, fixed=True)], profile="ideal")
     assert set(world.touch(hand.name).proximity_m.values()) == {0.02}
     index = next(one for one in hand.pads if one.name.startswith("index"))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from patience import wait_for
@@ -20,6 +21,7 @@ from thenar.errors import UnknownName
 from thenar.signals import HandState
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
+from thenar.wire.codecs.serial_bus import revo2_registers
 from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec, unitree_go, unitree_hg
 from thenar.wire.rtps import Participant
 from thenar.wire.wire_config import BraincoOptions, Revo2Options
@@ -129,6 +131,29 @@ def test_the_speed_of_a_brainco_command_is_obeyed_and_its_current_told():
     assert brainco_codec.currents_a(spec, world.state(spec.name)).max() <= 1.0
 
 
+def test_a_fingertip_that_comes_near_counts_up_before_it_touches_and_one_that_is_off_does_not():
+    spec = hands.load("brainco_right")
+    pad = spec.pads[1]
+    ball = thenar.Sphere(name="ball", radius_m=0.01, fixed=True, pos_m=(1.0, 0.0, 0.0))
+    world = thenar.World(spec, props=[ball], profile="ideal")
+    words = revo2_registers.power_on(spec)
+    body, ball_id = world.data.body(f"{spec.name}/{pad.link}"), world.model.body("ball").id
+    R, seen = body.xmat.reshape(3, 3), []
+    for far_m in (0.03, 0.015, 0.005):
+        place = np.asarray(pad.centre_m) + (0.01 + far_m) * np.asarray(pad.normal)
+        world.model.body_pos[ball_id] = body.xpos + R @ place
+        mujoco.mj_forward(world.model, world.data)
+        revo2_registers.store_touch(words, spec, world.touch(spec.name))
+        high, low = words[4217:4219]
+        assert words[4250 + 6 + 3 : 4250 + 6 + 5].tolist() == [high, low]
+        assert high == words[4250 + 6] == 0  # no force either
+        seen.append(int(low))
+    np.testing.assert_allclose(seen, [0, 250, 750], atol=15)
+    words[4001] = 0
+    revo2_registers.store_touch(words, spec, world.touch(spec.name))
+    assert words[4217:4219].tolist() == [0, 0]
+
+
 def test_the_makers_sdk_opens_the_serial_line_of_a_brainco_hand_moves_it_and_feels(tmp_path: Path):
     """`bc-stark-sdk` from PyPI, unchanged; a rod lies in the hand."""
     rod = thenar.Cylinder(
@@ -168,5 +193,8 @@ def test_the_makers_sdk_opens_the_serial_line_of_a_brainco_hand_moves_it_and_fee
     assert (status == 0).all()
     assert ((direction < 360) | (direction == 0xFFFF)).all()
     assert (shear <= normal + 1).all()
+    assert max(heard["far"]) < 500  # the rod is far from the open fingers
+    assert heard["near"][1:] == [1000] * 4
+    assert heard["near_one"] == 1000
     assert heard["index"][2] == pytest.approx(100, abs=15)
     assert refused == {}

@@ -39,6 +39,7 @@ async def main() -> None:
     heard["apart"] = await status_when(device, hand, apart)
     await device.set_finger_positions_and_durations(hand, [0] * 6, [300] * 6)
     heard["open"] = await status_when(device, hand, [0] * 6)
+    heard["far"] = [tip.self_proximity1 for tip in await device.get_touch_sensor_status(hand)]
     closed = [900, 1000, 1000, 1000, 1000, 1000]
     await device.set_finger_positions(hand, closed)
     await asyncio.sleep(1.2)
@@ -47,6 +48,8 @@ async def main() -> None:
     heard["touch"] = [
         [tip.normal_force1, tip.tangential_force1, tip.tangential_direction1, tip.status] for tip in touch
     ]
+    heard["near"] = [tip.self_proximity1 for tip in touch]
+    heard["near_one"] = (await device.get_single_touch_sensor_status(hand, 1)).self_proximity1
     await device.set_finger_position_with_millis(hand, sdk.FingerId.Index, 100, 200)
     there = heard["closed"]["positions"]
     heard["index"] = (await status_when(device, hand, [*there[:2], 100, *there[3:]]))["positions"]

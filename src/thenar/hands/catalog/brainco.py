@@ -20,6 +20,7 @@ from thenar.hands.spec import Actuator, Coupling, HandSpec, Joint, Link, Pad, Pa
 URDF = "revo2_right_hand URDF"
 INERTIAL = f"{URDF}: mass, centre and inertia, touch pieces with their fingertips; sizes from meshes"
 TOUCH = f"{URDF}: place of the touch piece; size and the 12 electrodes under it are assumed"
+PROXIMITY_RANGE_M = 0.02  # how far the electrodes see what does not touch; assumed
 MINUS_Z: Vec3 = (0.0, 0.0, -1.0)
 
 PALETTE = Palette(body=(0.86, 0.87, 0.88), skin=(0.30, 0.31, 0.33), dark=(0.14, 0.14, 0.15))
@@ -192,6 +193,7 @@ def _pad(finger: str, turn_rad: float) -> Pad:
         centre_m=centre,
         row_axis=along,
         normal=out,
+        proximity_range_m=PROXIMITY_RANGE_M,
         source=TOUCH,
     )
 

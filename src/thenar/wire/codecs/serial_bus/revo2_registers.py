@@ -24,7 +24,7 @@ SKU, PROTECTED_MA, UNIT_MODE, MAX_POSITION, MAX_SPEED, MAX_CURRENT, TOUCH_VENDOR
 TIMED, PACED, SPEEDS, CURRENTS, PWM = 1010, 1022, 1034, 1040, 1046
 TIMED_ONE, PACED_ONE, SPEED_ONE, CURRENT_ONE, PWM_ONE = 1052, 1055, 1058, 1060, 1062
 STATUS, FIRMWARE, SERIAL = 2000, 3000, 3010
-TOUCH_ON, TOUCH, TOUCH_ONE, TOUCH_RAW = 4000, 4200, 4250, 4300
+TOUCH_ON, TOUCH, PROXIMITY, TOUCH_ONE, TOUCH_RAW = 4000, 4200, 4215, 4250, 4300
 
 AREAS = (
     *((900, 7), (920, 10), (930, 41), (980, 7), (1000, 4), (1009, 91), (2000, 26), (3000, 20), (4000, 15)),
@@ -39,6 +39,7 @@ DEFAULT_PROTECTED_MA = 1000
 NO_DIRECTION = 0xFFFF
 COUNTS_PER_N = 100.0  # from the scale of the maker's monitor
 MOST_COUNTS = 2500
+PROXIMITY_COUNTS = 1000  # where something touches, falling straight to 0 at the sensor's range; assumed
 IDLE, RUNNING, STALLED = 0, 1, 2
 MOVING = 0.02  # faster than this fraction of the top speed is running
 
@@ -95,10 +96,13 @@ def store_touch(words: Words, spec: HandSpec, frame: TouchFrame) -> None:
         angle = round(math.degrees(math.atan2(shear[1], shear[0]))) % 360 if size >= 1.0 else NO_DIRECTION
         normal = COUNTS_PER_N * frame.force_n[pad.name]
         found = np.array([min(normal, MOST_COUNTS), min(size, MOST_COUNTS), angle])
+        far = frame.proximity_m.get(pad.name, pad.proximity_range_m) / pad.proximity_range_m
+        near = [0, round(PROXIMITY_COUNTS * (1.0 - far))]  # the high word first
         if not words[TOUCH_ON + n]:
-            found, raw = np.zeros(3), np.zeros(raw.size)
+            found, raw, near = np.zeros(3), np.zeros(raw.size), [0, 0]
         three = np.rint(found).astype(np.uint16)
         words[TOUCH + 3 * n : TOUCH + 3 * n + 3] = words[TOUCH_ONE + 6 * n : TOUCH_ONE + 6 * n + 3] = three
+        words[PROXIMITY + 2 * n : PROXIMITY + 2 * n + 2] = words[TOUCH_ONE + 6 * n + 3 : TOUCH_ONE + 6 * n + 5] = near
         words[TOUCH_RAW + 12 * n : TOUCH_RAW + 12 * n + raw.size] = np.rint(np.minimum(raw, 0xFFFF))
 
 
