@@ -97,12 +97,14 @@ def store_touch(words: Words, spec: HandSpec, frame: TouchFrame) -> None:
         normal = COUNTS_PER_N * frame.force_n[pad.name]
         found = np.array([min(normal, MOST_COUNTS), min(size, MOST_COUNTS), angle])
         far = frame.proximity_m.get(pad.name, pad.proximity_range_m) / pad.proximity_range_m
-        near = [0, round(PROXIMITY_COUNTS * (1.0 - far))]  # the high word first
+        near = round(PROXIMITY_COUNTS * (1.0 - far))
         if not words[TOUCH_ON + n]:
-            found, raw, near = np.zeros(3), np.zeros(raw.size), [0, 0]
+            found, raw, near = np.zeros(3), np.zeros(raw.size), 0
         three = np.rint(found).astype(np.uint16)
         words[TOUCH + 3 * n : TOUCH + 3 * n + 3] = words[TOUCH_ONE + 6 * n : TOUCH_ONE + 6 * n + 3] = three
-        words[PROXIMITY + 2 * n : PROXIMITY + 2 * n + 2] = words[TOUCH_ONE + 6 * n + 3 : TOUCH_ONE + 6 * n + 5] = near
+        # As the SDK reads them: of all fingers the high word first, of one finger alone all bytes the other way round.
+        words[PROXIMITY + 2 * n : PROXIMITY + 2 * n + 2] = np.frombuffer(near.to_bytes(4, "big"), ">u2")
+        words[TOUCH_ONE + 6 * n + 3 : TOUCH_ONE + 6 * n + 5] = np.frombuffer(near.to_bytes(4, "little"), ">u2")
         words[TOUCH_RAW + 12 * n : TOUCH_RAW + 12 * n + raw.size] = np.rint(np.minimum(raw, 0xFFFF))
 
 
