@@ -26,7 +26,7 @@ from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.solver import key_point_targets_m
-from thenar.sim.collision_checker import CollisionChecker
+from thenar.sim.collision_checker import CollisionChecker, with_outlines
 from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
 HERE = Path(__file__).resolve().parent
@@ -82,7 +82,7 @@ def peer_rows(
     model: HandModel, checker: CollisionChecker, nodes: np.ndarray, step_s: np.ndarray, python: Path
 ) -> list[Row]:
     """Every peer on the same targets."""
-    spec = hands.build_spec(model.hand)
+    spec = hands.build_spec(with_outlines(model.hand))  # the same shapes for all
     arrays = model.record[0]
     links = {joint.name: joint.child for joint in model.hand.joints}
     names = [finger.landmarks for finger in model.fingers]

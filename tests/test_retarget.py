@@ -554,9 +554,16 @@ def test_a_recording_is_shown_in_a_page(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("link", "side_mm", "palm_mm", "back_mm", "tip_mm"),
-    [("ffdistal", 8.6, 7.3, 7.0, 32.0), ("thdistal", 10.6, 8.8, 9.0, 35.0)],
+    [
+        ("ffdistal", 8.6, 7.3, 7.0, 32.0),
+        ("thdistal", 10.6, 8.8, 9.0, 35.0),
+        ("rfproximal", 10.0, 10.0, 8.0, 53.0),  # ends of phalanges: between a published mesh and a published capsule
+        ("lfmiddle", 9.0, 9.0, 8.0, 33.0),
+        ("thproximal", 13.0, 12.8, 12.9, 49.2),
+        ("thmiddle", 11.0, 10.8, 10.8, 41.0),
+    ],
 )
-def test_fingertips_are_planned_by_the_extents_of_the_real_ones(link, side_mm, palm_mm, back_mm, tip_mm):
+def test_fingers_are_planned_by_the_extents_of_the_real_ones(link, side_mm, palm_mm, back_mm, tip_mm):
     for hand in ("shadow_right", "shadow_left"):
         outline = hands.load(hand).link(link).outline
         assert outline is not None

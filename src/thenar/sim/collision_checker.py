@@ -25,16 +25,21 @@ class Overlap:
     """The two links."""
 
 
+def with_outlines(hand: HandSpec) -> HandSpec:
+    """The hand as its motion is planned: outlines in place of skins where links have them, and no pads."""
+    links = tuple(
+        link if link.outline is None else replace(link, skin=link.outline, more_skin=(), inertia_kgm2=ANY_INERTIA_KGM2)
+        for link in hand.links
+    )
+    return replace(hand, links=links, pads=(), variants={})
+
+
 class CollisionChecker:
     """A hand without physics: postures in, overlaps and distances out."""
 
     def __init__(self, hand: HandSpec):
         """Build the hand's model, with outlines where links have them."""
-        links = tuple(
-            link if link.outline is None else replace(link, skin=link.outline, inertia_kgm2=ANY_INERTIA_KGM2)
-            for link in hand.links
-        )
-        self._model = build_spec(replace(hand, links=links)).compile()
+        self._model = build_spec(with_outlines(hand)).compile()
         self._data = mujoco.MjData(self._model)
         self._qpos = np.array([self._model.joint(name).qposadr[0] for name in hand.joint_names])
 

@@ -42,24 +42,39 @@ def _hub(shape: Shape) -> VisualShape:
     return VisualShape(shape=shape, tone="dark")
 
 
-# Corners of the outlines of the last links, in their frames [mm], and by how much they are rounded: fitted to the
-# meshes of mujoco_menagerie (1 % of directions differ by more than 0.4 mm), with 0.15 mm to be safe.
+# Outlines of the links that can meet, in their frames [mm]: by how much they are rounded, and their corners, each with
+# a mirror image in x. Fitted to the extents that mujoco_menagerie and gymnasium-robotics publish, which differ by up to
+# 1.5 mm: fingers and their last links hold both, the thumb's last link lies between them, all within 0.7 mm. Phalanges
+# are then made 0.4 mm (the thumb's 0.2 mm) smaller, because parts stay that far apart anyway.
 # fmt: off
-FINGER_OUTLINE_MM: tuple[Vec3, ...] = (
-    (0.11, 4.21, 29.87), (3.66, 4.83, 6.07), (-3.49, -3.49, 22.25), (4.42, -4.84, 8.02), (-6.03, 3.34, 6.85),
-    (4.25, 2.75, 27.2), (3.92, 0.12, 28.35), (-4.31, 2.4, 27.59), (-4.21, -4.97, 8.05), (-2.83, -0.89, 28.98),
-    (4.94, -2.77, 19.55), (2.35, -1.14, 28.94), (2.3, 3.78, 29.26), (-2.44, 3.75, 29.19), (-3.79, 4.84, 6.2),
-    (3.33, -3.88, 20.76), (5.95, 3.37, 6.73), (-6.11, -3.2, 7.95), (-4.25, -0.42, 27.45), (6.1, -3.0, 7.95),
-)
-THUMB_OUTLINE_MM: tuple[Vec3, ...] = (
-    (-0.41, 6.44, 33.84), (3.96, 7.71, 4.46), (-7.66, -3.56, 20.6), (6.71, -6.36, 10.84), (-7.96, -5.0, 10.59),
-    (5.62, 6.49, 25.98), (6.6, -1.14, 29.58), (-7.24, 0.49, 29.5), (-6.02, -1.83, 29.5), (8.45, 5.07, 6.28),
-    (-4.08, 7.73, 4.63), (4.25, 5.9, 32.93), (-6.1, -6.71, 10.97), (-7.72, 3.69, 27.89), (8.92, -3.48, 10.84),
-    (-4.57, 5.84, 32.65), (2.18, -7.7, 12.37), (2.12, -1.56, 32.44), (-4.21, -4.38, 27.22), (4.41, -4.55, 26.55),
-    (-9.08, -2.45, 10.66), (-2.78, -1.0, 32.44), (7.65, 3.42, 28.79), (-8.45, 5.12, 6.27),
-)
+OUTLINES_MM: dict[str, tuple[float, tuple[Vec3, ...]]] = {
+    "proximal": (6.26, (
+        (2.9, 0.28, -1.91), (2.93, -1.41, -1.26), (2.91, 1.58, -0.95), (3.52, -0.34, 21.49), (2.61, -2.4, 8.04),
+        (2.72, -2.36, 25.89), (1.15, -3.24, 31.23), (2.09, 2.17, 44.72), (1.5, -1.59, 46.39), (1.05, 0.72, 47.19),
+    )),
+    "middle": (7.45, (
+        (1.94, 0.49, -0.84), (1.93, 0.82, -0.49), (1.97, -0.72, -0.73), (1.74, -1.6, 13.8), (0.32, -0.79, 25.93),
+        (1.94, 0.01, 25.11), (0.35, 0.89, 25.81),
+    )),
+    "distal": (2.63, (
+        (0.77, 3.92, 29.48), (3.62, 4.34, 4.54), (2.52, -1.54, 27.74), (4.43, -4.7, 8.24), (5.88, 3.0, 5.51),
+        (3.94, 2.75, 27.13), (3.75, 0.19, 28.07), (2.23, -0.01, 29.1), (4.93, -2.4, 19.22), (2.27, 3.51, 28.93),
+        (2.95, -3.64, 20.36), (6.18, -2.68, 5.44),
+    )),
+    "thproximal": (10.77, (
+        (2.0, 0.0, 0.41), (1.03, 1.59, -0.11), (1.01, -1.61, -0.04), (1.14, -0.09, -1.05), (0.0, -0.01, 38.64),
+    )),
+    "thmiddle": (7.65, (
+        (1.49, 2.58, -1.35), (1.54, -2.58, -1.42), (3.13, 0.06, -1.23), (1.16, 0.09, -3.02), (3.76, -1.29, 32.78),
+        (3.76, 1.29, 32.73), (3.75, 0.04, 33.51),
+    )),
+    "thdistal": (2.81, (
+        (0.82, 4.5, 31.86), (2.32, 1.94, 32.24), (5.27, 6.17, 3.87), (5.58, -4.92, 20.91), (7.04, -4.5, 9.47),
+        (7.98, -1.86, 6.79), (5.09, 4.15, 29.47), (5.32, -0.75, 29.61), (7.87, 2.87, 4.61), (4.74, 3.39, 30.51),
+        (6.53, 1.81, 27.6), (4.52, -6.37, 11.78), (2.58, -1.74, 30.97), (3.8, -3.59, 27.64),
+    )),
+}
 # fmt: on
-FINGER_ROUNDED_MM, THUMB_ROUNDED_MM = 2.54, 1.62
 
 # Visuals of the parts that every finger has.
 # fmt: off
@@ -126,9 +141,10 @@ def _link(
     )
 
 
-def _outline(corners_mm: tuple[Vec3, ...], rounded_mm: float) -> Hull:
-    corners_m = tuple((1e-3 * x, 1e-3 * y, 1e-3 * z) for x, y, z in corners_mm)
-    return Hull(points_m=corners_m, radius_m=1e-3 * rounded_mm)
+def _outline(part: str) -> Hull:
+    rounded_mm, corners_mm = OUTLINES_MM[part]
+    both_mm = [(side * x, y, z) for x, y, z in corners_mm for side in ((1, -1) if x else (1,))]
+    return Hull(points_m=tuple((1e-3 * x, 1e-3 * y, 1e-3 * z) for x, y, z in both_mm), radius_m=1e-3 * rounded_mm)
 
 
 def _bone(from_z_m: float, to_z_m: float, radius_m: float, y_m: float = 0.0) -> Capsule:
@@ -144,10 +160,6 @@ PALM = (
     Box(centre_m=(0.011, 0.0005, 0.0455), half_m=(0.0315, 0.0110, 0.0410)),
     Box(centre_m=(-0.016, 0.0005, 0.0180), half_m=(0.0090, 0.0110, 0.0135)),
 )
-FINGER_OUTLINE, THUMB_OUTLINE = (
-    _outline(FINGER_OUTLINE_MM, FINGER_ROUNDED_MM),
-    _outline(THUMB_OUTLINE_MM, THUMB_ROUNDED_MM),
-)
 THUMB_BALL = Sphere(centre_m=(0.0, 0.0, 0.030), radius_m=0.010)
 METACARPAL = Capsule(start_m=(0.019, 0.0, 0.010), end_m=(0.0490, 0.0, 0.0343), radius_m=0.0100)
 
@@ -161,16 +173,23 @@ LINKS = (
         for f in FINGERS
         for link in (
             _link(f"{f}knuckle", 0.008, "9 mm knuckle"),
-            _link(f"{f}proximal", 0.030, PRIMITIVES, _bone(0.005, 0.045, 0.009)),
-            _link(f"{f}middle", 0.017, PRIMITIVES, _bone(0.0, 0.025, 0.009)),
-            _link(f"{f}distal", 0.013, FITTED, _bone(0.006, 0.0247, 0.0073, y_m=-0.0002), outline=FINGER_OUTLINE),
+            _link(f"{f}proximal", 0.030, PRIMITIVES, _bone(0.005, 0.045, 0.009), outline=_outline("proximal")),
+            _link(f"{f}middle", 0.017, PRIMITIVES, _bone(0.0, 0.025, 0.009), outline=_outline("middle")),
+            _link(f"{f}distal", 0.013, FITTED, _bone(0.006, 0.0247, 0.0073, y_m=-0.0002), outline=_outline("distal")),
         )
     ),
     _link("thbase", 0.010, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.013)),
-    _link("thproximal", 0.040, PRIMITIVES, _bone(0.011, 0.029, 0.0105)),
+    _link("thproximal", 0.040, PRIMITIVES, _bone(0.011, 0.029, 0.0105), outline=_outline("thproximal")),
     _link("thhub", 0.005, PRIMITIVES, None, Sphere(centre_m=(0.0, 0.0, 0.0), radius_m=0.011)),
-    _link("thmiddle", 0.020, PRIMITIVES, _bone(0.003, 0.021, 0.009), more_skin=(THUMB_BALL,)),
-    _link("thdistal", 0.017, FITTED, _bone(0.008, 0.026, 0.009), outline=THUMB_OUTLINE),
+    _link(
+        "thmiddle",
+        0.020,
+        PRIMITIVES,
+        _bone(0.003, 0.021, 0.009),
+        more_skin=(THUMB_BALL,),
+        outline=_outline("thmiddle"),
+    ),
+    _link("thdistal", 0.017, FITTED, _bone(0.008, 0.026, 0.009), outline=_outline("thdistal")),
 )
 
 

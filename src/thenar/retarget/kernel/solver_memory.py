@@ -170,15 +170,15 @@ class Tuning(NamedTuple):
     """1 has a still hand end where it would have come to from open, 0 leaves it where it came to."""
     touch_m: float = 0.012
     """Distance of a person's tips that touch."""
-    pinch_gap_m: float = 0.0007
+    pinch_gap_m: float = 0.0009
     """Distance of the robot's tips that a pinch aims at."""
     pinch_weight: float = 200.0
     pinch_stiffness: float = 1 / 1.5
-    pad_weight: float = 3.0
+    pad_weight: float = 6.0
     pad_stiffness: float = 0.5
     approach_gain: float = 20.0
     """Multiple of the pads' weight while the thumb is behind the finger's pad."""
-    pad_closed: float = 3.0
+    pad_closed: float = 1.0
     """How much more pads are drawn once the tips touch, as a multiple."""
     slide_weight: float = 5.0
     """Resistance to sliding where a pinch touches."""
