@@ -20,7 +20,7 @@ from thenar.cdr import BadMessage
 from thenar.cli import main
 from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.recordings import container
-from thenar.recordings.chunks import ChunkedFile, Draft, Entry
+from thenar.recordings.chunks import Bundle, ChunkedFile, Draft, Entry, Kind, Sheet
 from thenar.recordings.container import RecordingWriter, read_contents, recover, write_contents
 from thenar.recordings.ros_messages import ACTIONS, JOINT_STATE, TEXT, HandMessages, encode_text
 from thenar.recordings.ros_schema import Schema, find_layout, write
@@ -258,6 +258,22 @@ def test_messages_that_were_packed_together_are_found_by_the_index(tmp_path: Pat
     assert summary is not None
     assert summary.statistics is not None
     assert summary.statistics.message_count == 78
+
+
+def test_messages_of_a_topic_that_come_from_two_makers_keep_their_order(tmp_path: Path):
+    from mcap.reader import make_reader
+
+    def pack(rows: np.ndarray, words: tuple[str, ...]) -> None:
+        rows[:] = [np.frombuffer(encode_text(word), np.uint8) for word in words]
+
+    makers = [Sheet(*(Kind(topic, TEXT, pack, len(encode_text("0"))) for topic in ("/a", "/b"))) for _ in range(2)]
+    writer = RecordingWriter(tmp_path / "two.mcap")
+    writer.put(*(Bundle(makers[k // 3 % 2], k, k, k, (str(k),)) for k in range(9)))  # left at once, for one chunk
+    assert writer.close().messages == 18
+    with (tmp_path / "two.mcap").open("rb") as file:
+        found = [(channel.topic, bytes(message.data)) for _, channel, message in make_reader(file).iter_messages()]
+    for topic in ("/a", "/b"):
+        assert [data for name, data in found if name == topic] == [encode_text(str(k)) for k in range(9)]
 
 
 def test_a_killed_writer_leaves_all_but_half_a_second(tmp_path: Path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import IO, TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,48 @@ class Entry(NamedTuple):
     schema: Schema
     draft: Draft
 
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(self.draft.payload)
+
+
+class Kind(NamedTuple):
+    """Messages of one length on one topic, which are made of values."""
+
+    topic: str
+    schema: Schema
+    pack: Callable[..., None]
+    """Is given rows of bytes, one a message, and the values of those messages: a sequence for each."""
+    size: int
+    """Bytes of a message."""
+
+
+class Sheet:
+    """Kinds of messages that are made of the same values, and so are written together."""
+
+    def __init__(self, *kinds: Kind):
+        """These kinds."""
+        self.kinds = kinds
+        self.topics = {kind.topic for kind in kinds}
+        self.size = sum(kind.size for kind in kinds)
+
+
+class Bundle(NamedTuple):
+    """One message of each kind of a sheet."""
+
+    sheet: Sheet
+    log_ns: int
+    publish_ns: int
+    sequence: int
+    values: tuple[Any, ...]
+    """They must not change."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its messages."""
+        return self.sheet.size
+
 
 class ChunkedFile:
     """Writes an MCAP file in ROS 2's profile; not safe for several threads."""
@@ -84,12 +126,22 @@ class ChunkedFile:
         self._put(made)
         self._file.flush()
 
-    def add_chunk(self, topics: Mapping[str, tuple[Schema, Sequence[Draft]]]) -> None:
-        """Write messages of these topics as one chunk, and see that the system has it."""
+    def add_chunk(
+        self,
+        topics: Mapping[str, tuple[Schema, Sequence[Draft]]],
+        bundles: Mapping[Sheet, Sequence[Bundle]] | None = None,
+    ) -> None:
+        """Write messages of these topics and sheets, all different, as one chunk, and see that the system has it."""
         parts = [(*self._channel(topic, schema), drafts) for topic, (schema, drafts) in topics.items()]
+        sheets = [
+            (bundled, [(*self._channel(kind.topic, kind.schema), kind) for kind in sheet.kinds])
+            for sheet, bundled in (bundles or {}).items()
+        ]
         size = sum(
             len(news) + sum(_HEAD.itemsize + len(draft.payload) for draft in drafts) for _, news, drafts in parts
         )
+        for bundled, kinds in sheets:
+            size += sum(len(news) + len(bundled) * (_HEAD.itemsize + kind.size) for _, news, kind in kinds)
         if size > len(self._buffer):
             self._buffer = np.empty(size, dtype=np.uint8)
         data, at = self._buffer[:size], 0
@@ -99,7 +151,22 @@ class ChunkedFile:
             at += len(news)
             indices[number] = np.empty(len(drafts), dtype=_INDEX)
             at = _fill(data, at, number, drafts, indices[number])
-            self._counts[number] = self._counts.get(number, 0) + len(drafts)
+        for bundled, kinds in sheets:
+            _, log_ns, publish_ns, sequence, values = zip(*bundled, strict=True)
+            head, columns = _heads(log_ns, publish_ns, sequence), tuple(zip(*values, strict=True))
+            for number, news, kind in kinds:
+                data[at : at + len(news)] = np.frombuffer(news, np.uint8)
+                at += len(news)
+                end = at + len(bundled) * (_HEAD.itemsize + kind.size)
+                rows = data[at:end].reshape(len(bundled), -1)
+                head["channel"], head["size"] = number, _HEAD.itemsize + kind.size - _KIND_AND_SIZE
+                rows[:, : _HEAD.itemsize] = head.view(np.uint8).reshape(len(head), _HEAD.itemsize)
+                kind.pack(rows[:, _HEAD.itemsize :], *columns)
+                index = indices[number] = np.empty(len(bundled), dtype=_INDEX)
+                index["log"], index["offset"] = head["log"], np.arange(at, end, rows.shape[1])
+                at = end
+        for number, index in indices.items():
+            self._counts[number] = self._counts.get(number, 0) + len(index)
         self._write_chunk(data, indices)
 
     def _write_chunk(self, data: NDArray[np.uint8], indices: Mapping[int, np.ndarray]) -> None:
@@ -207,17 +274,22 @@ class ChunkedFile:
         self._crc = zlib.crc32(data, self._crc)
 
 
+def _heads(log_ns: Sequence[int], publish_ns: Sequence[int], sequence: Sequence[int]) -> np.ndarray:
+    """What stands before messages; their channel and size are still missing."""
+    head = np.zeros(len(log_ns), dtype=_HEAD)
+    head["kind"], head["log"], head["publish"], head["sequence"] = _MESSAGE, log_ns, publish_ns, sequence
+    return head
+
+
 def _fill(data: NDArray[np.uint8], at: int, number: int, drafts: Sequence[Draft], index: np.ndarray) -> int:
     """Write messages of one channel, each behind its head, from a place in a chunk on; where they end."""
-    head = np.zeros(len(drafts), dtype=_HEAD)
-    head["kind"], head["channel"] = _MESSAGE, number
-    for name, column in zip(("log", "publish", "sequence"), zip(*drafts, strict=True), strict=False):
-        head[name] = column
-    sizes = np.array([len(draft.payload) for draft in drafts]) + _HEAD.itemsize
+    log_ns, publish_ns, sequence, payloads = zip(*drafts, strict=True)
+    head = _heads(log_ns, publish_ns, sequence)
+    head["channel"] = number
+    sizes = np.array([len(payload) for payload in payloads]) + _HEAD.itemsize
     head["size"] = sizes - _KIND_AND_SIZE
     index["log"], index["offset"] = head["log"], at + np.cumsum(sizes) - sizes
     heads = head.view(np.uint8).reshape(len(head), _HEAD.itemsize)
-    payloads = [draft.payload for draft in drafts]
     for run in runs_alike(payloads):
         end = at + int(sizes[run].sum())
         rows = data[at:end].reshape(len(heads[run]), -1)

@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from thenar import __version__
 from thenar.errors import BadFile, BadValue, MissingExtra
-from thenar.recordings.chunks import ChunkedFile, Draft, Entry
+from thenar.recordings.chunks import Bundle, ChunkedFile, Draft, Entry, Sheet
 from thenar.recordings.file_records import DamagedFile, read_records
 from thenar.recordings.ros_schema import Schema
 
@@ -53,6 +53,16 @@ class WriterHealth:
     """Why nothing more is written; empty while it works."""
 
 
+class _Words(NamedTuple):
+    name: str
+    words: dict[str, str]
+
+
+def _messages(entry: Entry | Bundle) -> int:
+    """How many messages are left at once."""
+    return len(entry.sheet.kinds) if isinstance(entry, Bundle) else 1
+
+
 class RecordingWriter:
     """Writes messages to a file from a thread of its own. Nothing that goes wrong there reaches who records."""
 
@@ -68,7 +78,7 @@ class RecordingWriter:
         if self.path.suffix != ".mcap":
             raise BadValue("recording", str(path), "a file name that ends in .mcap")
         self.health = WriterHealth(path=str(path))
-        self._waiting: deque[Entry | tuple[str, dict[str, str]]] = deque()
+        self._waiting: deque[Entry | Bundle | _Words] = deque()
         self._waiting_bytes = 0
         self._lock, self._wake = threading.Lock(), threading.Event()
         self._closing = False
@@ -81,14 +91,15 @@ class RecordingWriter:
         self._thread = threading.Thread(target=self._run, name="record", daemon=True)
         self._thread.start()
 
-    def put(self, *entries: Entry) -> None:
+    def put(self, *entries: Entry | Bundle) -> None:
         """Leave messages to be written. Never waits: what a disk cannot take is counted as lost."""
         health = self.health
         if health.failed or self._closing or self._waiting_bytes > MAX_WAITING_BYTES:
-            health.lost += len(entries)
+            health.lost += sum(_messages(entry) for entry in entries)
             return
         with self._lock:
-            self._waiting_bytes += sum([len(draft.payload) for _, _, draft in entries])
+            for entry in entries:
+                self._waiting_bytes += entry.size
             self._waiting.extend(entries)
 
     def wait_for_room(self) -> None:
@@ -99,7 +110,7 @@ class RecordingWriter:
     def put_metadata(self, name: str, words: Mapping[str, str]) -> None:
         """Leave a record of words to be written."""
         with self._lock:
-            self._waiting.append((name, dict(words)))
+            self._waiting.append(_Words(name, dict(words)))
 
     def close(self) -> WriterHealth:
         """Write what waits and end the file."""
@@ -121,18 +132,30 @@ class RecordingWriter:
                 self._attempt(self._file.close)
                 return
 
-    def _write(self, batch: deque[Entry | tuple[str, dict[str, str]]]) -> None:
+    def _write(self, batch: deque[Entry | Bundle | _Words]) -> None:
         """Write a chunk of what waits, or a record of words."""
         topics: dict[str, tuple[Schema, list[Draft]]] = {}
+        bundles: dict[Sheet, list[Bundle]] = {}
+        taken: set[str] = set()
         size = count = 0
-        while batch and size < CHUNK_BYTES and isinstance(entry := batch[0], Entry):
+        while batch and size < CHUNK_BYTES and not isinstance(entry := batch[0], _Words):
+            bundled = isinstance(entry, Bundle)
+            if entry.sheet not in bundles if bundled else entry.topic not in topics:
+                names = entry.sheet.topics if bundled else {entry.topic}
+                if taken & names:  # made in another way from now on: in a chunk of their own
+                    break
+                taken |= names
             batch.popleft()
-            topic, schema, draft = entry
-            topics.setdefault(topic, (schema, []))[1].append(draft)
-            size, count = size + len(draft.payload), count + 1
+            if bundled:
+                bundles.setdefault(entry.sheet, []).append(entry)
+            else:
+                topics.setdefault(entry.topic, (entry.schema, []))[1].append(entry.draft)
+            size, count = size + entry.size, count + _messages(entry)
         if not count:
-            self._attempt(self._chunks.add_metadata, *batch.popleft())
-        elif self._attempt(self._chunks.add_chunk, topics):
+            words = batch.popleft()
+            assert isinstance(words, _Words)
+            self._attempt(self._chunks.add_metadata, *words)
+        elif self._attempt(self._chunks.add_chunk, topics, bundles):
             self.health.messages += count
             self.health.payload_bytes += size
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -14,6 +14,7 @@ from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.cdr import BadMessage
 from thenar.hands.spec import HandSpec
+from thenar.recordings.chunks import Kind, Sheet
 from thenar.recordings.ros_schema import Layout, Schema, Unpacked, find_layout, write
 from thenar.signals import HandSettings, HandState, TouchFrame
 
@@ -131,15 +132,18 @@ class HandMessages:
         )
         sensors = [{"name": pad.name, "values": np.zeros(pad.taxels)} for pad in hand.pads]
         self._touch = self._layout(TACTILE_STATE, header={"frame_id": self.name}, sensors=sensors)
+        self._touch_sheet: Sheet | None = None
 
     @staticmethod
     def _layout(schema: Schema, **value: Any) -> Layout:
         return find_layout(schema, write(schema, value))
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Bytes of a message of joint states, and of one of motors."""
-        return len(self._joints.blank), len(self._motors.blank)
+    def state_kinds(self, pack_joints: Callable[..., None], pack_motors: Callable[..., None]) -> tuple[Kind, Kind]:
+        """Joint states and motors that are made by others, with `fill_joints` and `fill_motors`."""
+        return (
+            Kind(topic(self.name, "joint_states"), JOINT_STATE, pack_joints, len(self._joints.blank)),
+            Kind(topic(self.name, "motors"), MOTORS, pack_motors, len(self._motors.blank)),
+        )
 
     def fill_joints(
         self, rows: Rows, stamps_ns: Sequence[int], *, joint_rad: ArrayLike, joint_velocity_rad_s: ArrayLike
@@ -167,17 +171,17 @@ class HandMessages:
         values = (stamp_ns, target_rad, speed_rad_s, force_limit_n)
         return Unpacked(self._pack_commands, values, len(self._command.blank))
 
-    def touch(self, stamp_ns: int, frame: TouchFrame) -> Unpacked:
-        """Pressure of every taxel, pad by pad [Pa]."""
-        return Unpacked(self._pack_touch, (stamp_ns, frame), len(self._touch.blank))
-
-    def skin(self, stamp_ns: int, frame: TouchFrame) -> Unpacked:
-        """Everything else that the skin feels."""
-        if not hasattr(self, "_skin"):  # a frame tells how much there is of everything
+    def touch(self, frame: TouchFrame) -> Sheet:
+        """Pressure of every taxel, pad by pad [Pa], and everything else that the skin feels; of a stamp and a frame."""
+        if self._touch_sheet is None:  # a frame tells how much there is of everything
             first = {name: column[0] for name, column in _skin_columns([frame]).items()}
             pads = {"pad": [pad.name for pad in frame.layout]}
             self._skin = self._layout(SKIN, header={"frame_id": self.name}, **pads, **first)
-        return Unpacked(self._pack_skins, (stamp_ns, frame), len(self._skin.blank))
+            self._touch_sheet = Sheet(
+                Kind(topic(self.name, "touch"), TACTILE_STATE, self._pack_touch, len(self._touch.blank)),
+                Kind(topic(self.name, "skin"), SKIN, self._pack_skins, len(self._skin.blank)),
+            )
+        return self._touch_sheet
 
     def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState]) -> None:
         self.fill_joints(

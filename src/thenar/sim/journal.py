@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from thenar.signals import TouchFrame
+from thenar.sim.motor_bank import MotorReading
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,8 +25,8 @@ class Listener(Protocol):
         """The world was changed by this call, such as ``props.move``."""
         ...
 
-    def read_state(self) -> None:
-        """The hands are read at this instant."""
+    def read_state(self, reading: MotorReading | None = None) -> None:
+        """The hands are read at this instant; somebody may have taken the reading already."""
         ...
 
     def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
@@ -60,10 +61,10 @@ class Journal:
         for listener in self.listeners:
             listener.read_touch(hand, frame, at_s=at_s, after=after)
 
-    def read_state(self) -> None:
-        """Tell that the hands are read."""
+    def read_state(self, reading: MotorReading) -> None:
+        """Tell a reading of the hands."""
         for listener in self.listeners:
-            listener.read_state()
+            listener.read_state(reading)
 
 
 class Journaled(Protocol):

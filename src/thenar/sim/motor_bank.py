@@ -46,14 +46,11 @@ class HandIndex:
 
 
 class MotorReading(NamedTuple):
-    """Joints and motors of all hands after a step, as copies: what hands report of it can be worked out later."""
+    """Joints and motors of all hands after a step: what hands report of it can be worked out later."""
 
     step: int
-    qpos: FloatArray
-    qvel: FloatArray
-    records: bytes
-    told: FloatArray
-    """The newest targets, speeds and force limits. Shape (3, motors)."""
+    row: FloatArray
+    """See `motor_model.read_motors`."""
 
 
 class MotorBank:
@@ -120,9 +117,22 @@ class MotorBank:
 
     def state(self, hand: str, *, stamp_s: float, step: int) -> HandState:
         """What a hand reports after a step of the world. Reading twice gives the same values."""
-        index = self.index(hand)
-        qpos, qvel = self._qpos[None], self._qvel[None]
-        columns = self._joints(index, qpos, qvel) | self._reports(index, [step], qpos, qvel, self.records)
+        return self._state(self.index(hand), self.reading(step), stamp_s)
+
+    def settings(self, hand: str) -> HandSettings:
+        """The newest targets, speeds and limits of a hand, those still under way included."""
+        return self._settings(self.index(hand), self.reading(0))
+
+    def read_hands(self, reading: MotorReading, stamp_s: float) -> dict[str, tuple[HandState, HandSettings]]:
+        """State and settings of every hand, from a reading of now."""
+        return {
+            name: (self._state(index, reading, stamp_s), self._settings(index, reading))
+            for name, index in self._hands.items()
+        }
+
+    def _state(self, index: HandIndex, reading: MotorReading, stamp_s: float) -> HandState:
+        motors, qpos, qvel = self._taken([reading])
+        columns = self._joints(index, qpos, qvel) | self._reported(index, [reading], motors, qpos, qvel)
         return HandState(
             stamp_s=stamp_s,
             actuator_names=index.actuator_names,
@@ -130,65 +140,70 @@ class MotorBank:
             **{name: column[0] for name, column in columns.items()},
         )
 
-    def settings(self, hand: str) -> HandSettings:
-        """The newest targets, speeds and limits of a hand, those still under way included."""
-        index, told = self.index(hand), motor_model.newest_commands(self.records, self.pending)
-        columns = self._told(index, told[:, 0, None], self.records)
-        zeroing = bool((self._own(hand)["zeroing_s"] > 0.0).any())
-        return HandSettings(**{name: column[0] for name, column in columns.items()}, zeroing=zeroing)
+    def _settings(self, index: HandIndex, reading: MotorReading) -> HandSettings:
+        motors, _, _ = self._taken([reading])
+        told = {name: column[0] for name, column in self._told(index, motors).items()}
+        zeroing = bool((self.records["zeroing_s"][0, index.motors] > 0.0).any())
+        return HandSettings(**told, zeroing=zeroing)
 
     def reading(self, step: int) -> MotorReading:
         """All motors as they are after a step, for `joint_columns` and `motor_columns`."""
-        told = motor_model.newest_commands(self.records, self.pending)
-        return MotorReading(step, self._qpos.copy(), self._qvel.copy(), self.records.tobytes(), told[:, 0])
+        return MotorReading(step, motor_model.read_motors(self.records, self.pending, self._qpos, self._qvel))
 
-    def joint_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, FloatArray]:
+    def joint_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, NDArray[Any]]:
         """Angles and velocities of the joints of a hand as in its `state`. Shapes (readings, joints)."""
-        _, qpos, qvel, _, _ = zip(*readings, strict=True)
-        return self._joints(self.index(hand), np.array(qpos), np.array(qvel))
+        _, qpos, qvel = self._taken(readings)
+        return self._joints(self.index(hand), qpos, qvel)
 
-    def motor_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, FloatArray]:
+    def motor_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, NDArray[Any]]:
         """What the motors of a hand report and have been told, as in its `state` and `settings`; on any thread.
 
         Shapes (readings, motors).
         """
-        index = self.index(hand)
-        steps, qpos, qvel, parts, told = zip(*readings, strict=True)
-        records = np.frombuffer(b"".join(parts), dtype=self.records.dtype).reshape(len(readings), -1)
-        reports = self._reports(index, steps, np.array(qpos), np.array(qvel), records)
-        return reports | self._told(index, np.stack(told, axis=1), records)
+        index, taken = self.index(hand), self._taken(readings)
+        return self._reported(index, readings, *taken) | self._told(index, taken[0])
+
+    def _taken(self, readings: Sequence[MotorReading]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Motors, positions and velocities. Shapes (readings, fields, motors), (readings, nq), (readings, nv)."""
+        rows = np.array([reading.row for reading in readings])
+        fields, joints = len(motor_model.MOTOR_FIELDS), self._qpos.size
+        motors, rest = np.split(rows, [fields * self.records.size], axis=1)
+        return motors.reshape(len(rows), fields, -1), rest[:, :joints], rest[:, joints:]
 
     @staticmethod
-    def _joints(index: HandIndex, qpos: FloatArray, qvel: FloatArray) -> dict[str, FloatArray]:
+    def _joints(index: HandIndex, qpos: FloatArray, qvel: FloatArray) -> dict[str, NDArray[Any]]:
         return {"joint_rad": qpos[:, index.joint_qpos], "joint_velocity_rad_s": qvel[:, index.joint_dof]}
 
-    def _reports(
-        self, index: HandIndex, steps: Sequence[int], qpos: FloatArray, qvel: FloatArray, records: NDArray[np.void]
-    ) -> dict[str, FloatArray]:
-        """What motors report after each of these steps. Shapes (steps, motors)."""
-        own, drives = records[:, index.motors], self.drives[index.motors]
+    def _reported(
+        self, index: HandIndex, readings: Sequence[MotorReading], motors: FloatArray, qpos: FloatArray, qvel: FloatArray
+    ) -> dict[str, NDArray[Any]]:
+        drives = self.drives[index.motors]
         angle = (drives["weight"] * qpos[:, drives["qpos"]]).sum(axis=2)
         velocity = (drives["weight"] * qvel[:, drives["dof"]]).sum(axis=2)
+        screw, screw_speed, force, torque, current, temperature, status, error = motors[:, :8, index.motors].swapaxes(
+            0, 1
+        )
         if index.pulls_only.any():
             # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
-            slack = index.pulls_only & (own["screw_rad"] < angle)
-            angle = np.where(slack, own["screw_rad"], angle)
-            velocity = np.where(slack, own["screw_rad_s"], velocity)
+            slack = index.pulls_only & (screw < angle)
+            angle, velocity = np.where(slack, screw, angle), np.where(slack, screw_speed, velocity)
         shape = 2, len(drives)
-        noise = np.array([self._normals(READING_STREAM, index, step, shape) for step in steps])
+        noise = np.array([self._normals(READING_STREAM, index, reading.step, shape) for reading in readings])
         return {
             "angle_rad": angle + index.angle_noise_rad * noise[:, 0],
             "velocity_rad_s": velocity,
-            "force_n": own["reported_n"] + index.force_noise_n * noise[:, 1],
-            **{name: own[name].copy() for name in ("torque_nm", "current_a", "temperature_c", "status", "error")},
+            "force_n": force + index.force_noise_n * noise[:, 1],
+            "torque_nm": torque,
+            "current_a": current,
+            "temperature_c": temperature,
+            "status": status.astype(np.int64),
+            "error": error.astype(np.int64),
         }
 
     @staticmethod
-    def _told(index: HandIndex, told: FloatArray, records: NDArray[np.void]) -> dict[str, FloatArray]:
-        """What motors have been told at each of these instants. Shapes (instants, motors)."""
-        target, speed, limit = told[..., index.motors]
-        current = records["current_limit_a"][:, index.motors].copy()
-        return {"target_rad": target, "speed_rad_s": speed, "force_limit_n": limit, "current_limit_a": current}
+    def _told(index: HandIndex, motors: FloatArray) -> dict[str, FloatArray]:
+        columns = motors[:, 8:, index.motors].swapaxes(0, 1)
+        return dict(zip(motor_model.MOTOR_FIELDS[8:], columns, strict=True))
 
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""

@@ -525,8 +525,7 @@ class LiveTwin:
                 result.set_exception(error)
 
     def _publish_state(self) -> None:
-        hands = {name: (self.world.state(name), self.world.settings(name)) for name in self.world.hand_names}
-        self.world.journal.read_state()
+        hands = self.world.read_hands()
         self._messages.update(self.world)
         for link in self.links:
             for told in self._messages.passed(link.wire, "state", hands, self.world.time_s):

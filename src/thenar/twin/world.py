@@ -154,6 +154,12 @@ class World:
         """The newest targets, speeds and limits of a hand, those still under way included."""
         return self.physics.motors.settings(hand)
 
+    def read_hands(self) -> dict[str, tuple[HandState, HandSettings]]:
+        """State and settings of every hand, read once for all of them and for those who listen, such as a recorder."""
+        reading = self.physics.read_motors()
+        self.journal.read_state(reading)
+        return self.physics.motors.read_hands(reading, self.time_s)
+
     def contacts(self, hand: str | None = None) -> ContactSet:
         """Contacts of the last step: of one hand, seen from its links, or of the whole world, each once."""
         return self.physics.contacts(hand)

@@ -21,14 +21,12 @@ from thenar.errors import ThenarError
 from thenar.hands import load
 from thenar.hands.export import export_hand
 from thenar.hands.spec import HandSpec
-from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.chunks import Bundle, Draft, Entry
 from thenar.recordings.container import RecordingWriter, WriterHealth
 from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
     MOTORS,
-    SKIN,
-    TACTILE_STATE,
     TEXT,
     HandMessages,
     encode_text,
@@ -170,8 +168,8 @@ class WireRecorder:
                 self._put(topic(hand, "motors"), MOTORS, made.motors(stamp_ns, said, self._told[hand]), stamp_ns)
             else:
                 frame = self._skins[hand].frame(said, arrived_s)
-                self._put(topic(hand, "touch"), TACTILE_STATE, made.touch(stamp_ns, frame), stamp_ns)
-                self._put(topic(hand, "skin"), SKIN, made.skin(stamp_ns, frame), stamp_ns)
+                bundle = Bundle(made.touch(frame), time.time_ns(), stamp_ns, self._count, (stamp_ns, frame))
+                self._file.put(bundle)
 
     def hear_raw(self, topic: str, type_name: str, message: bytes, arrived_s: float) -> None:
         """Keep a vendor's message as it came, where that was asked for."""

@@ -17,15 +17,12 @@ import numpy as np
 from thenar import __version__
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.export import export_hand
-from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.chunks import Bundle, Draft, Entry, Kind, Sheet
 from thenar.recordings.container import RecordingWriter, WriterHealth
 from thenar.recordings.ros_messages import (
     ACTIONS,
     JOINT_STATE,
-    MOTORS,
     ROBOT,
-    SKIN,
-    TACTILE_STATE,
     TEXT,
     TRANSFORMS,
     HandMessages,
@@ -50,7 +47,7 @@ SEGMENT_CALLS = ("swap_world", "restore", "copy_state_from", "diverged")
 class Writer(Protocol):
     """Where messages go."""
 
-    def put(self, *entries: Entry) -> None:
+    def put(self, *entries: Entry | Bundle) -> None:
         """Leave messages."""
         ...
 
@@ -59,24 +56,17 @@ class Writer(Protocol):
         ...
 
 
-class _HandReadings:
-    """Messages of a hand's joints and motors, worked out from readings of the motors when many are written at once."""
+class _LateStates:
+    """Joint states and motors of a hand, worked out from readings of all motors when many are written at once."""
 
     def __init__(self, hand: str, messages: HandMessages, motors: MotorBank):
         """Of a hand with these motors."""
         self._hand, self._messages, self._motors = hand, messages, motors
-        self._sizes = messages.sizes
-        self._topics = topic(hand, "joint_states"), topic(hand, "motors")
 
-    def entries(self, log_ns: int, stamp_ns: int, after: int, reading: MotorReading) -> tuple[Entry, Entry]:
-        """Both messages of one reading."""
-        values = stamp_ns, reading
-        joints = Unpacked(self._pack_joints, values, self._sizes[0])
-        motors = Unpacked(self._pack_motors, values, self._sizes[1])
-        return (
-            Entry(self._topics[0], JOINT_STATE, Draft(log_ns, stamp_ns, after, joints)),
-            Entry(self._topics[1], MOTORS, Draft(log_ns, stamp_ns, after, motors)),
-        )
+    @property
+    def kinds(self) -> tuple[Kind, Kind]:
+        """Both kinds of messages, which are made of a stamp and a reading."""
+        return self._messages.state_kinds(self._pack_joints, self._pack_motors)
 
     def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], readings: Sequence[MotorReading]) -> None:
         self._messages.fill_joints(rows, stamps_ns, **self._motors.joint_columns(self._hand, readings))
@@ -170,8 +160,12 @@ class Recorder:
                 self._messages[hand].command(self._stamp_ns(), target, speed, limit),
             )
 
-    def read_state(self) -> None:
-        """Write the state of every hand down."""
+    def read_state(self, reading: MotorReading | None = None) -> None:
+        """Write the state of every hand down.
+
+        Args:
+            reading: Of the motors now, where somebody else has taken it already.
+        """
         world = self._world
         if self._period_s:
             self.next_s = self.next_s + self._period_s
@@ -181,10 +175,8 @@ class Recorder:
                         world.touch(hand)
         stamp_ns = self._stamp_ns()
         log_ns, after = time.time_ns(), world.journal.count
-        entries: list[Entry] = []
-        reading = world.physics.read_motors()
-        for hand in self._hands:
-            entries += hand.entries(log_ns, stamp_ns, after, reading)
+        reading = reading or world.physics.read_motors()
+        entries: list[Entry | Bundle] = [Bundle(self._states, log_ns, stamp_ns, after, (stamp_ns, reading))]
         if self._robot is not None:
             data, still = world.data, np.full(self._joints.shape[1], np.nan)
             qpos, dof, motor = self._joints
@@ -201,18 +193,14 @@ class Recorder:
 
     def read_touch(self, hand: str, frame: TouchFrame, *, at_s: float, after: int) -> None:
         """Write a reading of a skin down."""
-        made, stamp_ns = self._messages[hand], self._stamp_ns(frame.stamp_s, after)
-        when = time.time_ns(), self._stamp_ns(at_s, after), after
-        self._writer.put(
-            Entry(topic(hand, "touch"), TACTILE_STATE, Draft(*when, made.touch(stamp_ns, frame))),
-            Entry(topic(hand, "skin"), SKIN, Draft(*when, made.skin(stamp_ns, frame))),
-        )
+        sheet, stamp_ns = self._messages[hand].touch(frame), self._stamp_ns(frame.stamp_s, after)
+        self._writer.put(Bundle(sheet, time.time_ns(), self._stamp_ns(at_s, after), after, (stamp_ns, frame)))
 
     def _begin_segment(self, call: str) -> None:
         world, model = self._world, self._world.model
         self._readings = 0
-        bank = world.physics.motors
-        self._hands = [_HandReadings(name, made, bank) for name, made in self._messages.items()]
+        late = [_LateStates(name, made, world.physics.motors) for name, made in self._messages.items()]
+        self._states = Sheet(*(kind for hand in late for kind in hand.kinds))
         bodies = range(1, model.nbody)
         self._tf = TransformMessages([model.body(body).name for body in bodies])
         self._bodies = np.array(bodies)

@@ -12,7 +12,7 @@ import numpy as np
 
 from thenar.errors import BadFile, BadValue
 from thenar.hands.motors_file import MotorValues
-from thenar.recordings.chunks import Draft, Entry
+from thenar.recordings.chunks import Bundle, Draft, Entry, Sheet
 from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
 from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
@@ -32,21 +32,51 @@ class _Memory:
     """A writer that keeps messages."""
 
     drafts: dict[str, tuple[Schema, list[Draft]]] = field(default_factory=dict)
+    bundles: dict[Sheet, list[Bundle]] = field(default_factory=dict)
     channels: dict[str, Channel] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def put(self, *entries: Entry) -> None:
+    def put(self, *entries: Entry | Bundle) -> None:
         """Keep messages; many become bytes at once."""
-        for name, schema, draft in entries:
-            drafts = self.drafts.setdefault(name, (schema, []))[1]
-            drafts.append(draft)
-            if len(drafts) == PACK_EVERY:
-                self.pack(name)
+        for entry in entries:
+            if isinstance(entry, Bundle):
+                if entry.sheet not in self.bundles:  # what was made in another way comes before it
+                    self.pack()
+                    self.bundles[entry.sheet] = []
+                self.bundles[entry.sheet].append(entry)
+                if len(self.bundles[entry.sheet]) == PACK_EVERY:
+                    self._pack_bundles(entry.sheet)
+            else:
+                drafts = self.drafts.setdefault(entry.topic, (entry.schema, []))[1]
+                drafts.append(entry.draft)
+                if len(drafts) == PACK_EVERY:
+                    self._pack_drafts(entry.topic)
 
-    def pack(self, topic: str) -> None:
-        """Make bytes of what has been kept of a topic."""
+    def pack(self) -> None:
+        """Make bytes of everything that has been kept."""
+        for sheet in self.bundles:
+            self._pack_bundles(sheet)
+        for name in [*self.drafts]:
+            self._pack_drafts(name)
+
+    def _channel(self, topic: str, schema: Schema) -> Channel:
+        return self.channels.setdefault(topic, Channel(topic=topic, schema=schema, encoding="cdr"))
+
+    def _pack_bundles(self, sheet: Sheet) -> None:
+        bundles, self.bundles[sheet] = self.bundles[sheet], []
+        if not bundles:
+            return
+        _, log_ns, publish_ns, sequence, values = zip(*bundles, strict=True)
+        columns = tuple(zip(*values, strict=True))
+        for kind in sheet.kinds:
+            rows = np.empty((len(values), kind.size), dtype=np.uint8)
+            kind.pack(rows, *columns)
+            payloads = [row.tobytes() for row in rows]
+            self._channel(kind.topic, kind.schema).messages.extend(map(Message, log_ns, publish_ns, sequence, payloads))
+
+    def _pack_drafts(self, topic: str) -> None:
         schema, drafts = self.drafts.pop(topic)
-        channel = self.channels.setdefault(topic, Channel(topic=topic, schema=schema, encoding="cdr"))
+        channel = self._channel(topic, schema)
         payloads = [draft.payload for draft in drafts]
         for run in runs_alike(payloads):
             rows = np.empty((len(payloads[run]), len(payloads[run][0])), dtype=np.uint8)
@@ -130,8 +160,7 @@ def replay(
         memory.metadata["thenar_end"] = {"digest": state_digest(player.world), "time_s": repr(player.world.time_s)}
     if on_progress is not None:
         on_progress(1.0)
-    for name in [*memory.drafts]:
-        memory.pack(name)
+    memory.pack()
     again = with_contents(recording, Contents(channels=memory.channels, metadata=memory.metadata, damage=""))
     again.differs_at = _first_difference(recording, again, touch=touch)
     return again
