@@ -139,6 +139,17 @@ def test_skins_are_compared_taxel_by_taxel(tmp_path: Path):
     assert gains["touch gain", "palm"] == pytest.approx(0.25, rel=0.1)
 
 
+def test_each_taxel_counts_the_same_where_skins_have_gains_of_their_own(tmp_path: Path):
+    usual = profile_of(SPEC, "measured")
+    loud = replace(usual, bare=replace(usual.bare, gain_counts_per_n=1250.0))
+    held = {"scene": "in_hand", "seconds": 4.0}
+    twin = recorded(tmp_path / "twin.mcap", **held)
+    gap = thenar.compare(recorded(tmp_path / "other.mcap", seed=9, skin=loud, **held), twin)
+    (palm,) = (finding for finding in gap.findings if (finding.kind, finding.part) == ("touch gain", "palm"))
+    assert palm.size == pytest.approx(0.25, rel=0.1)  # by force, which two of its six taxels carry, it is 0.38
+    assert 0.02 < palm.error < 0.06
+
+
 def test_messages_that_come_seldom_and_messages_that_are_missing_are_told_apart():
     rng = np.random.default_rng(0)
     beat_s = np.arange(1000) * 0.01 + rng.normal(0.0, 5e-4, 1000)

@@ -17,6 +17,7 @@ MIN_FRAMES = 10
 PRESSED = 150.0  # counts above rest that a taxel surely feels
 FAINT = 45.0  # below this it may be noise
 PAD_N, GAIN = 0.3, 0.06
+OTHER_SKIN, BELIEVED = 0.11, 6  # by which gains of a taxel in two skins differ; as sure as if so many had told
 STUCK_FRAMES = 50
 NEAR_S = 0.1  # a twin that has read nothing nearer, as it is late, is not compared
 OFFSET, FLOOR = 60.0, 40.0  # what an untouched taxel of an unknown skin reads, and how far it may be off
@@ -139,13 +140,7 @@ def _pad(spec: HandSpec, pad: PadLayout, ours: FloatArray, theirs: FloatArray) -
     both = firm_n > PAD_N
     only_ours, only_theirs = (ours_n > PAD_N) & (theirs_n == 0.0), (theirs_n > PAD_N) & (ours_n == 0.0)
     if both.sum() >= MIN_FRAMES:
-        felt = np.where(firm, ours, 0.0)[both]
-        ratio = felt.sum(axis=1) * 1e-3 / firm_n[both]
-        size = float(np.median(ratio)) - 1.0
-        # Taxels have gains of their own: few of them do not tell much of a pad.
-        mean = felt.mean(axis=0)
-        spread = 0.11 * float(np.sqrt(np.sum(mean**2)) / mean.sum())
-        error = float(np.hypot(spread, ratio.std() / np.sqrt(max(both.sum() / 10.0, 1.0))))
+        size, error = _gain(ours[both], theirs[both])
         if abs(size) > max(GAIN, 3.0 * error):
             more = "more" if size > 0 else "less"
             words = f"{pad.name} reads {100 * abs(size):.0f} % {more} than the twin's"
@@ -158,6 +153,25 @@ def _pad(spec: HandSpec, pad: PadLayout, ours: FloatArray, theirs: FloatArray) -
         size = float(np.median(theirs_n[only_theirs]))
         words = f"{pad.name} does not feel the {size:.1f} N that the twin does"
         yield _of_pad(spec, pad, "feels nothing", size, "N", 0.0, words, int(only_theirs.sum()))
+
+
+def _gain(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
+    """How much more taxels read than the twin's, and its standard error; NaN where none is pressed for long enough.
+
+    Taxels have gains of their own, whatever the force on them: each counts the same, not the one that is pressed most.
+    """
+    firm = np.sqrt(ours * theirs) > 1.2 * PRESSED  # of both alike, so that neither's noise picks the readings
+    ratios, errors = [], []
+    for taxel in np.flatnonzero(firm.sum(axis=0) >= MIN_FRAMES):
+        ratio = np.log(ours[firm[:, taxel], taxel] / theirs[firm[:, taxel], taxel])
+        ratios.append(np.median(ratio))
+        errors.append(ratio.std() / np.sqrt(max(len(ratio) / 10.0, 1.0)))
+    if not ratios:
+        return np.nan, np.nan
+    # How far taxels are apart says whether the skin is another; few of them say little of that.
+    off = np.square(np.array(ratios) - np.mean(ratios)).sum()
+    spread = (BELIEVED * OTHER_SKIN**2 + off) / (BELIEVED + len(ratios) - 1)
+    return float(np.expm1(np.mean(ratios))), float(np.sqrt((spread + np.square(errors).mean()) / len(ratios)))
 
 
 def _of_pad(
