@@ -73,6 +73,21 @@ def test_a_contact_that_moves_feels_as_if_it_had_just_begun(ways: dict[str, Draw
     assert np.max(errors) < 0.1
 
 
+def test_a_corner_feels_the_same_wherever_the_cells_of_its_window_lie():
+    """Its pressure has a peak: with as many cells as a ball needs, frames differ by how the peak falls among them."""
+    rng, errors = np.random.default_rng(5), []
+    for _ in range(4):
+        drawn = random_way(rng, "box:12mm:corner", FINGERS, lean=False)
+        served, fresh = drawn.touch(), drawn.touch()
+        for contacts in drawn.instants:
+            frame = served.solve(contacts)
+            if sum(frame.force_n.values()) > 0.5 * frame.contact_n > 0.02:
+                fresh.forget()
+                errors.append(relative(frame.taxel_pressure_pa, fresh.solve(contacts).taxel_pressure_pa))
+    assert len(errors) > 25
+    assert np.max(errors) < 0.04
+
+
 def test_a_contact_that_moves_agrees_with_a_fine_grid(ways: dict[str, Drawn]):
     errors = []
     for drawn in ways.values():

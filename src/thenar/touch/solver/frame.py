@@ -39,6 +39,7 @@ from thenar.touch.solver.window import (
     TURNED,
     carry_pressure,
     carry_window,
+    is_peaked,
     is_thin,
     keep_window,
     layout,
@@ -48,7 +49,7 @@ from thenar.touch.solver.window import (
 )
 
 MIN_FORCE_N = 1e-4
-SHARP_GRID = 20  # patches under a sharp edge are thin
+SHARP_GRID = 20  # patches under a sharp edge are thin, those under a corner have a peak
 MAX_PASSES, MAX_FITS, MAX_TURNS = 12, 9, 3
 FIRST_TURN_RAD, TURN_RAD = 0.005, 0.02  # edges that lie askew by more turn a new window, and a known one
 FRAME_PASSES, FRAME_FITS = 3, 2  # of a window that is known; one that is too small even then is started anew
@@ -203,7 +204,8 @@ def _settle(group: Record, window: Record, lines: Lines) -> bool:
 @nb.njit(cache=True)
 def _choose_grid(window: Record, smooth_grid: int) -> bool:
     """As many cells as the patch needs; True when that has changed their number."""
-    grid = EDGE_GRID if window.edged else max(smooth_grid, SHARP_GRID) if is_thin(window) else smooth_grid
+    sharp = is_thin(window) or is_peaked(window)
+    grid = EDGE_GRID if window.edged else max(smooth_grid, SHARP_GRID) if sharp else smooth_grid
     changed = grid != window.grid
     window.cell_m *= window.grid / grid
     window.grid = grid

@@ -24,6 +24,7 @@ FIRST_WIDER, FIRST_NARROW = 1.2, 0.25  # than the contact points are apart; wher
 SNUG = 0.75  # least share of the window's side that the patch should take
 OBLONG = 2.2  # a patch this much longer than wide (squared) has a long axis to turn to
 SHARP = 8.0  # a patch this many times longer than wide is under a sharp edge
+PEAKED = 2.2  # a pressure this many times above its mean is under a corner
 LEFT = 3  # cells: a patch that ends as far as this from an edge is no longer cut by it
 DRIFT = 0.15  # of a known patch's width: so far it may stray from the window's axis, from end to end
 KEPT, TURNED, RESIZED = range(3)
@@ -117,6 +118,18 @@ def keep_window(group: Record, window: Record, scene: Scene) -> None:
 def is_thin(window: Record) -> bool:
     """Whether the window is as long and narrow as patches under sharp edges are."""
     return max(window.aspect, 1.0 / window.aspect) >= SHARP
+
+
+@nb.njit(cache=True)
+def is_peaked(window: Record) -> bool:
+    """Whether pressure peaks as it does under a corner: there it is far above its mean, under a ball 1.5 times that."""
+    total, peak, count = 0.0, 0.0, 0
+    for k in range(window.grid * window.grid):
+        if window.pressure[k] > 0.0:
+            total += window.pressure[k]
+            peak = max(peak, window.pressure[k])
+            count += 1
+    return peak * count > PEAKED * total
 
 
 @nb.njit(cache=True)
