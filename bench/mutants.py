@@ -34,7 +34,7 @@ ROOMS = {
         "glove reflex_wire sim_wire registers tienkung aurora",
     ),
     "motors": (["src/thenar/sim/motor_model.py"], "motors", "unitree_hands batch_motors reflex"),
-    "deposit": (["src/thenar/touch/solver/deposit.py"], "pads", "touch shear touch_moments reflex"),
+    "deposit": (["src/thenar/touch/solver/deposit.py"], "deposit", "touch shear touch_moments reflex"),
     "bounds": (["src/thenar/retarget/kernel/bounds.py"], "frame_bounds", "smoothness retarget"),
     "board": (["src/thenar/humanoid/control/command_board.py"], "command_board", "robot_commands robot_data body"),
 }
