@@ -74,7 +74,8 @@ def lay(group: Any, window: Any, pads: Any, cloud: Cloud = NO_CLOUD) -> tuple[Ta
     count = int(max(pad.first + pad.rows * pad.cols for pad in pads))
     out = TaxelForces(*(np.zeros(shape) for shape in (count, count, (count, 2), (len(pads), 2), (len(pads), 2), 0)))
     local = deposit_module.link_frame(group, np.zeros(3), np.eye(3))
-    taken = deposit_module.deposit(group, window, local, SimpleNamespace(pads=pads, cloud=cloud), out)
+    skin: Any = SimpleNamespace(pads=pads, cloud=cloud)
+    taken = deposit_module.deposit(group, window, local, skin, out)
     return out, taken
 
 
@@ -145,7 +146,7 @@ def test_a_plane_of_contacts_is_seen_from_the_link():
     }
     world = {name: turn @ np.array(value, float) for name, value in local.items()}
     world["origin"] += place
-    frame = deposit_module.link_frame(group_of(force_n=4.0, weight=5.0, **world), place, turn)
+    frame = deposit_module.link_frame(group_of(3, force_n=4.0, weight=5.0, **world), place, turn)
     for name, value in local.items():
         seen = np.array(value) / 4.0 if name == "friction" else value
         np.testing.assert_allclose(getattr(frame, name), seen, atol=1e-12)
