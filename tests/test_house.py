@@ -59,6 +59,8 @@ LIVES_IN = {
     "websockets": {"view"},
     "warp": {"batch"},
     "mujoco_warp": {"batch"},
+    "torch": {"batch"},  # comes with mjlab
+    "mjlab": {"batch"},
     "ray": {"batch"},
     "tyro": {"cli"},
     "rich": {"cli"},

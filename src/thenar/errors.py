@@ -100,12 +100,20 @@ class SimulationDiverged(ThenarError, ArithmeticError):
         )
 
 
-class MissingExtra(ThenarError, ImportError):
+class MissingPackage(ThenarError, ImportError):
     """An optional room whose packages are not installed."""
 
+    def __init__(self, what: str, package: str, command: str):
+        """Name what was wanted, the package it needs and the command that installs it."""
+        super().__init__(f"{what} needs the package {package}: {command}")
+
+
+class MissingExtra(MissingPackage):
+    """An optional room that an extra of ours installs."""
+
     def __init__(self, what: str, package: str, extra: str):
-        """Name what was wanted, the package it needs and how to install it."""
-        super().__init__(f"{what} needs the package {package}: pip install 'thenar[{extra}]'")
+        """Name what was wanted, the package it needs and the extra that installs it."""
+        super().__init__(what, package, f"pip install 'thenar[{extra}]'")
 
 
 def clean_text(text: str, limit: int = MAX_SHOWN) -> str:

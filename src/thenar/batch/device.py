@@ -59,13 +59,18 @@ def without_visuals(hand: HandSpec) -> HandSpec:
 def device_model(model: mujoco.MjModel) -> mujoco.MjModel:
     """A copy with the options that MuJoCo Warp can follow."""
     made = copy.copy(model)
+    fit_to_device(made)
+    return made
+
+
+def fit_to_device(made: mujoco.MjModel) -> None:
+    """Give a model the options that MuJoCo Warp can follow."""
     made.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # it never starts a world again by itself
     made.opt.impratio = min(made.opt.impratio, IMPEDANCE_RATIO)
     if made.nv > MAX_DENSE:
         made.opt.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
     # Whether tendons are damped is looked at once; motors damp them later on.
     made.tendon_damping[:] = np.maximum(made.tendon_damping, 1e-6)
-    return made
 
 
 def capacity(physics: Physics, contacts: int | None) -> tuple[int, int]:

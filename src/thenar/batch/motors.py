@@ -15,6 +15,7 @@ import warp as wp
 from thenar.hands.spec import Actuator
 from thenar.signals import MotorError, MotorStatus
 from thenar.sim import motor_model
+from thenar.sim.motor_bank import MotorBank
 from thenar.sim.motor_model import RecordArray
 
 ROOM_C = wp.constant(motor_model.ROOM_TEMPERATURE_C)
@@ -142,6 +143,20 @@ def motor_records(actuators: Sequence[Actuator], dt_s: float) -> RecordArray:
 def rest_records(actuators: Sequence[Actuator]) -> RecordArray:
     """Records of `MotorState` of a hand that is open and at rest. Shape (motors,)."""
     return _shared_fields(motor_model.motor_state(actuators)[0][0], MotorState)
+
+
+def drive_records(bank: MotorBank, hands: Sequence[str], dt_s: float) -> tuple[RecordArray, int]:
+    """Records of `Drive`, shape (motors,), and `pending_slots` of the slowest motor."""
+    drives, latency_s = new_records(Drive, len(bank.drives)), 0.0
+    for name in ("qpos", "dof", "weight", "ctrl", "tendon", "own_damping_nms_rad"):
+        drives[name] = bank.drives[name]
+    for index in (bank.index(name) for name in hands):
+        own = drives[index.motors]
+        own["hand"], own["latency_steps"] = index.number, index.latency_s / dt_s
+        own["latency_spread_steps"] = index.latency_spread_s / dt_s
+        own["angle_noise_rad"], own["force_noise_n"] = index.angle_noise_rad, index.force_noise_n
+        latency_s = max(latency_s, float(np.max(index.latency_s + 2.0 * index.latency_spread_s)))
+    return drives, pending_slots(latency_s, dt_s)
 
 
 def pending_slots(latency_s: float, dt_s: float) -> int:
@@ -433,6 +448,8 @@ def send_commands(
 ):
     """Send a command to every motor on its way, see `motor_model.push_command`; rows of one hand arrive together."""
     world, n = wp.tid()
+    if wp.isnan(target_rad[world, n]) and wp.isnan(speed_rad_s[world, n]) and wp.isnan(limit_n[world, n]):
+        return  # nothing is sent
     d = drives[world % drives.shape[0], n]
     m = _copy(state[world, n])
     draw = wp.randn(wp.rand_init(seed, (step[0] * state.shape[0] + world) * 8 + d.hand))

@@ -173,17 +173,7 @@ class Worlds:
         if loose:
             raise BadValue("backlash of", ", ".join(loose), "0: motors on the device have none")
         self._actuators = actuators
-        indices = [bank.index(name) for name in self.hand_names]
-        latency_s = [float(np.max(index.latency_s + 2.0 * index.latency_spread_s)) for index in indices]
-        slots = motors.pending_slots(max(latency_s, default=0.0), dt_s)
-        drives = motors.new_records(motors.Drive, len(actuators))
-        for name in ("qpos", "dof", "weight", "ctrl", "tendon", "own_damping_nms_rad"):
-            drives[name] = bank.drives[name]
-        for index in indices:
-            own = drives[index.motors]
-            own["hand"], own["latency_steps"] = index.number, index.latency_s / dt_s
-            own["latency_spread_steps"] = index.latency_spread_s / dt_s
-            own["angle_noise_rad"], own["force_noise_n"] = index.angle_noise_rad, index.force_noise_n
+        drives, slots = motors.drive_records(bank, self.hand_names, dt_s)
         n = len(actuators)
         self._usual_motors = motors.motor_records(actuators, dt_s), drives
         self._drives = wp.array(drives[None], dtype=motors.Drive)

@@ -73,7 +73,7 @@ def compile_model(config: WorldConfig) -> mujoco.MjModel:
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     _add_surroundings(spec, config.scene)
     for prop in name_props((*config.scene.props, *config.props)):
-        _add_prop(spec, prop)
+        add_prop(spec, prop)
     for name, hand in config.specs.items():
         if config.robot is not None:
             _attach_hand(spec, hand, config.robot.flanges[name])
@@ -144,7 +144,8 @@ def _add_surroundings(spec: mujoco.MjSpec, scene: Scene) -> None:
         )
 
 
-def _add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
+def add_prop(spec: mujoco.MjSpec, prop: Prop) -> None:
+    """An object of its own in the world."""
     body = spec.worldbody.add_body(name=prop.name, pos=list(prop.pos_m), quat=list(quat_wxyz_from_rpy(prop.rpy_rad)))
     if not prop.fixed:
         body.add_freejoint(name=prop.name)

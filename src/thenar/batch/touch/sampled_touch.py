@@ -32,6 +32,10 @@ class SampledTouch:
             with wp.ScopedDevice(touch.device):
                 self.arrays = TouchArrays(**{name: wp.clone(array) for name, array in self._pairs()})
 
+    def is_due(self, step: int) -> bool:
+        """Whether something is read or delivered when ``step`` steps have been made; one without a rate always is."""
+        return not self.period or step % self.period == 0 or (step - self._latency) % self.period == 0
+
     def after_step(self, step: int, *, last: bool) -> None:
         """Read and deliver what is due when ``step`` steps have been made; ``last``: of an `advance`."""
         if self._latency and (step - self._latency) % self.period == 0:

@@ -1,0 +1,162 @@
+"""A task of mjlab: hold a marble between index finger and thumb so that the pads of both feel 1 N.
+
+It is held out to the hand for a while, by something as soft as a spring, and then left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mujoco
+import torch
+from mjlab.envs import ManagerBasedRlEnvCfg, mdp
+from mjlab.envs.mdp import dr
+from mjlab.managers.event_manager import EventTermCfg
+from mjlab.managers.metrics_manager import MetricsTermCfg
+from mjlab.managers.observation_manager import ObservationGroupCfg, ObservationTermCfg
+from mjlab.managers.reward_manager import RewardTermCfg
+from mjlab.managers.scene_entity_config import SceneEntityCfg
+from mjlab.managers.termination_manager import TerminationTermCfg
+from mjlab.rl import RslRlModelCfg, RslRlOnPolicyRunnerCfg, RslRlPpoAlgorithmCfg
+from mjlab.scene import SceneCfg
+from mjlab.sim import SimulationCfg
+from mjlab.tasks.registry import register_mjlab_task
+
+from thenar.batch.mjlab.hand_entity import MujocoCfg, hand_cfg, hand_of, prop_cfg
+from thenar.batch.mjlab.lab_terms import MotorActionCfg, motor_readings, pad_forces
+from thenar.batch.mjlab.touch_sensor import TouchCfg
+from thenar.sim.props import Sphere
+
+TASK = "Thenar-Hold-Inspire"
+WANTED_N, RELEASE_S, EPISODE_S, STEP_S, TIMESTEP_S = 1.0, 1.6, 3.0, 0.04, 0.002
+LOST_M, PLACE_M = 0.04, 0.003
+MARBLE = Sphere(name="marble", radius_m=0.011, mass_kg=0.02, pos_m=(0.0335, 0.043, 0.058))
+POSTURE = {"index": 0.35, "thumb_bend": 0.25, "thumb_rotation": 1.0}
+HOLDER = "holder"
+HOLDER_SOLREF = (0.008, 1.0)  # about 300 N/m for a marble
+SIDES = ("index", "thumb")
+
+
+def add_holder(spec: mujoco.MjSpec) -> None:
+    """Tie the marble to its place."""
+    spec.worldbody.add_body(name=HOLDER, pos=list(MARBLE.pos_m))
+    spec.add_equality(
+        name=HOLDER, type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_BODY, name1="marble/marble",
+        name2=HOLDER, solref=HOLDER_SOLREF, data=[0.0] * 12,
+    )  # fmt: skip
+
+
+def release(env: Any, env_ids: torch.Tensor | None) -> None:
+    """Let go of the marble where it is time to."""
+    number = env.sim.mj_model.equality(HOLDER).id
+    env.sim.data.eq_active[:, number] = env.episode_length_buf * env.step_dt < RELEASE_S
+
+
+def side_forces(env: Any, sensor: str = "touch") -> torch.Tensor:
+    """Force on the pads of index finger and thumb, as it is [N]. Shape (worlds, 2)."""
+    names = [pad.name for pad in hand_of(env.scene["hand"]).hand.pads]
+    force_n = env.scene[sensor].data.pad_force_n
+    sides = [[k for k, name in enumerate(names) if name.startswith(side)] for side in SIDES]
+    return torch.stack([force_n[:, columns].sum(dim=1) for columns in sides], dim=1)
+
+
+def error_n(env: Any, sensor: str = "touch") -> torch.Tensor:
+    """How far the two forces are from the wanted one, in the mean [N]."""
+    return (side_forces(env, sensor) - WANTED_N).abs().mean(dim=1)
+
+
+def near_wanted(env: Any, sensor: str = "touch") -> torch.Tensor:
+    """1 where both forces are as wanted, a half at half and at double, 0 without contact: any is better than none."""
+    share = side_forces(env, sensor) / WANTED_N
+    return torch.minimum(share, 1.0 / share.clamp(min=1.0)).mean(dim=1)
+
+
+def is_lost(env: Any) -> torch.Tensor:
+    """Whether the marble has been dropped."""
+    at_m = env.scene["marble"].data.root_link_pos_w - env.scene.env_origins
+    return torch.linalg.norm(at_m - torch.tensor(MARBLE.pos_m, device=env.device), dim=1) > LOST_M
+
+
+def is_held(env: Any, sensor: str = "touch") -> torch.Tensor:
+    """Whether the marble is left alone and held within a quarter of the wanted force."""
+    alone = env.episode_length_buf * env.step_dt > RELEASE_S
+    return (alone & (error_n(env, sensor) < 0.25 * WANTED_N)).float()
+
+
+def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlEnvCfg:
+    """The task.
+
+    Args:
+        touch: Whether the policy feels; rewards know the forces in any case.
+        num_envs: Number of worlds.
+    """
+    seen = {"motors": ObservationTermCfg(func=motor_readings)}
+    known = seen | {"forces": ObservationTermCfg(func=side_forces)}
+    if touch:
+        seen["pads"] = ObservationTermCfg(func=pad_forces)
+    marble = SceneEntityCfg("marble", geom_names=(".*",), body_names=(".*",))
+    within = (-PLACE_M, PLACE_M)
+    return ManagerBasedRlEnvCfg(
+        decimation=round(STEP_S / TIMESTEP_S),
+        episode_length_s=EPISODE_S,
+        scene=SceneCfg(
+            num_envs=num_envs,
+            entities={"hand": hand_cfg("inspire_right", posture=POSTURE), "marble": prop_cfg(MARBLE)},
+            sensors=(TouchCfg(name="touch"),),
+            spec_fn=add_holder,
+        ),
+        observations={
+            "actor": ObservationGroupCfg(seen, history_length=3, nan_policy="sanitize"),
+            "critic": ObservationGroupCfg(known, history_length=3, nan_policy="sanitize"),
+        },
+        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.02, motors=("index", "thumb_bend"))},
+        events={
+            "begin": EventTermCfg(func=mdp.reset_scene_to_default, mode="reset"),
+            "place": EventTermCfg(
+                func=mdp.reset_root_state_uniform,
+                mode="reset",
+                params={"pose_range": dict.fromkeys("xyz", within), "asset_cfg": SceneEntityCfg("hand")},
+            ),
+            "size": EventTermCfg(
+                func=dr.geom_size,
+                mode="startup",
+                params={"asset_cfg": marble, "ranges": (0.9, 1.1), "operation": "scale", "shared_random": True},
+            ),
+            "friction": EventTermCfg(
+                func=dr.geom_friction,
+                mode="startup",
+                params={"asset_cfg": marble, "ranges": (0.6, 1.5), "operation": "scale"},
+            ),
+            "release": EventTermCfg(func=release, mode="step"),
+        },
+        rewards={
+            "near_wanted": RewardTermCfg(func=near_wanted, weight=1.0),
+            "lost": RewardTermCfg(func=is_lost, weight=-10.0),
+        },
+        metrics={"error_n": MetricsTermCfg(func=error_n), "held": MetricsTermCfg(func=is_held)},
+        terminations={
+            "time_out": TerminationTermCfg(func=mdp.time_out, time_out=True),
+            "lost": TerminationTermCfg(func=is_lost),
+            "diverged": TerminationTermCfg(func=mdp.nan_detection),
+        },
+        sim=SimulationCfg(nconmax=16, njmax=96, mujoco=MujocoCfg(timestep=TIMESTEP_S)),
+    )
+
+
+def hold_rl_cfg() -> RslRlOnPolicyRunnerCfg:
+    """PPO that learns it."""
+    spread = {"class_name": "GaussianDistribution", "init_std": 0.8, "std_type": "scalar"}
+    net = {"hidden_dims": (128, 64), "obs_normalization": True}
+    return RslRlOnPolicyRunnerCfg(
+        actor=RslRlModelCfg(**net, distribution_cfg=spread),
+        critic=RslRlModelCfg(**net),
+        algorithm=RslRlPpoAlgorithmCfg(gamma=0.97, entropy_coef=0.002, learning_rate=1e-3),
+        num_steps_per_env=math.ceil(EPISODE_S / STEP_S / 3),
+        max_iterations=100,
+        experiment_name="thenar_hold",
+        logger="tensorboard",
+    )
+
+
+register_mjlab_task(TASK, hold_env_cfg(), hold_env_cfg(num_envs=16), hold_rl_cfg())
