@@ -323,6 +323,40 @@ def test_a_prefix_stands_before_every_name(format, tmp_path: Path):
         export_hand(hand, prefix="my hand")
 
 
+def test_every_hand_is_stable_in_pybullet_when_its_damping_is_bounded_and_flexures_are_hinges(tmp_path: Path):
+    """PyBullet adds damping as a force: a Shadow hand with all of its damping shakes."""
+    named = {name: hands.load(name) for name in ("reflex", "shadow_right", "leap_right", "inspire_right", "dex3_left")}
+    for name, hand in named.items():
+        bounded = export_hand(hand, sensor="none", flexures="hinge", explicit_step_s=1e-3)
+        (tmp_path / f"{name}.urdf").write_text(bounded)
+    (tmp_path / "shaking.urdf").write_text(export_hand(named["shadow_right"], sensor="none"))
+    files = [str(tmp_path / f"{name}.urdf") for name in (*named, "shaking")]
+    line = [str(peer_python("pybullet")), str(PEERS / "bullet_hand.py"), "3.0", *files]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env=quiet_environment())
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    for name in named:
+        beyond_rad, speed_rad_s = found[str(tmp_path / f"{name}.urdf")]
+        assert beyond_rad < 0.05, name
+        assert speed_rad_s < 20.0, name
+    assert found[str(tmp_path / "shaking.urdf")][1] > 50.0
+    with pytest.raises(BadValue, match="explicit_step_s"):
+        export_hand(named["reflex"], explicit_step_s=-1e-3)
+
+
+def test_damping_is_bounded_only_where_an_engine_needs_it():
+    hand = hands.load("shadow_right")
+    damping = {
+        step_s: [float(one.get("damping", "0")) for one in ElementTree.fromstring(text).iter("dynamics")]
+        for step_s in (0.0, 1e-3, 1e-5)
+        for text in [export_hand(hand, explicit_step_s=step_s)]
+    }
+    assert damping[0.0] == [joint.damping_nms_rad for joint in hand.joints]
+    assert all(less <= whole for less, whole in zip(damping[1e-3], damping[0.0], strict=True))
+    assert sum(damping[1e-3]) < 0.5 * sum(damping[0.0])
+    assert sum(damping[1e-3]) < sum(damping[1e-5])
+
+
 def test_lumped_flexures_keep_the_mass_of_the_hand(tmp_path: Path):
     hand = hands.load("reflex")
     (tmp_path / "hand.sdf").write_text(export_hand(hand, format="sdf1.7", flexures="hinge"))

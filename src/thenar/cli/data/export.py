@@ -40,6 +40,8 @@ class Export:
     """Stands before every name, so that several hands fit into one world."""
     flexures: Literal["chain", "hinge"] = "chain"
     """hinge has one hinge in place of each chain of them: lighter to simulate, and firm at its limits."""
+    explicit_step: float = 0.0
+    """Step [s] of an engine that adds damping as a force (PyBullet): joints are damped no more than it withstands."""
     variant: str | None = None
     """Another published coupling law of that hand."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -52,7 +54,14 @@ class Export:
         spec = hands.load(self.name, variant=self.variant)
         ending = {"mjcf": "xml", "xacro": "urdf.xacro", "sdf1.7": "sdf"}.get(self.format, self.format)
         out = self.out or Path(f"{self.prefix}{spec.name}.{ending}")
-        model = export_hand(spec, format=self.format, sensor=self.sensor, prefix=self.prefix, flexures=self.flexures)
+        model = export_hand(
+            spec,
+            format=self.format,
+            sensor=self.sensor,
+            prefix=self.prefix,
+            flexures=self.flexures,
+            explicit_step_s=self.explicit_step,
+        )
         with writing(out):
             out.write_text(model, encoding="utf-8")
         console.print(f"wrote {out}: {len(spec.links)} links, {len(spec.joints)} joints, {len(spec.pads)} pads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from thenar.errors import BadValue, UnknownName
-from thenar.hands.export.export_parts import SensorKind, with_prefix
+from thenar.hands.export.export_parts import SensorKind, with_bounded_damping, with_prefix
 from thenar.hands.export.mjcf import export_mjcf
 from thenar.hands.export.sdf import export_sdf, export_sdf_1_7
 from thenar.hands.export.urdf import export_urdf, export_xacro
@@ -30,6 +30,7 @@ def export_hand(
     sensor: SensorKind = "contact",
     prefix: str = "",
     flexures: Flexures = "chain",
+    explicit_step_s: float = 0.0,
 ) -> str:
     """The text of a model file.
 
@@ -39,6 +40,8 @@ def export_hand(
         sensor: What is read at every sensor: ``contact``, ``pressure`` or ``none``, see the formats' own functions.
         prefix: Stands before every name, so that several hands fit into one world.
         flexures: ``hinge`` has one hinge in place of each chain of them: lighter to simulate, and firm at its limits.
+        explicit_step_s: Step of an engine that adds damping as a force, such as PyBullet [s]: joints are damped no more
+            than it withstands. 0: they have all of their damping.
     """
     if hand.own_model is not None:
         raise BadValue("hand", hand.name, "a hand of the catalogue: this one is a model file of your own already")
@@ -50,5 +53,8 @@ def export_hand(
         raise BadValue("prefix", prefix, "letters, digits and _")
     if flexures not in get_args(Flexures):
         raise UnknownName("kind of flexures", flexures, get_args(Flexures))
+    if not 0.0 <= explicit_step_s < 1.0:
+        raise BadValue("explicit_step_s", explicit_step_s, "seconds from 0, which bounds nothing, to below 1")
     hand = as_hinges(hand) if flexures == "hinge" else hand
+    hand = with_bounded_damping(hand, explicit_step_s) if explicit_step_s else hand
     return FORMATS[format](with_prefix(hand, prefix) if prefix else hand, sensor=sensor)

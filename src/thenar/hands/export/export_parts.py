@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -25,6 +26,8 @@ CELL_M = (0.006, 0.006, 0.0003)
 """Size of the box that stands for one barometer, as in the models of this hand for Gazebo."""
 SENSOR_KG = 1e-5
 """Mass of a sensor's box; it is taken off the link that carries it."""
+WITHSTOOD = 0.25
+"""Damping with which an engine that adds it as a force is stable, of what stops a joint within a step."""
 SENSOR_HZ = {"force": 50.0, "barometer": 40.0}
 """How often the sensors of real hands are read."""
 
@@ -105,6 +108,27 @@ def with_prefix(hand: HandSpec, prefix: str) -> HandSpec:
         tips=tuple(replace(tip, link=prefix + tip.link) for tip in hand.tips),
         no_contact=tuple((prefix + one, prefix + other) for one, other in hand.no_contact),
         variants={},
+    )
+
+
+def with_bounded_damping(hand: HandSpec, step_s: float) -> HandSpec:
+    """The hand with no joint damped more than an engine withstands that adds damping to the next step as a force.
+
+    Such a joint overshoots from where its damping stops it within a step, and diverges at twice as much. What it moves
+    is the least there can be: every other joint gives way.
+    """
+    model = build_spec(hand).compile()
+    model.dof_armature[:] = 0.0  # model files have none
+    data, M = mujoco.MjData(model), np.zeros((model.nv, model.nv))
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, M)
+    least = 1.0 / np.diagonal(np.linalg.inv(M))
+    bound = {joint.name: WITHSTOOD * least[model.joint(joint.name).dofadr[0]] / step_s for joint in hand.joints}
+    return replace(
+        hand,
+        joints=tuple(
+            replace(one, damping_nms_rad=min(one.damping_nms_rad, float(bound[one.name]))) for one in hand.joints
+        ),
     )
 
 
