@@ -1,19 +1,25 @@
 """Motors of one hand: from recordings with intervals, as a file, in a world."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import thenar
-from bench.identify import BAR, HAND, drive, hidden_motors, tracks
+from bench.identify import BAR, HAND, drive, hidden_motors, tracks, weigh
 from thenar import hands
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.motors_file import read_motors
 from thenar.hands.spec import LeadScrew
+from thenar.sim.identify.force_scale import fit_force_scale
 from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
-from thenar.sim.identify.programme import programme
-from thenar.twin.recording.identification import possible, write_identity
+from thenar.sim.identify.moves import split_moves
+from thenar.sim.identify.programme import meetings, programme
+from thenar.sim.identify.readings_fit import Estimate, find_rests, fit_spring
+from thenar.twin.recording.coupling_law import Meeting, fit_coupling, judge_meetings
+from thenar.twin.recording.identification import possible, read_weighed, write_identity
+from thenar.units import GRAM_FORCE_N
 
 INDEX = 3
 SPEC = hands.load(HAND)
@@ -37,7 +43,7 @@ def truth() -> dict[str, dict[str, float]]:
 @pytest.fixture(scope="module")
 def bare(truth: dict):
     world = thenar.World(HAND, motors={HAND: truth}, seed=3)
-    steps = phase("fingers: postures", 0, 13) + phase("fingers: steps", 0, 18) + phase("fingers: turning back", 0, 40)
+    steps = phase("fingers: postures", 0, 13) + phase("fingers: steps", 0, 18) + phase("fingers: turning back", 0, 72)
     return drive(world, steps)
 
 
@@ -45,12 +51,24 @@ def bare(truth: dict):
 def pressed(truth: dict):
     world = thenar.World(HAND, motors={HAND: truth}, seed=4, props=[BAR])
     world.advance(0.5)
-    return drive(world, phase("fingers: presses", 0, 24))
+    return drive(world, phase("fingers: presses", 13, 55))
 
 
-def test_the_motor_of_a_hidden_hand_is_found_within_its_intervals(truth: dict, bare, pressed):
-    found, usual = of_the_index([bare, pressed]).values, SPEC.actuators[INDEX].motor
+@pytest.fixture(scope="module")
+def of_bare(bare) -> MotorIdentity:
+    return of_the_index([bare])
+
+
+@pytest.fixture(scope="module")
+def of_both(bare, pressed) -> MotorIdentity:
+    return of_the_index([bare, pressed])
+
+
+def test_the_motor_of_a_hidden_hand_is_found_within_its_intervals(truth: dict, of_both: MotorIdentity):
+    found, usual = of_both.values, SPEC.actuators[INDEX].motor
     values = ("latency_s", "full_stroke_s", "stop_s", "stiffness_n", "stiffening_n", "reaction_s", "amps_per_n")
+    narrow = ("latency_s", "full_stroke_s", "stiffness_n", "stiffening_n", "reaction_s", "amps_per_n")
+    assert all(found[name].half_width < 0.1 * found[name].value for name in narrow)
     own = truth["index"]
     inside = [found[name].low <= own[name] <= found[name].high for name in (*values, "force_zero_n", "drive_a")]
     assert sum(inside) >= 7  # 95 % each
@@ -60,12 +78,107 @@ def test_the_motor_of_a_hidden_hand_is_found_within_its_intervals(truth: dict, b
     assert np.mean(off) < 0.08
 
 
-def test_what_a_bare_hand_cannot_tell_is_refused_with_the_motion_that_would(bare):
-    found = of_the_index([bare])
+def test_what_a_bare_hand_cannot_tell_is_refused_with_the_motion_that_would(of_bare: MotorIdentity):
+    found = of_bare
     for name in ("stiffness_n", "stall_n", "reaction_s", "amps_per_n"):
         assert name not in found.values
         assert "press on something rigid" in found.refused[name]
+    assert "kitchen scale" in found.refused["newton_per_reported"]
     assert {"latency_s", "full_stroke_s", "force_zero_n"} <= set(found.values)
+
+
+def test_friction_is_what_a_finger_takes_more_one_way_than_the_other(truth: dict, bare, of_bare: MotorIdentity):
+    friction, true = of_bare.values["friction_n"], truth["index"]["friction_n"]
+    assert friction.low <= true <= friction.high
+    assert friction.half_width < 0.1 * friction.value
+    swapped = replace(bare, force_n=np.random.default_rng(1).permutation(bare.force_n))
+    other = of_the_index([swapped]).values["friction_n"]  # forces of other moments know of none
+    assert not other.low <= true <= other.high
+
+
+def test_a_finger_with_friction_needs_more_force_either_way():
+    own = {"force_noise_n": 0.0, "friction_n": 0.3}
+    world = thenar.World(HAND, motors={HAND: {"ring": own, "middle": own | {"friction_n": 0.0}}})
+    forces = []
+    for closed in (0.8, 0.0):
+        world.command(HAND, thenar.HandCommand.closing(closed, speed=0.2))
+        world.advance(0.6)
+        forces.append(world.state(HAND).force_n[[1, 2]])
+    ring, middle = (forces[0] - forces[1]) / 2.0
+    assert ring == pytest.approx(0.3, abs=0.05)
+    assert middle == pytest.approx(0.0, abs=0.05)
+
+
+def test_standing_under_load_tells_the_spring_and_forces_of_other_moments_do_not(truth: dict, bare, pressed):
+    own = tracks([bare, pressed], SPEC)[INDEX]
+    rests = find_rests([move for track in own for move in split_moves(track, top_speed=1.7)])
+    known = (truth["index"]["force_zero_n"], 0.01), (truth["index"]["backlash"], 2e-4)
+    zero, backlash = (Estimate(value=value, low=value - half, high=value + half) for value, half in known)
+    motor = SPEC.actuators[INDEX].motor
+    assert isinstance(motor, LeadScrew)
+    offset_n = motor.loaded_offset_n
+    start = np.array([25.0, 4e4])
+    spring = fit_spring(rests, start, zero, backlash, offset_n)
+    assert spring is not None
+    off = spring.value / [truth["index"]["stiffness_n"], truth["index"]["stiffening_n"]] - 1.0
+    error = np.sqrt(np.diag(spring.covariance)) / spring.value
+    assert np.all(np.abs(off) < 3.0 * error)
+    assert np.all(error < 0.06)
+    loads = [rest.force_n for rest in rests]
+    mixed = [replace(rest, force_n=force) for rest, force in zip(rests, loads[::-1], strict=True)]
+    wrong = fit_spring(mixed, start, zero, backlash, offset_n)
+    assert wrong is None or np.any(np.sqrt(np.diag(wrong.covariance)) > 0.3 * wrong.value)
+
+
+def test_a_scale_tells_real_newtons_and_notes_in_another_order_do_not(truth: dict):
+    tape, grams = weigh(truth, "middle", 5)
+    track = tracks([tape], SPEC)[2][0]
+    shown_n = [gram * GRAM_FORCE_N for gram in grams]
+    scale = fit_force_scale(SPEC, "middle", track, shown_n)
+    assert scale.low <= truth["middle"]["newton_per_reported"] <= scale.high
+    assert scale.half_width < 0.1 * scale.value
+    with pytest.raises(BadValue, match="as often as it stood"):
+        fit_force_scale(SPEC, "middle", track, shown_n[:-1])
+    mixed = fit_force_scale(SPEC, "middle", track, [shown_n[k] for k in (2, 0, 3, 1)])
+    assert mixed.half_width > 0.3 * abs(mixed.value)
+
+
+def test_where_fingers_meet_each_other_tells_the_law_of_coupling(truth: dict):
+    world = thenar.World(hands.load(HAND, variant="dex_urdf"), motors={HAND: truth}, seed=6)
+    world.advance(0.5)
+    verdict = fit_coupling(tracks([drive(world, list(meetings(SPEC)))], SPEC), SPEC)
+    assert verdict.fit == ("dex_urdf",)
+    assert "rh56e2" in verdict.ruled_out
+
+
+def test_fingers_that_meet_a_bar_tell_no_law(pressed):
+    verdict = fit_coupling(tracks([pressed], SPEC), SPEC)
+    assert not verdict.fit
+    assert "thumb" in verdict.refused
+
+
+def test_laws_that_differ_by_less_than_shapes_may_are_all_named():
+    met = Meeting(motor="index", closed=0.5, by_law={"one": 0.5, "another": 0.51, "third": 0.7})
+    verdict = judge_meetings([met, replace(met, closed=0.505)], ("one", "another", "third"))
+    assert set(verdict.fit) == {"one", "another"}
+    assert "third" in verdict.ruled_out
+    assert judge_meetings([replace(met, closed=0.9)], ("one", "another", "third")).fit == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no \\[\\[weighed"),
+        ('[[weighed]]\nrecording = "a.mcap"\nmotor = "index"\ngrams = ["many"]', "grams"),
+        ("[[weighed]]\ngrams = [1, 2]", "recording"),
+        ("[", "TOML"),
+    ],
+)
+def test_wrong_notes_of_a_scale_are_refused_by_name(tmp_path: Path, text: str, why: str):
+    path = tmp_path / "weighed.toml"
+    path.write_text(text)
+    with pytest.raises(BadFile, match=why):
+        read_weighed(path)
 
 
 def test_a_hand_that_only_stood_tells_its_noise_and_no_more():
@@ -76,8 +189,8 @@ def test_a_hand_that_only_stood_tells_its_noise_and_no_more():
     assert "from one end to the other" in found.refused["latency_s"]
 
 
-def test_a_file_of_motors_goes_into_a_world_and_what_is_not_of_them_stays(tmp_path: Path, bare, pressed):
-    found = of_the_index([bare, pressed])
+def test_a_file_of_motors_goes_into_a_world_and_what_is_not_of_them_stays(tmp_path: Path, of_both: MotorIdentity):
+    found = of_both
     path = tmp_path / "motors.toml"
     write_identity(path, SPEC, [found], "a tape")
     world = thenar.World(HAND, motors=path)

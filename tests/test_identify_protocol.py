@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import thenar
 from bench.identify import BAR
 from thenar import hands
 from thenar.errors import BadValue, ThenarError
-from thenar.sim.identify.programme import programme
+from thenar.sim.identify.programme import Phase, Step, programme
 from thenar.twin.recording.protocol_drive import Outcome, drive_programme
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import Readings, Scale
@@ -94,6 +95,17 @@ def test_a_finger_that_meets_something_stops_the_programme():
     assert "met something" in outcome.why
     assert outcome.steps == 1
     assert twin.world.state("inspire_right").force_n.max() < 10.0
+
+
+def test_a_step_from_here_is_counted_from_where_each_motor_stands(bare: Twin):
+    closed = np.array([0.3, 0.1, 0.2, 0.4, 0.0, 0.0])
+    there = Step(phase="a", closed=closed, speed=1.0, limit_n=2.0, wait_s=1.5, contact=True)
+    nudge = replace(there, closed=np.array([0.04, np.nan, 0.0, 0.02, np.nan, np.nan]), wait_s=0.1, from_here=True)
+    phase = Phase(name="a", tells="", before="", steps=(there, nudge))
+    drive_programme(bare, HAND, [phase], stop=threading.Event(), silence_s=PATIENT_S)
+    target = (bare.sent[-1].target_rad - HAND.open_rad) / (HAND.closed_rad - HAND.open_rad)
+    assert target[[0, 2, 3]] == pytest.approx([0.34, 0.2, 0.42], abs=0.012)
+    assert target[1] == pytest.approx(0.1, abs=1e-6)  # NaN keeps what it was told
 
 
 def test_silence_stops_the_programme(bare: Twin):

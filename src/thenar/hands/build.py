@@ -18,7 +18,7 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadFile
 from thenar.hands.rotations import quat_wxyz_from_rpy
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, loft_mesh, surface_points
-from thenar.hands.spec import HandSpec, Joint, Link, OwnModel, Palette
+from thenar.hands.spec import HandSpec, Joint, LeadScrew, Link, OwnModel, Palette
 
 logger = logging.getLogger(__name__)
 if mujoco.get_mju_user_warning() is None:
@@ -113,6 +113,9 @@ def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
     for actuator in hand.actuators:
         kind = mujoco.mjtTrn.mjTRN_TENDON if actuator.drives in tendon_names else mujoco.mjtTrn.mjTRN_JOINT
         spec.add_actuator(name=actuator.name, trntype=kind, target=actuator.drives)
+        motor = actuator.motor
+        if isinstance(motor, LeadScrew) and motor.friction_n:
+            spec.joint(actuator.drives).frictionloss += motor.friction_n * motor.lever_m * motor.newton_per_reported
 
 
 def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:

@@ -158,6 +158,8 @@ class LeadScrew:
     """Force that the sensor takes for none when it is switched on [N]."""
     backlash: float = 0.0
     """Lost motion where the screw turns back, as a fraction of the stroke."""
+    friction_n: float = 0.0
+    """Dry friction of the finger, as its sensor reports it either way [N]; what its joints have besides adds to it."""
     force_max_n: float
     """Largest force limit it accepts [N]."""
     default_force_n: float
@@ -199,6 +201,7 @@ class LeadScrew:
             loaded_offset_n=0.0,
             force_zero_n=0.0,
             backlash=0.0,
+            friction_n=0.0,
             angle_noise=0.0,
             force_noise_n=0.0,
             zeroing_s=0.0,

@@ -32,13 +32,22 @@ class IdentifyFit:
     """File (.toml) to write."""
     report: Path | None = None
     """Page (.html) with tables and plots."""
+    weighed: Path | None = None
+    """File (.toml) with what a scale showed while a finger pressed on it: tells real newtons; see docs/motors.md."""
     json: bool = False
     """Print JSON instead of tables."""
 
     def run(self) -> None:
         """Fit, print and write."""
         from thenar.recordings.recording import Recording
-        from thenar.twin.recording.identification import identify, rows_of, write_identity, write_report
+        from thenar.twin.recording.coupling_law import LIMITS_ADVICE
+        from thenar.twin.recording.identification import (
+            identify,
+            read_weighed,
+            rows_of,
+            write_identity,
+            write_report,
+        )
 
         for path, ending in ((self.out, ".toml"), (self.report, ".html")):
             if path is not None and path.suffix != ending:
@@ -51,20 +60,25 @@ class IdentifyFit:
         if not name:
             raise BadValue("--hand", self.hand, f"one of {', '.join(sorted(names))}")
         spec = hands.load(name)
-        motors = identify(opened, spec)
+        motors, coupling = identify(opened, spec, read_weighed(self.weighed) if self.weighed else ())
         source = ", ".join(path.name for path in self.recordings)
         rows = rows_of(spec, motors)
+        unknown = [f"limits of joints: no wire tells them; {LIMITS_ADVICE}"]
+        unknown += [str(coupling)] if coupling.refused else []
         refused = [f"{why_not} of {motor.name}: {why}" for motor in motors for why_not, why in motor.refused.items()]
+        refused += unknown
         if self.json:
-            print_json({"hand": name, "values": rows, "refused": refused})
+            print_json({"hand": name, "values": rows, "coupling": list(coupling.fit), "refused": refused})
         else:
             print_table(f"motors of {name}, {source}", rows)
+            if coupling.fit:
+                console.print(str(coupling), highlight=False, markup=False, soft_wrap=True)
             for line in refused:
                 console.print(f"not known: {line}", highlight=False, markup=False, soft_wrap=True)
         if self.out is not None:
-            write_identity(self.out, spec, motors, source)
+            write_identity(self.out, spec, motors, source, coupling)
         if self.report is not None:
-            write_report(self.report, spec, motors, source)
+            write_report(self.report, spec, motors, source, coupling)
         for written in (self.out, self.report):
             if written is not None and not self.json:
                 console.print(f"wrote {written}", highlight=False)
@@ -80,6 +94,8 @@ class IdentifyProtocol:
     """Protocol through which the hand is moved; without it nothing is. Record it meanwhile: thenar record."""
     bar: bool = False
     """Only the presses on a bar that you hold in the hand; without it, all that a bare hand can do."""
+    scale: str = ""
+    """Only the presses of one motor, such as index, on a kitchen scale that you lay under its fingertip."""
     yes: bool = False
     """You stand beside the hand, nothing is in its way and it may move: do not ask."""
     force: float = 10.0
@@ -90,11 +106,17 @@ class IdentifyProtocol:
 
     def run(self) -> None:
         """Show it, or do it."""
-        from thenar.sim.identify.programme import programme
+        from thenar.sim.identify.force_scale import scale_presses
+        from thenar.sim.identify.programme import Phase, programme
 
         phases = programme(hands.load(self.hand))
+        if self.scale:
+            steps = tuple(scale_presses(hands.load(self.hand), self.scale))
+            under = f"lay a kitchen scale under the tip of {self.scale}, so that it moves straight down onto it"
+            phases = (Phase(name=f"{self.scale}: scale", tells="force scale", before=under, steps=steps),)
         if self.wire is not None:
-            self._drive(self.wire, [phase for phase in phases if ("bar of" in phase.before) == self.bar])
+            chosen = [phase for phase in phases if self.scale or ("bar of" in phase.before) == self.bar]
+            self._drive(self.wire, chosen)
             return
         rows = [
             {

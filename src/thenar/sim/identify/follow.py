@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
 
-ROUNDS, MORE_ROUNDS = 6, 3
+ROUNDS, MORE_ROUNDS = 8, 4
 SPEED, KNOWN = 0.06, 0.015  # a difference in speed below the first, known to the second, is taken for none
 LAG_S = 0.012  # of the finger behind its motor
 STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
@@ -132,10 +132,13 @@ def fit_follow(
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     steps = np.concatenate([np.zeros((1, 2)), np.diag(STEP), -np.diag(STEP)])[:, :, None]
     alike = np.zeros(n, dtype=bool)
-    for number in range(ROUNDS + MORE_ROUNDS):
+    best, least = value.copy(), np.full(n, np.inf)
+    for number in range(ROUNDS + MORE_ROUNDS + 1):
         if number == ROUNDS:  # the latency of a motor that is as fast as its twin's has no speed to make up for
+            value = best.copy()
             alike = (np.abs(value[1]) < SPEED) & (error[1] < KNOWN)
             value[1] *= ~alike
+            least[alike] = np.inf
         params = (np.stack([own[0][0], own[1][0]]) + value[:2]) + steps  # (5, 2, n)
         straight = open_rad + (hand_rad - value[2] - open_rad) / (1.0 + value[3])
         paths = follow(stamp_s, commands, params[:, 0], params[:, 1], straight, free)
@@ -151,10 +154,15 @@ def fit_follow(
                 continue
             which = np.array([0, 1, 2, 3] if np.ptp(base[seen, motor]) > PLACES_RAD else [0, 1, 2])
             if number >= ROUNDS:
-                which = which[:1]
+                which = which[which != 1]
             used = np.stack([slopes[k][:, motor] for k in which], axis=1) * seen[:, None]
             left = residual[:, motor] * seen
-            variance = float(np.sum(left**2)) / count + 1e-6**2
+            cost = float(np.sum(left**2))
+            if cost > least[motor]:  # a step too far
+                value[:, motor] = 0.5 * (value[:, motor] + best[:, motor])
+                continue
+            best[:, motor], least[motor] = value[:, motor], cost
+            variance = cost / count + 1e-6**2
             prior = np.diag(variance / USUAL[which] ** 2)
             inverse = np.linalg.inv(used.T @ used + prior)
             change = inverse @ (used.T @ left - prior @ value[which, motor])
@@ -163,7 +171,7 @@ def fit_follow(
                 continue
             without = np.linalg.solve(*_other_blocks(used, left, prior, starts))[..., 0]
             error[which, motor] = np.sqrt(np.sum(without**2, axis=0) + np.diag(inverse) * variance)
-    return Followed(value, error)
+    return Followed(best, error)
 
 
 def _other_blocks(

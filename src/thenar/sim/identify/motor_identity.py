@@ -11,6 +11,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.hands.spec import Actuator, HandSpec, LeadScrew
 from thenar.sim.building import compile_model
+from thenar.sim.identify.force_scale import ADVICE as SCALE_ADVICE
 from thenar.sim.identify.moves import Move, Track, smooth, split_moves
 from thenar.sim.identify.readings_fit import (
     Estimate,
@@ -19,7 +20,9 @@ from thenar.sim.identify.readings_fit import (
     find_rests,
     fit_backlash,
     fit_current,
+    fit_friction,
     fit_heat,
+    fit_spring,
     fit_zeros,
     noise_of,
 )
@@ -40,7 +43,7 @@ from thenar.sim.motor_bank import LATENCY_CLIP
 from thenar.sim.world_config import WorldConfig
 
 POSTURES = np.linspace(0.0, 1.0, 21)
-ROUNDS = 5
+ROUNDS, SPRING_ROUNDS = 5, 3
 SETTLED = 0.005  # a stiffness that would change by less, as a share, is that of free fingers too
 TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
 CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
@@ -49,6 +52,7 @@ METHOD_ERROR = {"stop_s": 0.03, "reaction_s": 0.025}
 """Standard errors of the method itself, as shares: readings 10 ms apart see little of 10 ms."""
 MAX_SHARE = 0.3  # an interval wider than this share of its value to either side is no knowledge
 MIN_DELAYS = 6
+NUDGED = 0.045  # strokes: who is sent no further stays in contact with what it presses on
 
 assert LATENCY_CLIP == 2.0
 
@@ -57,12 +61,16 @@ ADVICE = {
     "latency_spread_s": "send it from one end to the other at top speed and let it stand for half a second, 30 times",
     "full_stroke_s": "send it from one end to the other and let it stand, at several speeds",
     "stop_s": "turn it back at top speed half-way, 20 times",
-    "stiffness_n": "let it press on something rigid at a tenth of its top speed up to 3 N, five times",
-    "stiffening_n": "let it press on something rigid at a tenth of its top speed up to 3 N, five times",
+    "stiffness_n": "let it press on something rigid and send it 1 to 4.5 % of its way further, in steps of which it "
+    "stands on each for half a second",
+    "stiffening_n": "let it press on something rigid and send it 1 to 4.5 % of its way further, in steps of which it "
+    "stands on each for half a second",
     "stall_n": "let it press on something rigid up to 3 N at two speeds, five times each",
     "reaction_s": "let it press on something rigid until the force limit stops it, at two speeds, five times each",
+    "newton_per_reported": SCALE_ADVICE,
     "force_zero_n": "let it stand for two seconds in each of six postures from open to closed, with nothing in its way",
     "backlash": "send it to the same postures by closing and by opening, and let it stand there",
+    "friction_n": "send it from one end to the other and back with nothing in its way, at two speeds, five times each",
     "angle_noise": "let it stand for ten seconds",
     "force_noise_n": "let it stand for ten seconds",
     "idle_a": "let it stand for two seconds, on a wire that tells the current",
@@ -72,7 +80,7 @@ ADVICE = {
     "cooling_s": "let it move without rest for three minutes and stand for two, on a wire that tells its heat",
 }
 """The motion that would tell each value."""
-AROUND_ZERO = {"force_zero_n": 0.1, "backlash": 0.002, "latency_spread_s": 0.002}
+AROUND_ZERO = {"force_zero_n": 0.1, "friction_n": 0.05, "backlash": 0.002, "latency_spread_s": 0.002}
 """Values that may be nothing: known when both ends are within so much."""
 
 
@@ -130,27 +138,38 @@ def _identify_motor(
     if len(rests) >= 3:
         found["angle_noise"], found["force_noise_n"] = noise, force_noise = noise_of(rests)
         zero_n = zero.value if zero else float(np.median([-rest.force_n.mean() for rest in rests]))
-        for turn in range(ROUNDS):
+        spring = None
+        for _ in range(SPRING_ROUNDS):
             backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
+            if zero is None or backlash is None:
+                break
+            spring = fit_spring(rests, value[[LINEAR, CUBIC]], zero, backlash, offset_n)
+            if spring is None:
+                break
+            value[[LINEAR, CUBIC]] = spring.value
+        for turn in range(ROUNDS):
             prior = Prior(
                 motor=replace(motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC])),
                 zero_n=zero_n,
                 backlash=backlash.value if backlash else motor.backlash,
                 closed_noise=float(np.hypot(noise.value, 0.0003)),
                 force_noise_n=max(force_noise.value, 0.005),
+                spring=spring,
             )
             latency_s = float(np.median(np.concatenate(fit.delay_s))) if fit else None
             fit = fit_screw(find_starts(moves, prior, value), prior, value, latency_s)
-            if fit is None:
+            if fit is None or spring is not None:
                 break
             change = np.log(fit.value[LINEAR] / value[LINEAR]) / (1.0 - fit.pull)
             value = fit.value.copy()
             if turn and abs(change) < SETTLED:
                 break
             value[LINEAR] = prior.motor.stiffness_n * np.exp(np.clip(change, -0.5, 0.5))
+            backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
         found |= {"force_zero_n": zero, "backlash": backlash}
         if fit is not None:
             found |= _screw_estimates(fit) | _latency(fit) | fit_current(rests, fit, zero_n, offset_n)
+            found["friction_n"] = fit_friction(fit, zero_n, offset_n)
     found |= fit_heat(tracks)
     values = {name: one for name, one in found.items() if one is not None and known(name, one)}
     refused = {name: _refusal(name, found[name]) for name in ADVICE if name not in values}
@@ -196,6 +215,7 @@ def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
     return [
         rest
         for rest in rests
+        if rest.travel > NUDGED
         if abs(rest.closed.mean() - rest.target) < 0.05 and abs(rest.force_n.mean() - usual) < 0.5
     ]
 

@@ -15,7 +15,7 @@ SETTLE_S = 0.35  # after the last of its way a move is watched for so long
 STAND_S = 0.2  # standing is looked at for so long,
 STAND_CLOSED, STAND_N = 0.004, 0.15  # in which neither angle nor force may change by more
 PARABOLA = np.array([-3.0, 12.0, 17.0, 12.0, -3.0]) / 35.0  # Savitzky and Golay, 1964
-OWN_DELAYS = 2  # commands of a move, at most, that each have a delay of their own
+OWN_DELAYS = 24  # commands of a move, at most, that each have a delay of their own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

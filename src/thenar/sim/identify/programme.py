@@ -11,8 +11,14 @@ from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec
 
 FREE_LIMIT_N = 2.0  # while nothing is to be met
-PRESSES = ((0.1, 1.0, 3), (0.1, 3.0, 6), (0.2, 1.0, 6))
+PRESSES = ((0.1, 1.5, 3), (0.1, 3.0, 6), (0.15, 1.5, 6))
 """Speed, limit [N] and how often: a motor stops late, and by then no more than 8 N are on the slowest known hand."""
+MEETING_SPEED = 0.12  # of a finger that goes to another
+NUDGES = (0.010, 0.017, 0.024, 0.031, 0.038, 0.045, 0.041, 0.038, 0.031, 0.024, 0.017)
+"""How far beyond the finger that something holds up its screw is sent, in strokes: standing there tells the spring."""
+NUDGE_LIMIT_N = 8.0  # more than the stiffest known hand reads then: its screw must arrive
+NUDGE_S = 0.8
+ZIGZAGS = 20  # each turns back five times
 WAIT_S = 0.45  # standing, after a motion
 
 
@@ -29,6 +35,8 @@ class Step:
     wait_s: float
     contact: bool
     """Whether something is to be met on the way."""
+    from_here: bool = False
+    """Whether ``closed`` is counted from where each motor stands."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +72,8 @@ def programme(hand: HandSpec) -> tuple[Phase, ...]:
             Phase(name=f"{name}: steps", tells="latency, speed, current", before="", steps=tuple(make.steps())),
             Phase(name=f"{name}: turning back", tells="acceleration", before="", steps=tuple(make.turns())),
         ]
+    itself = Phase(name="meetings of thumb and fingers", tells="coupling law", before="", steps=tuple(meetings(hand)))
+    phases.append(itself)
     press = "stiffness, stall force, reaction, current under load"
     bar = "lay a rigid bar of 20 to 40 mm across the palm, under all four fingers, and hold it fast"
     for (name, moving), before in zip(groups, (bar, "take the bar away"), strict=True):
@@ -72,6 +82,25 @@ def programme(hand: HandSpec) -> tuple[Phase, ...]:
             Phase(name=f"{name}: presses", tells=press, before=before, steps=tuple(make.presses(hand, thumb)))
         )
     return tuple(phases)
+
+
+def meetings(hand: HandSpec) -> Iterator[Step]:
+    """The thumb goes to the closed fingers, and then index and middle, one after the other, to the bent thumb."""
+    stroke_s = max(1.0 / (a.top_speed_rad_s / a.stroke_rad) for a in hand.actuators)
+    closed, opened = (dict.fromkeys(hand.actuator_names, 0.0) for _ in range(2))
+    fingers = dict.fromkeys((name for name in closed if "thumb" not in name), 1.0)
+    index, middle = {"index": 1.0}, {"middle": 1.0}
+    for change, meets in (
+        (fingers, False), ({"thumb_bend": 1.0}, True), ({"thumb_bend": 0.0}, False), (opened, False),
+        ({"thumb_rotation": 1.0}, False), ({"thumb_bend": 1.0}, True), (index, True), ({"index": 0.0}, False),
+        (middle, True), ({"middle": 0.0}, False), (opened, False),
+    ):  # fmt: skip
+        closed |= change
+        speed = MEETING_SPEED if meets else 0.5
+        yield Step(
+            phase="meetings", closed=np.array(list(closed.values())), speed=speed, limit_n=PRESSES[0][1],
+            wait_s=0.2 + stroke_s / speed + WAIT_S, contact=True,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,19 +132,27 @@ class _Maker:
                 yield self._step(0.0, speed, distance=0.8)
 
     def turns(self) -> Iterator[Step]:
-        for _ in range(45):
+        for _ in range(ZIGZAGS):
             yield self._step(0.95, 1.0, wait_s=0.35 * self.stroke_s)
+            for _ in range(2):
+                yield self._step(0.0, 1.0, wait_s=0.3 * self.stroke_s)
+                yield self._step(0.95, 1.0, wait_s=0.3 * self.stroke_s)
             yield self._step(0.0, 1.0, distance=0.45)
 
     def presses(self, hand: HandSpec, thumb: np.ndarray) -> Iterator[Step]:
         if self.name == "thumb":  # it meets the closed fingers
             others = np.where(thumb, np.nan, 1.0)
             yield Step(phase=self.name, closed=others, speed=0.3, limit_n=FREE_LIMIT_N, wait_s=3.0, contact=False)
-        for speed, limit_n, times in PRESSES:
+        for number, (speed, limit_n, times) in enumerate(PRESSES):
             for _ in range(times):
                 closing = np.where(self.moving, 1.0, np.nan)
                 opening = np.where(self.moving, 0.0, np.nan)
                 wait_s = 0.2 + self.stroke_s / speed + WAIT_S
                 yield Step(phase=self.name, closed=closing, speed=speed, limit_n=limit_n, wait_s=wait_s, contact=True)
+                for nudge in NUDGES if number == 0 else ():
+                    yield Step(
+                        phase=self.name, closed=np.where(self.moving, nudge, np.nan), speed=speed,
+                        limit_n=NUDGE_LIMIT_N, wait_s=NUDGE_S, contact=True, from_here=True,
+                    )  # fmt: skip
                 back_s = 0.2 + self.stroke_s / 0.5 + WAIT_S
                 yield Step(phase=self.name, closed=opening, speed=0.5, limit_n=limit_n, wait_s=back_s, contact=True)

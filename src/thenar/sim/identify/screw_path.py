@@ -29,8 +29,8 @@ def screw_path(
     start: float,
     nut: float,
     screw: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Positions of the nut and speeds of the screw at the readings.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Positions of the nut, speeds of the screw and speeds of the nut at the readings.
 
     The screw goes as `motor_model` lets it, step by step. Steps begin anew where a command acts and where a force limit
     stops it, so that the way is a smooth function of both; a twin would wait for its next step.
@@ -50,7 +50,7 @@ def screw_path(
     """
     top, acceleration, stall_n, over_limit, reaction_s, backlash = screw
     at, velocity, stopped, stop_s = start, 0.0, False, np.inf
-    nuts, velocities = np.full(stamp_s.size, nut), np.zeros(stamp_s.size)
+    nuts, velocities, rates = np.full(stamp_s.size, nut), np.zeros(stamp_s.size), np.zeros(stamp_s.size)
     now_s, k, n = stamp_s[0], -1, 1
     while n < stamp_s.size:
         while k + 1 < due_s.size and due_s[k + 1] <= now_s + 1e-12:
@@ -87,8 +87,8 @@ def screw_path(
         carried = min(max(nut, at - 0.5 * backlash), at + 0.5 * backlash)
         while n < stamp_s.size and stamp_s[n] <= now_s + step_s + 1e-12:
             nuts[n] = nut + (carried - nut) * (stamp_s[n] - now_s) / step_s
-            velocities[n] = velocity
+            velocities[n], rates[n] = velocity, (carried - nut) / step_s
             n += 1
         nut = carried
         now_s += step_s
-    return nuts, velocities
+    return nuts, velocities, rates

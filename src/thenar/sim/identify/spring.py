@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from thenar.arrays import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spring:
+    """Linear and cubic part of a spring [N per stroke, N per stroke cubed]. Shapes (2,), (2, 2)."""
+
+    value: FloatArray
+    covariance: FloatArray
+    degrees: float
+    """Of freedom."""
 
 
 def stretch(force_n: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
@@ -19,6 +31,12 @@ def stretch(force_n: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
 def slope(x: FloatArray, linear_n: float, cubic_n: float) -> FloatArray:
     """Stiffness [N per stroke]."""
     return linear_n + 3.0 * cubic_n * x**2
+
+
+def bent(force_n: FloatArray, noise_n: float, linear_n: float, cubic_n: float) -> FloatArray:
+    """How much too short the stretch of a noisy force is in the mean, in strokes: its law bends."""
+    x = stretch(force_n, linear_n, cubic_n)
+    return 3.0 * cubic_n * x / slope(x, linear_n, cubic_n) ** 3 * noise_n**2
 
 
 def load_of(reported_n: FloatArray, zero_n: float, offset_n: float) -> FloatArray:

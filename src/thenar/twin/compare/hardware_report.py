@@ -13,7 +13,7 @@ from thenar.errors import BadValue, UnknownName, writing
 from thenar.recordings.recording import Recording
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.gap_report import Gap, compare
-from thenar.twin.recording.identification import identify, possible, rows_of
+from thenar.twin.recording.identification import identify, rows_of, values_of
 from thenar.twin.recording.replay import recorded_world, replay
 
 FIELDS = {"angle_rad": ("angle", "degrees", 180.0 / np.pi), "force_n": ("force", "N", 1.0)}
@@ -85,9 +85,8 @@ def hardware_report(recordings: Sequence[Recording], *, hand: str = "", firmware
     before = compare(judged, replay(judged, world=recorded_world(judged, motors={}), touch=touch))
     after, found = before, []
     if teaching:
-        found = identify(teaching, spec)
-        values = {motor.name: {key: one.value for key, one in possible(motor).items()} for motor in found}
-        own = recorded_world(judged, motors={name: {motor: given for motor, given in values.items() if given}})
+        found = identify(teaching, spec).motors
+        own = recorded_world(judged, motors={name: values_of(found)})
         after = compare(judged, replay(judged, world=own, touch=touch))
     stamps = judged.motors(name).stamp_s
     rate_hz = (len(stamps) - 1) / max(float(stamps[-1] - stamps[0]), 1e-9)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from thenar.errors import BadValue, writing
+from thenar.errors import BadFile, BadValue, UnknownName, writing
+from thenar.hands import with_variant
 from thenar.hands.motors_file import write_motors
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.recordings.recording import Recording
+from thenar.sim.identify.force_scale import fit_force_scale
 from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
 from thenar.sim.identify.moves import Track, make_track
 from thenar.sim.identify.readings_fit import Estimate
+from thenar.twin.recording.coupling_law import CouplingVerdict, fit_coupling
+from thenar.units import GRAM_FORCE_N
 
 UNITS = {
     "_s": ("ms", 1e3), "_n": ("N", 1.0), "_a": ("mA", 1e3), "_per_n": ("mA/N", 1e3), "_per_a2": ("C/A2", 1.0),
@@ -50,18 +56,84 @@ def tracks_of(recordings: Sequence[Recording], hand: HandSpec) -> list[list[Trac
     return tracks
 
 
-def identify(recordings: Sequence[Recording], hand: HandSpec) -> list[MotorIdentity]:
-    """What recordings tell of the motors of a hand."""
-    return identify_hand(tracks_of(recordings, hand), hand)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Weighed:
+    """A recording of a finger that pressed on a scale, and what the scale showed each time it stood."""
+
+    recording: Recording
+    motor: str
+    shown_n: tuple[float, ...]
 
 
-def write_identity(path: Path, hand: HandSpec, motors: Sequence[MotorIdentity], source: str) -> None:
+def read_weighed(path: Path) -> list[Weighed]:
+    """What somebody noted: tables ``[[weighed]]`` with ``recording`` (beside this file), ``motor`` and ``grams``."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("weighed")
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadFile(path, f"not a TOML file: {error}") from error
+    if not isinstance(tables, list) or not tables:
+        raise BadFile(path, "it has no [[weighed]]; wanted recording, motor and grams")
+    found = []
+    for table in tables:
+        names, grams = (table.get("recording"), table.get("motor")), table.get("grams")
+        numbers = isinstance(grams, list) and all(type(one) in (int, float) and 0 <= one < 1e5 for one in grams)
+        if not numbers or not all(isinstance(name, str) for name in names):
+            raise BadFile(path, f"{table} is no weighed recording; wanted recording, motor and grams = [120, 250, 410]")
+        shown_n = tuple(GRAM_FORCE_N * one for one in grams)
+        found.append(Weighed(recording=Recording(path.parent / str(names[0])), motor=str(names[1]), shown_n=shown_n))
+    return found
+
+
+class Identity(NamedTuple):
+    """What recordings tell of a hand."""
+
+    motors: list[MotorIdentity]
+    coupling: CouplingVerdict
+
+
+def identify(recordings: Sequence[Recording], hand: HandSpec, weighed: Sequence[Weighed] = ()) -> Identity:
+    """What recordings tell of a hand; what a scale showed tells its newtons besides."""
+    motors, coupling = identify_tracks(tracks_of(recordings, hand), hand)
+    for one in weighed:
+        if one.motor not in hand.actuator_names:
+            raise UnknownName(f"motor of {hand.name}", one.motor, hand.actuator_names)
+        number = hand.actuator_names.index(one.motor)
+        track = tracks_of([one.recording], hand)[number][0]
+        motors[number] = with_scale(motors[number], fit_force_scale(hand, one.motor, track, one.shown_n))
+    return Identity(motors, coupling)
+
+
+def identify_tracks(tracks: Sequence[Sequence[Track]], hand: HandSpec) -> Identity:
+    """The law of coupling first: what a finger weighs hangs on it, and so do the zeros of its sensor."""
+    coupling = fit_coupling(tracks, hand)
+    coupled = with_variant(hand, coupling.fit[0]) if coupling.fit else hand
+    return Identity(identify_hand(tracks, coupled), coupling)
+
+
+def with_scale(motor: MotorIdentity, scale: Estimate) -> MotorIdentity:
+    """The same motor with its real newtons for one that it reports."""
+    refused = {name: why for name, why in motor.refused.items() if name != "newton_per_reported"}
+    return replace(motor, values=motor.values | {"newton_per_reported": scale}, refused=refused)
+
+
+def values_of(motors: Sequence[MotorIdentity]) -> dict[str, dict[str, float]]:
+    """What was found, as a world takes it."""
+    found = {motor.name: {name: one.value for name, one in possible(motor).items()} for motor in motors}
+    return {name: values for name, values in found.items() if values}
+
+
+def write_identity(
+    path: Path, hand: HandSpec, motors: Sequence[MotorIdentity], source: str, coupling: CouplingVerdict | None = None
+) -> None:
     """The file that `World` and ``thenar serve`` read: what is known, and what is not as comments."""
     values = {
         motor.name: {name: (one.value, one.low, one.high) for name, one in possible(motor).items()} for motor in motors
     }
     notes = [f"Motors of {hand.name}, from {source}. Left as the catalogue has them, because nothing tells:"]
     notes += [f"  {motor.name}: {', '.join(motor.refused)}" for motor in motors if motor.refused]
+    notes += [] if coupling is None else [str(coupling)]
     write_motors(path, hand.name, {name: table for name, table in values.items() if table}, notes)
 
 
@@ -98,7 +170,9 @@ def unit_of(name: str) -> tuple[str, float]:
     return next((unit for ending, unit in reversed(UNITS.items()) if name.endswith(ending)), ("of the stroke", 1.0))
 
 
-def write_report(path: Path, hand: HandSpec, motors: Sequence[MotorIdentity], source: str) -> None:
+def write_report(
+    path: Path, hand: HandSpec, motors: Sequence[MotorIdentity], source: str, coupling: CouplingVerdict | None = None
+) -> None:
     """A page with the values, what is not known, the overshoot of stops and one plot a motor."""
     rows = rows_of(hand, motors)
     head = "".join(f"<th>{escape(key)}</th>" for key in rows[0]) if rows else ""
@@ -121,7 +195,8 @@ def write_report(path: Path, hand: HandSpec, motors: Sequence[MotorIdentity], so
             f"<!doctype html><meta charset=utf-8><title>Motors of {escape(hand.name)}</title>"
             "<style>body{font:14px sans-serif;margin:2em;max-width:60em}td,th{padding:2px 10px;text-align:right}"
             "table{border-collapse:collapse}tr:nth-child(even){background:#f3f3f3}</style>"
-            f"<h1>Motors of {escape(hand.name)}</h1><p>{escape(source)}</p><table><tr>{head}</tr>{body}</table>"
+            f"<h1>Motors of {escape(hand.name)}</h1><p>{escape(source)}</p>"
+            f"<p>{escape(str(coupling or ''))}</p><table><tr>{head}</tr>{body}</table>"
             f"<h2>What it cannot tell</h2><ul>{unknown or '<li>nothing that was looked for</li>'}</ul>"
             "<h2>Overshoot</h2><table>"
             "<tr><th>motor</th><th>speed</th><th>limit, N</th><th>stops</th><th>peak, N</th></tr>"

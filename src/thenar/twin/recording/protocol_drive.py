@@ -96,7 +96,7 @@ def drive_programme(
         for phase in phases:
             before(phase)
             for step in phase.steps:
-                angle = np.where(np.isnan(step.closed), angle, np.round(1000.0 * (1.0 - step.closed)))
+                angle = np.where(np.isnan(step.closed), angle, _counts(step, watch))
                 speed, limit = round(1000 * step.speed), round(min(step.limit_n, force_limit_n) / GRAM_FORCE_N)
                 limits = {"speed": [speed] * len(MOTORS), "force": [limit] * len(MOTORS)}
                 line.send(command(scale, angle=np.nan_to_num(angle, nan=HOLD), **limits)[0])
@@ -110,6 +110,14 @@ def drive_programme(
         raise
     finally:
         watch.end()
+
+
+def _counts(step: Step, watch: _Watch) -> FloatArray:
+    """Targets of a step, as the wire counts them."""
+    if not step.from_here:
+        return np.round(1000.0 * (1.0 - step.closed))
+    assert watch.newest is not None
+    return np.clip(np.round(watch.newest.angle - 1000.0 * step.closed), 0, 1000)
 
 
 def _zero(watch: _Watch) -> FloatArray:
