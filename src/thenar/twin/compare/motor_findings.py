@@ -26,6 +26,7 @@ SHORT_RAD = np.radians(3.5)
 STUCK_RAD, MOVED_RAD = np.radians(1.5), np.radians(8.0)
 STUCK_S = 1.2
 LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.025}
+AT_REST = 0.5  # of an offset must be there when hand and twin stand
 ALONE = 1.5  # what one motor alone differs by must be so much larger
 FORCE_N, CURRENT_A, WARM_C, NOISE_RAD = 0.25, 0.04, 5.0, np.radians(0.6)
 STEADY_N = 0.3  # a force that differs from the twin's by more than a zero has changed by so much
@@ -284,12 +285,15 @@ def _following(pair: MotorPair, free: BoolArray, *, holding: bool) -> Iterator[F
         "travel": ("1", "travels {size:.0f} % {sign} than the twin", 100.0, ("less", "further")),
     }
     judged = {kind: _judge(difference, row, LEAST[kind]) for row, kind in enumerate(words)}
+    stands = _shows_at_rest(pair, difference, free)
     common = {kind for kind in ("latency", "speed") if judged[kind][0]}
     for row, (kind, (unit, phrase, scale, signs)) in enumerate(words.items()):
         size, error = difference.value[row], difference.error[row]
         alike, alone = judged[kind]
         if holding or (kind in ("latency", "speed") and common):
             alone = np.zeros_like(alone)
+        if kind in ("offset", "travel"):
+            alone = alone & stands
         for part, which in alike or [(name, [n]) for n, name in enumerate(pair.names) if alone[n]]:
             value, spread = _mean(size[which], error[which])
             shown = phrase.format(size=abs(value) * scale, sign=signs[int(value > 0)])
@@ -303,6 +307,20 @@ def _following(pair: MotorPair, free: BoolArray, *, holding: bool) -> Iterator[F
                 words=f"{part} {shown}",
                 evidence=f"{int(free[:, which].sum() / len(which))} readings, standard error {spread * scale:.2g}",
             )
+
+
+def _shows_at_rest(pair: MotorPair, followed: Followed, free: BoolArray) -> BoolArray:
+    """Motors that stand as far from their twins as offset and travel say: on its way, a hand that is late is too."""
+    apart = pair.hand["angle_rad"] - pair.twin["angle_rad"]
+    slow = [np.abs(_slope(pair.stamp_s, part["angle_rad"])) < STILL_RAD_S for part in (pair.hand, pair.twin)]
+    still = free & slow[0] & slow[1]
+    expected = followed.value[2] + followed.value[3] * (pair.twin["angle_rad"] - pair.spec.open_rad)
+    shown = np.zeros(len(pair.names), dtype=bool)
+    for motor in range(len(shown)):
+        here = still[:, motor] & (np.abs(expected[:, motor]) > 0.5 * LEAST["offset"])
+        if here.sum() >= MIN_SAMPLES // 2:
+            shown[motor] = np.median(apart[here, motor] / expected[here, motor]) > AT_REST
+    return shown
 
 
 def _judge(followed: Followed, row: int, least: float) -> tuple[list[tuple[str, list[int]]], BoolArray]:
