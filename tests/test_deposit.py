@@ -186,13 +186,13 @@ def test_a_contact_without_a_window_is_felt_at_its_point(slipping: bool, pulls: 
 
 @pytest.mark.parametrize("across", [False, True])
 def test_what_slips_of_a_cell_is_what_lies_below_the_pressure_of_the_sticking_rim(*, across: bool):
-    """The square of pressure falls evenly from 11 to -1: half of the middle cells lies below 5."""
+    """The square of pressure falls evenly from 11 to -1: 0.3 of a middle cell (7 to 3) lies below 4.2."""
     squares = np.array([[9.0], [5.0], [1.0]]) * np.ones((3, 3))
     pressure = np.sqrt(squares.T if across else squares).ravel()
-    slipping = window_of(pressure, slipping=True, pulls=2, pull=np.zeros((2, 3)), upto_pa=[np.sqrt(5.0), 9.0])
+    slipping = window_of(pressure, slipping=True, pulls=2, pull=np.zeros((2, 3)), upto_pa=[np.sqrt(4.2), 9.0])
     out, _ = lay(group_of(), slipping, flat_pad())
     area = 1.1e-3 * 0.9e-3
-    np.testing.assert_allclose(out.patch_m2[0], [9 * area, 4.5 * area], rtol=1e-9)
+    np.testing.assert_allclose(out.patch_m2[0], [9 * area, 3.9 * area], rtol=1e-9)
 
 
 def test_pads_of_other_links_and_pads_out_of_reach_take_nothing():
@@ -207,7 +207,7 @@ def test_pads_of_other_links_and_pads_out_of_reach_take_nothing():
     assert taken == pytest.approx(sum(felt))
 
 
-@pytest.mark.parametrize("degrees", [-30.0, 0.0, 25.0])
+@pytest.mark.parametrize("degrees", [-20.0, 0.0, 25.0])
 def test_round_a_cylinder_columns_go_by_the_arc_and_friction_along_the_skin(degrees: float):
     radius, angle = 8e-3, np.radians(degrees)
     pad = flat_pad(
@@ -220,14 +220,15 @@ def test_round_a_cylinder_columns_go_by_the_arc_and_friction_along_the_skin(degr
         centre_m=(0, 0, radius),
     )
     out_of_skin, round_it = np.array([0, np.sin(angle), np.cos(angle)]), np.array([0, np.cos(angle), -np.sin(angle)])
-    cell = {"cell_u": 1e-3, "cell_v": 0.2e-3, "origin": radius * out_of_skin, "e1": (1, 0, 0), "e2": round_it}
+    cell = {"cell_u": 1e-3, "cell_v": 1e-3, "origin": radius * out_of_skin, "e1": (1, 0, 0), "e2": round_it}
     group = group_of(grid=1, normal=out_of_skin, **cell)
-    window = window_of([1.0 / (1e-3 * 0.2e-3)], u_m=1e-3, rest=0.1 * np.array([1.0, 0, 0]) + 0.4 * round_it)
+    window = window_of([1e6], u_m=1e-3, rest=0.1 * np.array([1.0, 0, 0]) + 0.4 * round_it)
     out, taken = lay(group, window, pad)
     assert taken == pytest.approx(1.0)
     np.testing.assert_allclose(out.moment_nm[0], [1e-3, radius * angle], atol=2e-8)
     np.testing.assert_allclose(out.shear_n.sum(axis=0), [0.1, 0.4], atol=1e-4)
-    assert np.argmax(out.load_n[FIRST:].reshape(ROWS, 9).sum(axis=0)) == np.floor(radius * angle / 1e-3 + 4.5)
+    columns = out.load_n[FIRST:].reshape(ROWS, 9).sum(axis=0)
+    np.testing.assert_allclose(columns, covered(radius * angle, 1e-3, 9, 1e-3), atol=2e-3)  # a chord for an arc
 
 
 def given_points() -> tuple[Any, Cloud]:
@@ -254,6 +255,15 @@ def test_a_cell_on_a_taxel_that_is_a_given_point_belongs_to_it_whole():
     np.testing.assert_allclose(out.shear_n[FIRST + 1], [0.7, -0.3], atol=1e-12)  # its rows run along y
     np.testing.assert_allclose(out.moment_nm[0], [2.0 * 0.3e-3, 2.0 * 0.1e-3], atol=1e-12)
     assert taken == pytest.approx(2.0)
+
+
+def test_a_taxel_that_is_a_given_point_feels_more_across_a_slanted_skin():
+    pad, cloud = given_points()
+    height = 1e-5 * np.array([0.0, 2.0, 1.0, 3.0])
+    group = group_of(grid=2, cell_u=0.25e-3, cell_v=0.25e-3, height=height, origin=(2e-3, 0.0, 0.0))
+    out, taken = lay(group, window_of([4e6] * 4), pad, cloud)
+    stretch = np.sqrt(1.0 + (1e-5 / 0.25e-3) ** 2 + (2e-5 / 0.25e-3) ** 2)
+    assert out.normal_n[FIRST + 1] == pytest.approx(stretch * taken, rel=1e-9)
 
 
 def test_a_cell_between_taxels_that_are_given_points_is_shared_in_pieces():
