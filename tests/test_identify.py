@@ -121,13 +121,13 @@ def test_standing_under_load_tells_the_spring_and_forces_of_other_moments_do_not
     spring = fit_spring(rests, start, zero, backlash, offset_n)
     assert spring is not None
     off = spring.value / [truth["index"]["stiffness_n"], truth["index"]["stiffening_n"]] - 1.0
-    error = np.sqrt(np.diag(spring.covariance)) / spring.value
+    error = np.sqrt(np.diag(spring.covariance))[:2] / spring.value
     assert np.all(np.abs(off) < 3.0 * error)
     assert np.all(error < 0.06)
     loads = [rest.force_n for rest in rests]
     mixed = [replace(rest, force_n=force) for rest, force in zip(rests, loads[::-1], strict=True)]
     wrong = fit_spring(mixed, start, zero, backlash, offset_n)
-    assert wrong is None or np.any(np.sqrt(np.diag(wrong.covariance)) > 0.3 * wrong.value)
+    assert wrong is None or np.any(np.sqrt(np.diag(wrong.covariance))[:2] > 0.3 * wrong.value)
 
 
 def test_a_scale_tells_real_newtons_and_notes_in_another_order_do_not(truth: dict):

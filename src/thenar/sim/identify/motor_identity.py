@@ -52,6 +52,7 @@ METHOD_ERROR = {"stop_s": 0.03, "reaction_s": 0.025}
 """Standard errors of the method itself, as shares: readings 10 ms apart see little of 10 ms."""
 MAX_SHARE = 0.3  # an interval wider than this share of its value to either side is no knowledge
 MIN_DELAYS = 6
+ARRIVED, MAX_WEIGHT_N = 0.03, 0.5  # strokes from its target; what a finger may weigh more or less than usual
 NUDGED = 0.045  # strokes: who is sent no further stays in contact with what it presses on
 
 assert LATENCY_CLIP == 2.0
@@ -146,7 +147,7 @@ def _identify_motor(
             spring = fit_spring(rests, value[[LINEAR, CUBIC]], zero, backlash, offset_n)
             if spring is None:
                 break
-            value[[LINEAR, CUBIC]] = spring.value
+            value[[LINEAR, CUBIC]], zero_n = spring.value, spring.zero_n
         for turn in range(ROUNDS):
             prior = Prior(
                 motor=replace(motor, stiffness_n=float(value[LINEAR]), stiffening_n=float(value[CUBIC])),
@@ -168,12 +169,31 @@ def _identify_motor(
             backlash = fit_backlash(_unloaded(rests), value[LINEAR], value[CUBIC], zero_n, offset_n)
         found |= {"force_zero_n": zero, "backlash": backlash}
         if fit is not None:
-            found |= _screw_estimates(fit) | _latency(fit) | fit_current(rests, fit, zero_n, offset_n)
+            found |= _screw_estimates(fit) | _latency(fit) | _current(rests, fit, zero_n, zero, offset_n)
             found["friction_n"] = fit_friction(fit, zero_n, offset_n)
     found |= fit_heat(tracks)
     values = {name: one for name, one in found.items() if one is not None and known(name, one)}
     refused = {name: _refusal(name, found[name]) for name in ADVICE if name not in values}
     return MotorIdentity(name=actuator.name, values=values, refused=refused, stops=_stops(moves), fit=fit)
+
+
+def _current(
+    rests: Sequence[Rest], fit: ScrewFit, zero_n: float, zero: Estimate | None, offset_n: float
+) -> dict[str, Estimate | None]:
+    """Currents, wider by what is not known of the zero of the force."""
+    found = fit_current(rests, fit, zero_n, offset_n)
+    if zero is None:
+        return found
+    other = fit_current(rests, fit, zero_n + zero.half_width, offset_n)
+    wide: dict[str, Estimate | None] = {}
+    for name, one in found.items():
+        near = other[name]
+        if one is None or near is None:
+            wide[name] = one
+            continue
+        half = float(np.hypot(one.half_width, near.value - one.value))
+        wide[name] = replace(one, low=one.value - half, high=one.value + half)
+    return wide
 
 
 def known(name: str, one: Estimate) -> bool:
@@ -211,13 +231,9 @@ def finger_weights(hand: HandSpec) -> FloatArray:
 
 def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
     """Rests with nothing in the way: the finger is where it was sent and the force is as usual."""
-    usual = float(np.median([rest.force_n.mean() for rest in rests])) if rests else 0.0
-    return [
-        rest
-        for rest in rests
-        if rest.travel > NUDGED
-        if abs(rest.closed.mean() - rest.target) < 0.05 and abs(rest.force_n.mean() - usual) < 0.5
-    ]
+    arrived = [rest for rest in rests if rest.travel > NUDGED and abs(rest.closed.mean() - rest.target) < ARRIVED]
+    usual = float(np.median([rest.force_n.mean() for rest in arrived])) if arrived else 0.0
+    return [rest for rest in arrived if abs(rest.force_n.mean() - usual) < MAX_WEIGHT_N]
 
 
 def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:

@@ -7,7 +7,7 @@ the stretch of the spring that the force tells. That sum does not depend on what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from thenar.sim.identify.spring import Spring, bent, load_of, slope, stretch
 NAMES = ("top_speed", "stop_s", "stiffness_n", "stiffening_n", "stall_n", "reaction_s")
 TOP, STOP, LINEAR, CUBIC, STALL, REACTION = range(6)
 STEPS = np.array([0.002, 0.02, 0.01, 0.01, 0.02, 0.02])  # of the slopes, as shares of the values
-DELAY_STEP_S = 2e-4
+DELAY_STEP_S, ZERO_STEP_N = 2e-4, 0.02
 LOADED = 8.0  # standard deviations of the force reading: what counts as a load
 MIN_LOAD_N = 0.4
 MIN_PRESS_N = 1.5  # a move without so much meets nothing; what it reads is the inertia of the finger
@@ -370,14 +370,25 @@ def _beside(
     spring = np.isin(np.arange(len(NAMES)), (LINEAR, CUBIC))
     free = (np.diag(covariance) > 0.0) | spring
     parts = [_linearize(*one, prior, value, free) for one in zip(starts, delays, strict=True)]
-    normal, _ = _reduced(parts)
-    of = spring[free]
-    along = np.zeros((len(NAMES), 2))
-    along[spring] = np.eye(2)
+    of = np.append(spring[free], True)
+    with_zero = [
+        replace(part, shared=np.column_stack([part.shared, _by_zero(start, one, prior, value, part)]))
+        for start, one, part in zip(starts, delays, parts, strict=True)
+    ]
+    normal, _ = _reduced(with_zero)
+    along = np.zeros((len(NAMES), 3))
+    along[spring, :2] = np.eye(2)
     along[free & ~spring] = -np.linalg.pinv(normal[np.ix_(~of, ~of)]) @ normal[np.ix_(~of, of)]
     covariance = covariance + along @ prior.spring.covariance @ along.T
     degrees = np.where(spring, prior.spring.degrees, degrees)
     return _fit(starts, value, covariance, free, delays, parts, degrees, scale, 0.0)
+
+
+def _by_zero(start: Start, delay_s: FloatArray, prior: Prior, value: FloatArray, part: _Linear) -> FloatArray:
+    """Change of what is wrong with the zero of the force sensor [1/N]."""
+    other = replace(start, raw_n=start.raw_n + ZERO_STEP_N, load_n=start.load_n + ZERO_STEP_N)
+    moved = _linearize(other, delay_s, prior, value, np.zeros(len(NAMES), dtype=np.bool_))
+    return (moved.wrong - part.wrong) / ZERO_STEP_N
 
 
 def _fit(

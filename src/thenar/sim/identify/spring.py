@@ -11,10 +11,13 @@ from thenar.arrays import FloatArray
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spring:
-    """Linear and cubic part of a spring [N per stroke, N per stroke cubed]. Shapes (2,), (2, 2)."""
+    """What standing under load tells of a spring, and of the sensor on it."""
 
     value: FloatArray
+    """Linear and cubic part [N per stroke, N per stroke cubed]. Shape (2,)."""
+    zero_n: float
     covariance: FloatArray
+    """Of both and the zero. Shape (3, 3)."""
     degrees: float
     """Of freedom."""
 
