@@ -1,6 +1,6 @@
 """Thousands of hands on one GPU: rates beside bare MuJoCo Warp, and touch beside the CPU's answers.
 
-python -m bench.gpu frames OUT.npz --lying       # random frames with the CPU's answers; no GPU needed
+python -m bench.gpu frames edged_0.npz --kind edged   # random frames with the CPU's answers; no GPU needed
 python -m bench.gpu run --frames A.npz B.npz     # on the GPU: judges those frames, then measures rates
 """
 
@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 import thenar
-from bench.gpu_frames import HAND, device_data, press_world, random_frames
+from bench.gpu_frames import HAND, Kind, device_data, press_world, random_frames
 from thenar import hands
 from thenar.batch.device import load_warp, without_visuals
 
@@ -65,12 +65,17 @@ def seconds(graph: Any, repeats: int) -> float:
     return float(np.median(times))
 
 
+def kind_of(file: Path) -> Kind:
+    """What presses in the frames of a file, by its name."""
+    return next(kind for kind in get_args(Kind) if file.stem.startswith(kind))
+
+
 def judge_frames(out: Path | None, file: Path, iterations: int) -> None:
     """Frames of the device beside those of the CPU, new and lasting ones; and whether the bits are the same again."""
     from thenar.batch import Touch
 
     spec, frames = without_visuals(hands.load(HAND)), dict(np.load(file))
-    model = press_world(spec)[0].model
+    model = press_world(spec, kind_of(file))[0].model
     data = [device_data(frames, step, device="cuda:0") for step in range(3)]
     touch, again = (Touch(model, spec, *data[0], iterations=iterations) for _ in range(2))
     for step, (m, d) in enumerate(data):
@@ -99,7 +104,7 @@ def measure_frames(out: Path | None, file: Path, iterations: int) -> None:
 
     spec, frames = without_visuals(hands.load(HAND)), dict(np.load(file))
     data = [device_data(frames, step, device="cuda:0", repeat=8192 // len(frames["force"]) + 1) for step in range(2)]
-    touch = Touch(press_world(spec)[0].model, spec, *data[0], iterations=iterations)
+    touch = Touch(press_world(spec, kind_of(file))[0].model, spec, *data[0], iterations=iterations)
     touch.update()
     row = {"file": file.stem, "iterations": iterations, "worlds": touch.count}
 
@@ -252,7 +257,7 @@ def main() -> None:
     make.add_argument("file", type=Path)
     make.add_argument("--count", type=int, default=1000)
     make.add_argument("--seed", type=int, default=0)
-    make.add_argument("--lying", action="store_true")
+    make.add_argument("--kind", choices=get_args(Kind), default="curved")
     run = parts.add_parser("run")
     run.add_argument("--frames", type=Path, nargs="*", default=[])
     run.add_argument("--iterations", type=int, nargs="*", default=[4])
@@ -261,7 +266,7 @@ def main() -> None:
     run.add_argument("--out", type=Path)
     args = parser.parse_args()
     if args.part == "frames":
-        np.savez_compressed(args.file, **random_frames(args.count, args.seed, lying=args.lying))
+        np.savez_compressed(args.file, **random_frames(args.count, args.seed, kind=args.kind))
         return
     for file in args.frames:
         for iterations in args.iterations:

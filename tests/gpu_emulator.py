@@ -8,13 +8,21 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 from typing import Any
 
 import warp as wp
 
-from thenar.batch.touch.device_touch import Solver, Touch
-from thenar.batch.touch.window_kernels import deposit_kernel, deposit_text, solve_kernel, solve_text
+from thenar.batch.touch.device_touch import AT_EDGES, Solver, Touch
+from thenar.batch.touch.window_kernels import (
+    deposit_kernel,
+    deposit_text,
+    neighbors_kernel,
+    neighbors_text,
+    solve_kernel,
+    solve_text,
+)
 
 HEADER = r"""
 #include <algorithm>
@@ -25,6 +33,7 @@ HEADER = r"""
 using std::max; using std::min;
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
 #define __shared__ static
 #define __restrict__
 #define __align__(n) __attribute__((aligned(n)))
@@ -128,11 +137,12 @@ class Emulator:
 
     def run(self, name: str, inputs: list[Any]) -> None:
         if name not in self._libraries:
-            made = self._folder / f"{name}.so"
+            stem = f"{name}_{zlib.crc32(self._source[name].encode()):08x}"  # several hands may share a folder
+            made = self._folder / f"{stem}.so"
             if not made.exists():
-                source = self._folder / f"{name}.cpp"
+                source = self._folder / f"{stem}.cpp"
                 source.write_text(self._source[name])
-                options = ["-O0", "-w", "-std=c++17", "-shared", "-fPIC"]
+                options = ["-O1", "-w", "-std=c++17", "-shared", "-fPIC"]
                 subprocess.run([shutil.which("g++") or "c++", *options, "-o", str(made), str(source)], check=True)
             self._libraries[name] = ctypes.CDLL(str(made))
         given = type("Given", (ctypes.Structure,), {"_fields_": self._fields[name]})()
@@ -155,16 +165,26 @@ class EmulatedTouch(Touch):
 
     def _compile(self, iterations: int) -> None:
         for s in self._solvers:
-            options: dict[str, Any] = {"cold": s.cold, "leans": s.leans, "next_grid": s.next_grid}
-            options |= {"slot": self._slot, "iterations": iterations}
+            options = self._solve_options(s, iterations)
             text = solve_text(s.grid, **options, warps=1)
             self._emulator.add(f"solve_{s.which}", solve_kernel(s.grid, **options), text)
+        options = self._neighbors_options()
+        kernel, text = neighbors_kernel(AT_EDGES, **options), neighbors_text(AT_EDGES, **options)
+        self._emulator.add("neighbors", kernel, text)
         options = self._deposit_options()
         self._emulator.add("deposit", deposit_kernel(**options), deposit_text(**options, warps=1))
+
+    def _solve_all(self) -> None:
+        for solver in self._solvers:
+            self.solve(solver)
 
     def solve(self, solver: Solver) -> None:
         if self.queued.numpy()[solver.which]:
             self._emulator.run(f"solve_{solver.which}", self._solve_inputs(solver, 32))
+
+    def make_room(self) -> None:
+        if self.queued.numpy()[11]:
+            self._emulator.run("neighbors", self._neighbors_inputs(32))
 
     def lay(self) -> None:
         self._emulator.run("deposit", self._lay_inputs(32))

@@ -17,16 +17,28 @@ wp = pytest.importorskip("warp", reason="the extra gpu is not installed")
 if shutil.which("g++") is None:
     pytest.skip("no C++ compiler for the emulator", allow_module_level=True)
 
-from bench.gpu_frames import HAND, Frames, device_data, press_world, random_frames  # noqa: E402
+from bench.gpu_frames import HAND, Frames, Kind, device_data, press_world, random_frames  # noqa: E402
 from tests.gpu_emulator import EmulatedTouch  # noqa: E402
-from thenar.batch.touch.device_touch import Touch  # noqa: E402
+from thenar.batch.touch.device_touch import Solver, Touch  # noqa: E402
 from thenar.batch.touch.skin_tables import inverse_stencils, skin_tables  # noqa: E402
-from thenar.batch.touch.window_kernels import solve_kernel  # noqa: E402
+from thenar.batch.touch.window_kernels import neighbors_kernel, solve_kernel  # noqa: E402
 
 
-def emulated(frames: Frames, folder: Path, hand: str = HAND) -> EmulatedTouch:
+def emulated(
+    frames: Frames, folder: Path, hand: str = HAND, *, kind: Kind = "curved", form: type[EmulatedTouch] = EmulatedTouch
+) -> EmulatedTouch:
     spec = without_visuals(hands.load(hand))
-    return EmulatedTouch(press_world(spec)[0].model, spec, *device_data(frames, 0, device="cpu"), folder=folder)
+    return form(press_world(spec, kind)[0].model, spec, *device_data(frames, 0, device="cpu"), folder=folder)
+
+
+def errors(touch: Touch, frames: Frames, steps: int = 3) -> list[float]:
+    """Of the worst world at every step."""
+    worst = []
+    for step in range(steps):
+        touch._m, touch._d = device_data(frames, step, device="cpu")
+        touch.update()
+        worst.append(float(error(touch, frames, step).max()))
+    return worst
 
 
 def error(touch: Touch, frames: Frames, step: int) -> np.ndarray:
@@ -71,26 +83,67 @@ def test_barometers_feel_stress_under_the_rubber_as_on_the_cpu(tmp_path: Path):
     touch = emulated(frames, tmp_path, "reflex")
     touch.update()
     got, want = touch.arrays.stress_pa.numpy()[0], frames["stress_pa"][0, 0]
-    # A capsule and a cylinder reach beyond the narrow fingers: edges cut their patches, and that is flagged.
+    # A capsule and a cylinder reach beyond the narrow fingers: edges cut their patches.
     across = {"finger_1_proximal", "finger_2_distal", "finger_2_tip"}
     cut = np.concatenate([np.full(pad.taxels, pad.name in across) for pad in hands.load("reflex").pads])
-    assert touch.flags.numpy()[0] == batch.Flag.EDGE
+    assert touch.flags.numpy()[0] == 0
+    assert touch.queued.numpy()[10] == 3
     assert want[~cut].max() > 1e4
     np.testing.assert_allclose(got[~cut], want[~cut], rtol=1e-3, atol=1.0)
-    np.testing.assert_allclose(got[cut], want[cut], atol=0.05 * want.max())
+    np.testing.assert_allclose(got[cut], want[cut], atol=2e-3 * want.max())
     np.testing.assert_allclose(touch.arrays.counts.numpy()[0], np.round(got), atol=1.0)
     touch.forget(wp.ones(1, dtype=bool, device="cpu"))
     assert not touch.arrays.stress_pa.numpy().any()
 
 
+def test_windows_are_laid_on_edges_as_on_the_cpu(tmp_path: Path):
+    frames = random_frames(1, 7, kind="edged")
+    touch = emulated(frames, tmp_path, kind="edged")
+    assert max(errors(touch, frames)) < 1e-2
+    assert touch.queued.numpy()[9] > 4, "blocks and standing cylinders have edges"
+    assert not touch.flags.numpy().any()
+    touch.update()  # where nothing moves edges are not looked for again
+    assert error(touch, frames, 2).max() < 1e-2
+
+    class WithoutEdges(EmulatedTouch):
+        def solve(self, solver: Solver) -> None:
+            if not solver.edged:
+                super().solve(solver)
+
+    assert errors(emulated(frames, tmp_path, kind="edged", form=WithoutEdges), frames, 1)[0] > 2e-2
+
+
+def test_meshes_are_felt_as_on_the_cpu(tmp_path: Path):
+    frames = random_frames(1, 5, kind="hulls")
+    touch = emulated(frames, tmp_path, kind="hulls")
+    assert max(errors(touch, frames)) < 1e-2
+    assert not touch.flags.numpy().any()
+    without = emulated(frames, tmp_path, kind="hulls")
+    without._skin["first_part"].zero_()  # a body without shapes
+    assert errors(without, frames, 1)[0] > 0.5
+    assert without.flags.numpy()[0] == batch.Flag.POINT
+
+
+def test_patches_close_together_make_room_as_on_the_cpu(tmp_path: Path):
+    frames = random_frames(1, 9, kind="crowded")
+    touch = emulated(frames, tmp_path, kind="crowded")
+    new, *lasting = errors(touch, frames)
+    assert new < 1e-4
+    assert max(lasting) < 2e-3
+    assert not touch.flags.numpy().any()
+
+    class Alone(EmulatedTouch):
+        def make_room(self) -> None:
+            pass
+
+    assert errors(emulated(frames, tmp_path, kind="crowded", form=Alone), frames, 1)[0] > 5e-2
+
+
 @pytest.mark.soak
 def test_objects_that_lie_on_two_points_lean_as_on_the_cpu(tmp_path: Path):
-    frames = random_frames(2, 5, lying=True)
+    frames = random_frames(2, 5, kind="lying")
     touch = emulated(frames, tmp_path)
-    for step in range(3):
-        touch._m, touch._d = device_data(frames, step, device="cpu")
-        touch.update()
-        assert error(touch, frames, step).max() < 1e-3
+    assert max(errors(touch, frames)) < 1e-3
 
 
 def test_without_a_gpu_the_solver_of_one_world_feels_every_world():
@@ -105,9 +158,14 @@ def test_without_a_gpu_the_solver_of_one_world_feels_every_world():
 
 
 def test_kernels_compile_for_a_gpu_that_is_not_there(tmp_path: Path):
-    kernel = solve_kernel(14, cold=False, leans=False, next_grid=0, slot=400, iterations=3)
-    wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path)
-    assert list(tmp_path.glob("*.cubin"))
+    options = {"next_grid": 0, "slot": 576, "iterations": 3, "hulls": True}
+    for kernel in (
+        solve_kernel(14, cold=False, leans=False, edged=False, **options),
+        solve_kernel(24, cold=False, leans=True, edged=True, **options),
+        neighbors_kernel(24, hulls=True, slot=576),
+    ):
+        wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path)
+    assert len(list(tmp_path.glob("*.cubin"))) == 3
 
 
 def test_skins_that_the_device_cannot_do_are_refused_by_name():

@@ -14,9 +14,12 @@ SAME_DIRECTION = wp.constant(0.8660254)  # cosine of 30 degrees
 SPREAD_M2 = wp.constant(1e-6)
 MIN_FORCE_N = wp.constant(1e-4)
 MAX_CONTACTS_, SLOTS_ = wp.constant(MAX_CONTACTS), wp.constant(SLOTS)
-# Queues: lasting and new windows of the small and large grid, of objects that cannot lean and of those that do.
-QUEUES, EVERY = 9, wp.constant(8)
-MANY, CROWDED, HULL = (wp.constant(int(flag)) for flag in (Flag.SKIN_FULL, Flag.CROWDED, Flag.HULL))
+# Queues: lasting and new windows of the small and large grid, of objects that cannot lean and of those that do; all of
+# them; those whose patch ends at edges, and those where edges have come near; worlds with several patches on a link.
+QUEUES, EVERY, AT_EDGES, CROWDED = wp.constant(12), wp.constant(8), wp.constant(9), wp.constant(11)
+EDGE_GRID = wp.constant(24)
+NET_NODES = 81  # of what neighbors press away under a window
+MANY = wp.constant(int(Flag.SKIN_FULL))
 
 # The next place in a queue: threads of a warp that want one of the same queue take theirs together.
 TAKE = """
@@ -77,9 +80,12 @@ def collect_contacts(
     body_of_geom: wp.array[int],
     count: wp.array[int],
     contacts: wp.array2d[SkinContact],
+    queued: wp.array[int],
 ):
     """MuJoCo Warp's contacts, which lie in one array for all worlds, into a list per world. Elliptic cones."""
     c = wp.tid()
+    if c < QUEUES:
+        queued[c] = 0
     if c >= nacon[0] or efc_address[c, 0] < 0:
         return
     world = worldid[c]
@@ -134,6 +140,11 @@ def _line(cov: wp.mat33) -> wp.vec3:
     return wp.normalize(wp.vec3(cov[0, k], cov[1, k], cov[2, k]))
 
 
+@wp.func_native(TAKE)
+def take(queued: wp.array[int], which: int) -> int:  # noqa: D103
+    ...
+
+
 @wp.kernel(enable_backward=False)
 def rank_contacts(count: wp.array[int], contacts: wp.array2d[SkinContact], order: wp.array2d[int]):
     """Order the contacts of a world by what touches what: they arrived in any order."""
@@ -155,13 +166,16 @@ def group_contacts(
     count: wp.array[int],
     contacts: wp.array2d[SkinContact],
     order: wp.array2d[int],
-    hulls: wp.array[int],
     small_grid: int,
     sums: wp.array2d[GroupSum],
     group_count: wp.array[int],
     keys: wp.array2d[wp.vec4i],
     place: wp.array[wp.vec4],
     kind_of: wp.array[wp.vec4i],
+    crowded: wp.array[int],
+    were_crowded: wp.array[int],
+    queue: wp.array[int],
+    queued: wp.array[int],
     flags: wp.array[int],
 ):
     """Gather the contacts of a world into groups, and find the window that each group had."""
@@ -171,6 +185,7 @@ def group_contacts(
     if count[world] > MAX_CONTACTS_:
         found_flags = found_flags | MANY
     groups = int(0)
+    are_crowded = int(0)
     for k in range(n):
         c = contacts[world, order[world, k]]
         found = int(-1)
@@ -198,9 +213,7 @@ def group_contacts(
             s.partner = c.partner
             s.index = index
             if beside != 0:
-                found_flags = found_flags | CROWDED
-            if hulls[c.partner] != 0:
-                found_flags = found_flags | HULL
+                are_crowded = int(1)
         at_m = c.position - s.base
         s.force = s.force + c.press * c.outward
         s.moment = s.moment + c.press * at_m
@@ -236,6 +249,7 @@ def group_contacts(
             sums[world, g].slot = k
             keys[world, k] = wp.vec4i(sums[world, g].skin, sums[world, g].partner, sums[world, g].index, 0)
             place[2 * (world * SLOTS_ + k)] = wp.vec4()
+            crowded[world * SLOTS_ + k] = 0
             kind_of[world * SLOTS_ + k] = wp.vec4i(small_grid, 0, 0, 0)
     for k in range(SLOTS_):
         key = keys[world, k]
@@ -245,12 +259,11 @@ def group_contacts(
         elif key[0] >= 0:
             idle = key[3] + 1
             keys[world, k] = wp.vec4i(wp.where(idle >= LIFE, -1, key[0]), key[1], key[2], idle)
+    if are_crowded != 0 or were_crowded[world] != 0:
+        queue[CROWDED * (queue.shape[0] // QUEUES) + take(queued, int(CROWDED))] = world
+    were_crowded[world] = are_crowded
+    count[world] = 0  # for the next frame
     flags[world] = found_flags
-
-
-@wp.func_native(TAKE)
-def take(queued: wp.array[int], which: int) -> int:  # noqa: D103
-    ...
 
 
 @wp.kernel(enable_backward=False)
@@ -270,6 +283,8 @@ def queue_groups(
     kind_of: wp.array[wp.vec4i],
     group: wp.array[float],
     group_of: wp.array[wp.vec4i],
+    crowded: wp.array[int],
+    slot_of: wp.array2d[int],
     queue: wp.array[int],
     queued: wp.array[int],
     world_sum: wp.array[int],
@@ -282,6 +297,7 @@ def queue_groups(
     s = sums[world, g]
     slot = world * SLOTS_ + s.slot
     size = wp.length(s.force)
+    slot_of[world, g] = wp.where(size < MIN_FORCE_N, -1, slot)
     if size < MIN_FORCE_N:
         wp.atomic_add(world_sum, 2 * world, int(s.weight * scale))
         wp.atomic_add(world_sum, 2 * world + 1, int(s.weight * scale))
@@ -315,11 +331,14 @@ def queue_groups(
     group[out + 7] = modulus * stiffness[world]
     group[out + 8] = s.weight
     group[out + 15] = across
+    group[out + 19] = float(crowded[slot])
     group_of[slot] = wp.vec4i(s.skin, s.partner, world, leans)
     what = kind_of[slot]
     cold = place[2 * slot][0] <= 0.0 or what[1] != 0
     which = wp.where(leans > 0, 4, 0) + wp.where(cold, 2, 0) + wp.where(what[0] == small_grid, 0, 1)
-    room = queue.shape[0] // 9
+    if what[0] == EDGE_GRID:  # 3: it outgrew its window, and begins anew
+        which = wp.where(what[1] == 3, wp.where(leans > 0, 6, 2), AT_EDGES)
+    room = queue.shape[0] // QUEUES
     queue[which * room + take(queued, which)] = slot
     queue[EVERY * room + take(queued, EVERY)] = slot
 
@@ -327,13 +346,17 @@ def queue_groups(
 @wp.kernel(enable_backward=False)
 def finish_taxels(
     area_m2: wp.array[float],
+    pad_of_taxel: wp.array[int],
+    pad_touched: wp.array2d[int],
     newton: float,
     sums: wp.array3d[int],
     pressure_pa: wp.array2d[float],
     shear_pa: wp.array2d[wp.vec2],
 ):
-    """Whole numbers to pascal, and the sums back to nothing for the next frame."""
+    """Whole numbers to pascal, and the sums back to nothing for the next frame; on pads that were touched just now."""
     world, k = wp.tid()
+    if pad_touched[world, pad_of_taxel[k]] == 0:
+        return
     scale = newton / area_m2[k]
     n, u, v = sums[world, 0, k], sums[world, 1, k], sums[world, 2, k]
     pressure_pa[world, k] = float(n) * scale
@@ -348,6 +371,7 @@ def finish_taxels(
 def finish_pads(
     newton: float,
     pad_sum: wp.array3d[int],
+    pad_touched: wp.array2d[int],
     world_sum: wp.array2d[int],
     pad_force_n: wp.array2d[float],
     pad_centre_m: wp.array2d[wp.vec2],
@@ -356,6 +380,7 @@ def finish_pads(
 ):
     """Forces and centres of pads, and what fell beside them."""
     world, k = wp.tid()
+    pad_touched[world, k] = pad_touched[world, k] >> 1 & 1  # 3: in this frame, 1: in the one before
     force = float(pad_sum[world, k, 0]) * newton
     pad_force_n[world, k] = force
     if force > 0.0:

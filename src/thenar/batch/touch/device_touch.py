@@ -19,13 +19,16 @@ from thenar.batch.touch.taxel_counts import TaxelSensor, is_buried
 from thenar.batch.touch.window_kernels import (
     DEPOSIT_BLOCKS,
     ITERATIONS,
+    NEIGHBOR_BLOCKS,
     PA_SCALE,
     SCALE,
     WARPS,
     blocks_for,
     deposit_kernel,
+    neighbors_kernel,
     slot_floats,
     solve_kernel,
+    warps_for,
 )
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
@@ -36,7 +39,7 @@ from thenar.twin.scaled import scaled_skin
 
 Array: TypeAlias = Any  # of Warp, torch, jax or numpy
 
-SMALL, LARGE = 14, 20  # cells a side of a window, and of one under a sharp edge
+SMALL, LARGE, AT_EDGES = 14, 20, 24  # cells a side of a window, of one under a sharp edge, of one that edges cut
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +73,7 @@ class Solver(NamedTuple):
     grid: int
     cold: bool
     leans: bool
+    edged: bool
     next_grid: int
     which: int
     then: int
@@ -147,10 +151,10 @@ class Touch:
     def _set_up_device(self, skin: Any, iterations: int) -> None:
         n, slots = self.count, groups.SLOTS
         taxels, pads = len(skin.area_m2), len(skin.pads)
-        self._slot = slot = slot_floats(LARGE)
+        self._slot = slot = slot_floats(AT_EDGES)
         self._tables = {
             grid: wp.array(np.concatenate([influence_columns(grid).ravel(), inverse_stencils(grid).ravel()]))
-            for grid in (SMALL, LARGE)
+            for grid in (SMALL, LARGE, AT_EDGES)
         }
         self._skin = {
             name: wp.array(np.ascontiguousarray(getattr(skin, name)))
@@ -159,9 +163,13 @@ class Touch:
                 "link_pads",
                 "link_of_geom",
                 "area_m2",
+                "pad_of_taxel",
                 "first_part",
                 "parts",
                 "hulls",
+                "planes",
+                "first_beside",
+                "beside",
                 "dies",
                 "link_dies",
             )
@@ -177,14 +185,20 @@ class Touch:
         self._group_of, self._kind_of = wp.zeros(n * slots, dtype=wp.vec4i), wp.zeros(n * slots, dtype=wp.vec4i)
         self._place = wp.zeros(2 * n * slots, dtype=wp.vec4)
         self._pressure = wp.zeros(n * slots * slot, dtype=float)
+        self._insets, self._anchor = wp.zeros(n * slots * slot, dtype=int), wp.zeros(5 * n * slots, dtype=wp.vec4)
         self._queue, self.queued = wp.zeros(groups.QUEUES * n * slots, dtype=int), wp.zeros(groups.QUEUES, dtype=int)
+        self._nets = wp.zeros(n * slots * groups.NET_NODES, dtype=float)
+        self._crowded, self._were_crowded = wp.zeros(n * slots, dtype=int), wp.zeros(n, dtype=int)
+        self._slot_of = wp.zeros((n, slots), dtype=int)
         self._taxel_sum = wp.zeros((n, 3, taxels), dtype=int)
         self._die_sum, self._pad_taxels = wp.zeros(self.arrays.stress_pa.shape, dtype=int), skin.pad_taxels
         self._pad_sum, self._world_sum = wp.zeros((n, pads, 3), dtype=int), wp.zeros((n, 2), dtype=int)
-        self._solvers = [  # kernel, grid, queue and the queue of what it gives up or hands on
+        self._pad_touched = wp.zeros((n, pads), dtype=int)
+        smooth = [  # kernel, grid, queue and the queue of what it gives up or hands on
             Solver(
                 cold=cold,
                 leans=leans,
+                edged=False,
                 grid=grid,
                 next_grid=LARGE if cold and grid == SMALL else 0,
                 which=4 * leans + 2 * cold + large,
@@ -194,20 +208,32 @@ class Touch:
             for cold in (False, True)
             for large, grid in enumerate((SMALL, LARGE))
         ]
+        # First those that lay on edges, which may have left them; at last those to which edges have come.
+        known, new = (
+            Solver(cold=which == 10, leans=True, edged=True, grid=AT_EDGES, next_grid=0, which=which, then=10)
+            for which in (9, 10)
+        )
+        self._solvers = [known, *smooth, new]
         self._compile(iterations)
 
     def _compile(self, iterations: int) -> None:
+        self._side = wp.Stream(self.device)
         self._deposit = deposit_kernel(**self._deposit_options())
-        self._kernels = {
-            s: solve_kernel(
-                s.grid, cold=s.cold, leans=s.leans, next_grid=s.next_grid, slot=self._slot, iterations=iterations
-            )
-            for s in self._solvers
-        }
+        self._neighbors = neighbors_kernel(AT_EDGES, **self._neighbors_options())
+        self._kernels = {s: solve_kernel(s.grid, **self._solve_options(s, iterations)) for s in self._solvers}
+
+    def _solve_options(self, solver: Solver, iterations: int) -> dict[str, Any]:
+        return {
+            "cold": solver.cold, "leans": solver.leans, "edged": solver.edged, "next_grid": solver.next_grid,
+            "hulls": self._skin["planes"].size > 0, "slot": self._slot, "iterations": iterations,
+        }  # fmt: skip
+
+    def _neighbors_options(self) -> dict[str, Any]:
+        return {"hulls": self._skin["planes"].size > 0, "slot": self._slot}
 
     def _deposit_options(self) -> dict[str, Any]:
         return {
-            "slot": self._slot, "cells": LARGE * LARGE, "pad_taxels": self._pad_taxels,
+            "slot": self._slot, "cells": AT_EDGES * AT_EDGES, "pad_taxels": self._pad_taxels,
             "dies": self._die_sum.size > 0,
         }  # fmt: skip
 
@@ -241,21 +267,34 @@ class Touch:
             return
         with wp.ScopedDevice(self.device):
             self.gather()
-            for solver in self._solvers:
-                self.solve(solver)
+            self._solve_all()
+            self.make_room()
             self.lay()
             self.finish()
+
+    def _solve_all(self) -> None:
+        known, *smooth, new = self._solvers
+        self.solve(known)
+        main = wp.get_stream()
+        self._side.wait_stream(main)  # objects that lean beside those that do not: some of these queues are empty
+        with wp.ScopedStream(self._side, sync_enter=False):
+            for solver in smooth:
+                if solver.leans:
+                    self.solve(solver)
+        for solver in smooth:
+            if not solver.leans:
+                self.solve(solver)
+        main.wait_stream(self._side)
+        self.solve(new)
 
     def gather(self) -> None:
         """Contacts into groups, groups into queues."""
         d, c, skin = self._d, self._d.contact, self._skin
-        self._contact_count.zero_()
-        self.queued.zero_()
         wp.launch(
             groups.collect_contacts,
-            dim=c.pos.shape[0],
+            dim=max(c.pos.shape[0], int(groups.QUEUES)),
             inputs=[d.nacon, c.pos, c.frame, c.geom, c.efc_address, c.worldid, c.geomcollisionid, d.efc.force,
-                    skin["link_of_geom"], self._body_of_geom, self._contact_count, self._contacts],
+                    skin["link_of_geom"], self._body_of_geom, self._contact_count, self._contacts, self.queued],
         )  # fmt: skip
         wp.launch(
             groups.rank_contacts,
@@ -266,8 +305,9 @@ class Touch:
             groups.group_contacts,
             dim=self.count,
             block_dim=32,
-            inputs=[self._contact_count, self._contacts, self._order, skin["hulls"], SMALL, self._sums,
-                    self._group_count, self._keys, self._place, self._kind_of, self.flags],
+            inputs=[self._contact_count, self._contacts, self._order, SMALL, self._sums,
+                    self._group_count, self._keys, self._place, self._kind_of, self._crowded, self._were_crowded,
+                    self._queue, self.queued, self.flags],
         )  # fmt: skip
         wp.launch(
             groups.queue_groups,
@@ -275,15 +315,15 @@ class Touch:
             block_dim=64,
             inputs=[self._sums, self._group_count, skin["link_of_geom"], self._body_of_geom, skin["link_pads"],
                     skin["pads"], self._bare_modulus_pa, self._stiffness, SMALL, d.xpos, d.xmat, self._place,
-                    self._kind_of, self._group, self._group_of, self._queue, self.queued, self._world_sum.flatten(),
-                    float(SCALE)],
+                    self._kind_of, self._group, self._group_of, self._crowded, self._slot_of, self._queue,
+                    self.queued, self._world_sum.flatten(), float(SCALE)],
         )  # fmt: skip
 
     def solve(self, solver: Solver) -> None:
         """Solve the windows of one queue; its size is known to the device alone."""
-        threads = self.device.sm_count * blocks_for(solver.grid) * WARPS * 32
-        inputs = self._solve_inputs(solver, threads)
-        wp.launch(self._kernels[solver], dim=threads, block_dim=WARPS * 32, inputs=inputs)
+        block = 32 * warps_for(solver.grid)
+        threads = self.device.sm_count * blocks_for(solver.grid) * block
+        wp.launch(self._kernels[solver], dim=threads, block_dim=block, inputs=self._solve_inputs(solver, threads))
 
     def _solve_inputs(self, solver: Solver, threads: int) -> list[Any]:
         d, m, skin = self._d, self._m, self._skin
@@ -291,7 +331,24 @@ class Touch:
             threads, solver.which, solver.then, self._queue, self.queued, self._group, self._group_of, self._place,
             self._kind_of, self._pressure, d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xmat, self._model.nbody,
             self._geom_kind, m.geom_size, m.geom_size.shape[0], skin["first_part"], skin["parts"],
-            self._tables[solver.grid], self.flags,
+            skin["planes"].flatten(), skin["first_beside"], skin["beside"], skin["hulls"].flatten(),
+            self._tables[solver.grid], self.flags, d.xpos, self._anchor, self._insets,
+            self._nets,
+        ]  # fmt: skip
+
+    def make_room(self) -> None:
+        """Let patches that are close together on a link give way to each other."""
+        threads = self.device.sm_count * NEIGHBOR_BLOCKS * 32
+        wp.launch(self._neighbors, dim=threads, block_dim=32, inputs=self._neighbors_inputs(threads))
+
+    def _neighbors_inputs(self, threads: int) -> list[Any]:
+        d, m, skin = self._d, self._m, self._skin
+        return [
+            threads, self._queue, self.queued, self._group_count, self._slot_of.flatten(), self._group, self._group_of,
+            self._place, self._kind_of, self._pressure, d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xmat,
+            self._model.nbody, self._geom_kind, m.geom_size, m.geom_size.shape[0], skin["first_part"], skin["parts"],
+            skin["planes"].flatten(), skin["first_beside"], skin["beside"], skin["hulls"].flatten(),
+            self._tables[AT_EDGES], self._insets, self._nets, self._crowded,
         ]  # fmt: skip
 
     def lay(self) -> None:
@@ -306,8 +363,8 @@ class Touch:
             d.geom_xpos, d.geom_xmat, self._model.ngeom, d.xpos, d.xmat, self._model.nbody, self._geom_kind,
             m.geom_size, m.geom_size.shape[0], self._body_of_geom, skin["link_of_geom"], skin["link_pads"],
             skin["pads"].flatten(), out.pad_force_n.shape[1], out.pressure_pa.shape[1], self._taxel_sum.flatten(),
-            self._pad_sum.flatten(), self._world_sum.flatten(), skin["dies"].flatten(), skin["link_dies"],
-            self._die_sum.flatten(),
+            self._pad_sum.flatten(), self._pad_touched.flatten(), self._world_sum.flatten(), skin["dies"].flatten(),
+            skin["link_dies"], self._die_sum.flatten(), self._insets,
         ]  # fmt: skip
 
     def finish(self) -> None:
@@ -316,13 +373,21 @@ class Touch:
         wp.launch(
             groups.finish_taxels,
             dim=out.pressure_pa.shape,
-            inputs=[self._skin["area_m2"], 1.0 / SCALE, self._taxel_sum, out.pressure_pa, out.shear_pa],
+            inputs=[
+                self._skin["area_m2"],
+                self._skin["pad_of_taxel"],
+                self._pad_touched,
+                1.0 / SCALE,
+                self._taxel_sum,
+                out.pressure_pa,
+                out.shear_pa,
+            ],
         )
         wp.launch(
             groups.finish_pads,
             dim=out.pad_force_n.shape,
-            inputs=[1.0 / SCALE, self._pad_sum, self._world_sum, out.pad_force_n, out.pad_centre_m, out.contact_n,
-                    out.bare_skin_n],
+            inputs=[1.0 / SCALE, self._pad_sum, self._pad_touched, self._world_sum, out.pad_force_n, out.pad_centre_m,
+                    out.contact_n, out.bare_skin_n],
         )  # fmt: skip
         wp.launch(groups.finish_dies, dim=self._die_sum.shape, inputs=[1.0 / PA_SCALE, self._die_sum, out.stress_pa])
 

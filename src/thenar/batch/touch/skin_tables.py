@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
+from thenar.sim.contacts import SolidReader
 from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.solver.barometer_stress import build_dies
 from thenar.touch.solver.influence import HALF_SPACE_M, half_space_tables, reduced_modulus_pa
@@ -35,6 +37,7 @@ class SkinTables:
     link_of_geom: NDArray[np.int32]
     """-1: not skin of this hand."""
     area_m2: NDArray[np.float32]
+    pad_of_taxel: NDArray[np.int32]
     pad_taxels: int
     """Of the largest pad."""
     dies: NDArray[np.float32]
@@ -46,7 +49,12 @@ class SkinTables:
     """``parts[first_part[b] : first_part[b + 1]]`` are the colliding geoms of body b."""
     parts: NDArray[np.int32]
     hulls: NDArray[np.int32]
-    """1 for bodies with a shape that lines cannot be asked about: a mesh."""
+    """First face and number of faces of every geom that is a mesh, else 0. Shape (geoms, 2)."""
+    planes: NDArray[np.float32]
+    """Faces of all hulls: normal and distance. Shape (faces, 4)."""
+    first_beside: NDArray[np.int32]
+    """``beside[first_beside[f] : first_beside[f + 1]]`` are the faces beside face f."""
+    beside: NDArray[np.int32]
 
 
 def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration, *, prefix: str) -> SkinTables:
@@ -90,12 +98,13 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
     collides[model.pair_geom1] = collides[model.pair_geom2] = True
     bodies = np.where(collides, model.geom_bodyid, -1)
     sequence = np.argsort(bodies, kind="stable")
-    meshes = bodies[(model.geom_type == mujoco.mjtGeom.mjGEOM_MESH) & collides]
+    solids, (planes, first_beside, beside) = SolidReader(model).in_bodies(model)
     return SkinTables(
         pads=rows,
         link_pads=np.searchsorted(made.pads["link"][order], np.arange(len(made.links) + 1)).astype(np.int32),
         link_of_geom=link_of_geom,
         area_m2=made.area_m2.astype(np.float32),
+        pad_of_taxel=np.repeat(np.arange(len(hand.pads)), [pad.taxels for pad in hand.pads]).astype(np.int32),
         pad_taxels=max(pad.taxels for pad in hand.pads),
         dies=np.column_stack([dies["pos_m"], dies["normal"], dies["depth_m"], np.arange(len(dies))])[by_link].astype(
             np.float32
@@ -104,7 +113,10 @@ def skin_tables(model: mujoco.MjModel, hand: HandSpec, calibration: Calibration,
         bare_modulus_pa=reduced_modulus_pa(calibration.bare.young_pa),
         first_part=np.searchsorted(bodies[sequence], np.arange(model.nbody + 1)).astype(np.int32),
         parts=sequence.astype(np.int32),
-        hulls=np.isin(np.arange(model.nbody), meshes).astype(np.int32),
+        hulls=np.column_stack([solids["first"], solids["count"]]).astype(np.int32),
+        planes=planes.astype(np.float32),
+        first_beside=first_beside.astype(np.int32),
+        beside=beside.astype(np.int32),
     )
 
 
@@ -137,12 +149,21 @@ def inverse_stencils(grid: int) -> NDArray[np.float32]:
     return np.column_stack([FIRST_STEP * fit[:, 0], fit[:, 1:] / fit[:, :1]]).astype(np.float32)
 
 
-def native_text(name: str, *, rounds: str = "", **words: int) -> str:
-    """A native function with its constants; ``rounds`` names the text for ROUNDS, MOMENTS in it is `moments.cu`."""
-
-    def read(one: str) -> str:
-        return (NATIVE / f"{one}.cu").read_text(encoding="utf-8")
-
+def native_text(name: str, parts: dict[str, str], **words: int) -> str:
+    """A native function with its constants; words of ``parts`` that stand alone in a line give way to those texts."""
     constants = ", ".join(f"{word} = {value}" for word, value in words.items())
-    part = read(rounds).replace("    MOMENTS\n", read("moments")) if rounds else ""
-    return f"enum {{ {constants} }};\n" + read(name).replace("        ROUNDS\n", part)
+    text = native_file(name)
+    for word, part in parts.items():
+        text = re.sub(rf"^ *{word}\n", lambda _, part=part: part, text, flags=re.MULTILINE)
+    return f"enum {{ {constants} }};\n{text}"
+
+
+def native_file(name: str) -> str:
+    """One of the texts in the folder ``native``."""
+    return (NATIVE / f"{name}.cu").read_text(encoding="utf-8")
+
+
+def native_sections(name: str) -> dict[str, str]:
+    """Sections of a text, each headed by a line ``//: WORD``."""
+    words = native_file(name).split("//: ")[1:]
+    return {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in words}

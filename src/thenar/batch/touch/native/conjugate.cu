@@ -31,23 +31,30 @@ for (int it = 0; it <= rounds; ++it) {
                 float m[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
                 for (int i = 0; i < G; ++i)
-                    if (p[i] > 0.0f) { const float x = fmaf(x1, i, x0); m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]); }
-                m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
+                    if (p[i] > 0.0f) {
+                        const float x = EDGED ? plane_x[i * G] : fmaf(x1, i, x0);
+                        m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]);
+                        if (EDGED) { const float y = plane_y[i * G]; m[2] += y; m[4] = fmaf(x, y, m[4]); m[5] = fmaf(y, y, m[5]); }
+                    }
+                if (!EDGED) { m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0; }
 #pragma unroll
                 for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
                 const float ridge = 1e-6f * m[0];
                 m[0] += ridge; m[3] += ridge; m[5] += ridge;
 #pragma unroll 1
                 for (int k = 0; k < 2; ++k) {
-                    float a = 0.0f, b = 0.0f, fit[3];
+                    float a = 0.0f, b = 0.0f, c = 0.0f, fit[3];
 #pragma unroll
                     for (int i = 0; i < G; ++i)
-                        if (p[i] > 0.0f) { a += image[i]; b = fmaf(image[i], fmaf(x1, i, x0), b); }
-                    const float c = Lanes::sum(a * y0);
+                        if (p[i] > 0.0f) {
+                            a += image[i]; b = fmaf(image[i], EDGED ? plane_x[i * G] : fmaf(x1, i, x0), b);
+                            if (EDGED) c = fmaf(image[i], plane_y[i * G], c);
+                        }
+                    c = Lanes::sum(EDGED ? c : a * y0);
                     a = Lanes::sum(a); b = Lanes::sum(b);
                     Plane::solve(m, a, b, c, fit);
 #pragma unroll
-                    for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0;
+                    for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * (EDGED ? plane_x[i * G] : fmaf(x1, i, x0)) + fit[2] * (EDGED ? plane_y[i * G] : y0);
                 }
             }
 #pragma unroll
@@ -68,6 +75,10 @@ for (int it = 0; it <= rounds; ++it) {
         }
         Table::spread(image, sign, on, y_row);
         Table::multiply(tab, on ? j : 0, y_half, sign, image);
+        if (EDGED) {
+#pragma unroll
+            for (int i = 0; i < G; ++i) image[i] = fmaf(own[i * G], stage ? dir[i] : p[i], image[i]);
+        }
         if (stage == 0) {
 #pragma unroll
             for (int i = 0; i < G; ++i) give[i] = known ? give[i] : image[i];

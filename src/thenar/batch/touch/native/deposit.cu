@@ -4,59 +4,19 @@
 // whole numbers add up the same in every order, so a frame does not depend on how the GPU scheduled it.
 // Before this stand WARPS, SLOT, SCALE, PA_SCALE, CELLS, MOST_TAXELS (of a pad) and DIES (whether any lie under pads), see
 // window_kernels.py.
-enum { PAD = 32, DIE = 8, GROUP = 24, QUEUES = 9, EVERY = 8 };
+enum { PAD = 32, DIE = 8, GROUP = 24, QUEUES = 12, EVERY = 8, EDGE_GRID = 24 };
 enum : unsigned { ALL = 0xffffffffu };
 typedef float Real;  // Warp makes a macro of that word before a parenthesis
 
-struct Skin {
-    static __device__ __forceinline__ void local(const float* R, float x, float y, float z, Real (&o)[3]) {
-#pragma unroll
-        for (int a = 0; a < 3; ++a) o[a] = R[a] * x + R[3 + a] * y + R[6 + a] * z;
-    }
-    static __device__ __forceinline__ float dot(const Real (&a)[3], const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-    // Height of the skin over a point of the window's plane, and the outward normal there (of any length).
-    static __device__ __forceinline__ float height(int kind, const float* size, const Real (&p)[3], const Real (&n)[3], Real (&N)[3]) {
-        const float w0 = -n[0], w1 = -n[1], w2 = -n[2];
-        float t = 0.0f;
-        if (kind == 6) {  // box: the face that a line meets last
-            const float i0 = fabsf(w0) > 1e-9f ? 1.0f / w0 : 1e9f, i1 = fabsf(w1) > 1e-9f ? 1.0f / w1 : 1e9f, i2 = fabsf(w2) > 1e-9f ? 1.0f / w2 : 1e9f;
-            const float t0 = -p[0] * i0 - size[0] * fabsf(i0), t1 = -p[1] * i1 - size[1] * fabsf(i1), t2 = -p[2] * i2 - size[2] * fabsf(i2);
-            t = fmaxf(fmaxf(t0, t1), t2);
-            N[0] = t == t0 ? -w0 : 0.0f; N[1] = t != t0 && t == t1 ? -w1 : 0.0f; N[2] = t != t0 && t != t1 ? -w2 : 0.0f;
-        } else if (kind == 4) {  // ellipsoid
-            const float a = 1.0f / size[0], b = 1.0f / size[1], c = 1.0f / size[2];
-            const float wx = w0 * a, wy = w1 * b, wz = w2 * c, px = p[0] * a, py = p[1] * b, pz = p[2] * c;
-            const float A = wx * wx + wy * wy + wz * wz, B = px * wx + py * wy + pz * wz, root = sqrtf(A);
-            const float X = py * wz - pz * wy, Y = pz * wx - px * wz, Z = px * wy - py * wx, q = X * X + Y * Y + Z * Z;
-            t = (-(B + root) + __fdividef(q, root + sqrtf(fmaxf(A - q, 0.0f)))) / A;
-            N[0] = (px + t * wx) * a; N[1] = (py + t * wy) * b; N[2] = (pz + t * wz) * c;
-        } else {  // round about z: sphere, capsule, cylinder
-            const float r = size[0], half = kind == 2 ? 0.0f : size[1], A = w0 * w0 + w1 * w1;
-            float at = w2 < 0.0f ? 1e9f : -1e9f;  // a line along the axis meets the end that it comes from
-            if (A > 1e-12f) {
-                const float B = p[0] * w0 + p[1] * w1, X = p[0] * w1 - p[1] * w0, root = r * sqrtf(A), q = X * X;
-                t = __fdividef(-(B + root) + __fdividef(q, root + sqrtf(fmaxf(root * root - q, 0.0f))), A);
-                at = p[2] + t * w2;
-            }
-            const float end = fminf(fmaxf(at, -half), half);
-            if (end != at && kind != 5) {
-                const float z = p[2] - end, B = p[0] * w0 + p[1] * w1 + z * w2;
-                const float X = p[1] * w2 - z * w1, Y = z * w0 - p[0] * w2, Z = p[0] * w1 - p[1] * w0, q = X * X + Y * Y + Z * Z;
-                t = -(B + r) + __fdividef(q, r + sqrtf(fmaxf(r * r - q, 0.0f)));
-            }
-            N[0] = p[0] + t * w0; N[1] = p[1] + t * w1; N[2] = p[2] + t * w2 - end;
-        }
-        return -t;
-    }
-};
+INSET
+
+SKIN
 
 __shared__ unsigned short shared_cell[WARPS][CELLS];
-__shared__ float shared_load[WARPS][CELLS];
 __shared__ float shared_high[WARPS][DIES ? CELLS : 1];
 __shared__ int shared_sum[WARPS][3 * MOST_TAXELS];
 const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 unsigned short* const cells = shared_cell[warp];
-float* const load = shared_load[warp];
 int* const sums = shared_sum[warp];
 const int room = queue.shape[0] / QUEUES, items = count.data[EVERY], stride = threads >> 5;
 for (int item = tid >> 5; item < items; item += stride) {
@@ -67,7 +27,8 @@ for (int item = tid >> 5; item < items; item += stride) {
     const float4 lie = reinterpret_cast<const float4*>(place.data)[2 * slot], along = reinterpret_cast<const float4*>(place.data)[2 * slot + 1];
     const int4 what = reinterpret_cast<const int4*>(kind_of.data)[slot];
     const float* stored = pressure.data + (size_t)slot * SLOT;
-    const bool solved = what.y >= 0;
+    const int* words = insets.data + (size_t)slot * SLOT;  // how cells reach to edges
+    const bool solved = what.y >= 0, at_edges = solved && what.x == EDGE_GRID;
     const int grid = what.x, row = grid == 14 ? 16 : grid;
     int n = 0;  // cells with pressure, in a list
     if (solved) {
@@ -81,7 +42,6 @@ for (int item = tid >> 5; item < items; item += stride) {
                 if (value[k] > 0.0f) {
                     const int at = n + __popc(pressed & ((1u << lane) - 1u));
                     cells[at] = base + 32 * k + lane;
-                    load[at] = value[k];
                 }
                 n += __popc(pressed);
             }
@@ -144,12 +104,18 @@ for (int item = tid >> 5; item < items; item += stride) {
         // Lengths in a chart are never shorter than straight ones: is all of the window beside the pad?
         if (fabsf(pu_ + (solved ? lie.z * au_ + lie.w * bu_ : 0.0f)) > half_u + reach) continue;
         if (chart == 2 && fabsf(pv_ + (solved ? lie.z * av_ + lie.w * bv_ : 0.0f)) > half_v + reach) continue;
-        for (int k = lane; k < 3 * MOST_TAXELS; k += 32) sums[k] = 0;
+        for (int k = lane; k < rows * columns; k += 32) sums[k] = sums[MOST_TAXELS + k] = sums[2 * MOST_TAXELS + k] = 0;
         __syncwarp();
         float taken = 0.0f, taken_u = 0.0f, taken_v = 0.0f;
         for (int k = lane; k < n; k += 32) {
             const int i = cells[k] / row, c = cells[k] - i * row;
-            const float u = u0 + i * hu, v = v0 + c * hv, cell_n = solved ? load[k] * hu * hv : force;
+            const int word = at_edges ? words[cells[k]] : 0;
+            float u = u0 + i * hu, v = v0 + c * hv, wide_u = hu, wide_v = hv;
+            if (word) {
+                u += Inset::shift(word, 0) * hu; v += Inset::shift(word, 1) * hv;
+                wide_u *= Inset::wide(word, 0); wide_v *= Inset::wide(word, 1);
+            }
+            const float cell_n = solved ? stored[cells[k]] * hu * hv : force;
             float high = 0.0f, slope_u = 0.0f, slope_v = 0.0f;
             if (solved) {
                 const float p[3] = {at[0] + u * a[0] + v * b[0], at[1] + u * a[1] + v * b[1], at[2] + u * a[2] + v * b[2]};
@@ -162,8 +128,8 @@ for (int item = tid >> 5; item < items; item += stride) {
             const float stretch = sqrtf(1.0f + slope_u * slope_u + slope_v * slope_v);
             float pu = pu_ + u * au_ + v * bu_ + high * nu_, pv = pv_ + u * av_ + v * bv_ + high * nv_;
             const float pn = pn_ + u * an_ + v * bn_ + high * nn_;
-            float au = hu * (au_ + slope_u * nu_), av = hu * (av_ + slope_u * nv_), an = hu * (an_ + slope_u * nn_);
-            float bu = hv * (bu_ + slope_v * nu_), bv = hv * (bv_ + slope_v * nv_), bn = hv * (bn_ + slope_v * nn_);
+            float au = wide_u * (au_ + slope_u * nu_), av = wide_u * (av_ + slope_u * nv_), an = wide_u * (an_ + slope_u * nn_);
+            float bu = wide_v * (bu_ + slope_v * nu_), bv = wide_v * (bv_ + slope_v * nv_), bn = wide_v * (bn_ + slope_v * nn_);
             float cosine = 1.0f, sine = 0.0f;
             bool in = true;
             if (chart == 2) {  // a face
@@ -191,9 +157,9 @@ for (int item = tid >> 5; item < items; item += stride) {
                     pu *= f; pv *= f;
                 }
             }
-            if (!in || fabsf(pu) > half_u + hu + hv || fabsf(pv) > half_v + hu + hv) continue;
+            if (!in || fabsf(pu) > half_u + wide_u + wide_v || fabsf(pv) > half_v + wide_u + wide_v) continue;
             // A long cell that lies askew in the chart is laid down in pieces: it is not the box around it.
-            const bool swap = hu < hv;
+            const bool swap = wide_u < wide_v;
             const float lu = swap ? bu : au, lv = swap ? bv : av, su = swap ? au : bu, sv = swap ? av : bv;
             const float box = sqrtf((lu * lu + su * su) * (lv * lv + sv * sv));
             const int pieces = max(1, min(4, (int)ceilf(__fdividef(box, fmaxf(fabsf(lu * sv - lv * su), 1e-18f)) - 0.5f)));
@@ -243,6 +209,7 @@ for (int item = tid >> 5; item < items; item += stride) {
         on_pads += taken;
         if (lane == 0 && taken > 0.0f) {
             int* const sum = pad_sum.data + ((size_t)who.z * pad_count + (int)q[25]) * 3;
+            pad_touched.data[(size_t)who.z * pad_count + (int)q[25]] = 3;  // now; finish_pads turns it into: just before
             atomicAdd(sum, __float2int_rn(taken * contact_n));
             atomicAdd(sum + 1, __float2int_rn(taken_u * contact_n * q[3] * 1e2f));  // newton centimetres
             atomicAdd(sum + 2, __float2int_rn(taken_v * contact_n * q[4] * 1e2f));
@@ -253,7 +220,8 @@ for (int item = tid >> 5; item < items; item += stride) {
         float* const tall = shared_high[warp];
         for (int k = lane; k < n; k += 32) {
             const int i = cells[k] / row, c = cells[k] - i * row;
-            const float u = u0 + i * hu, v = v0 + c * hv;
+            const int word = at_edges ? words[cells[k]] : 0;
+            const float u = u0 + (i + Inset::shift(word, 0)) * hu, v = v0 + (c + Inset::shift(word, 1)) * hv;
             const float p[3] = {at[0] + u * a[0] + v * b[0], at[1] + u * a[1] + v * b[1], at[2] + u * a[2] + v * b[2]};
             float N[3];
             tall[k] = solved ? Skin::height(kind, size, p, up, N) : 0.0f;
@@ -265,9 +233,12 @@ for (int item = tid >> 5; item < items; item += stride) {
             float stress = 0.0f;
             for (int k = lane; k < n; k += 32) {
                 const int i = cells[k] / row, c = cells[k] - i * row;
-                const float piece_n = (solved ? load[k] * hu * hv : force) / (nu * nv);
+                const int word = at_edges ? words[cells[k]] : 0;
+                const float wide_u = Inset::wide(word, 0), wide_v = Inset::wide(word, 1);
+                const float piece_n = (solved ? stored[cells[k]] * hu * hv : force) / (nu * nv);
                 for (int piece = 0; piece < nu * nv; ++piece) {
-                    const float u = u0 + (i + (piece / nv + 0.5f) / nu - 0.5f) * hu, v = v0 + (c + (piece % nv + 0.5f) / nv - 0.5f) * hv;
+                    const float u = u0 + (i + Inset::shift(word, 0) + ((piece / nv + 0.5f) / nu - 0.5f) * wide_u) * hu;
+                    const float v = v0 + (c + Inset::shift(word, 1) + ((piece % nv + 0.5f) / nv - 0.5f) * wide_v) * hv;
                     float square = 0.0f, above = 0.0f, along_it = 0.0f;
 #pragma unroll
                     for (int x = 0; x < 3; ++x) {

@@ -32,15 +32,20 @@ for (int it = 0; it <= rounds; ++it) {
     Table::multiply(tab, on ? j : 0, y_half, sign, image);
 #pragma unroll
     for (int i = 0; i < G; ++i) {
+        if (EDGED) image[i] = fmaf(own[i * G], p[i], image[i]);
         image[i] += gs[i] < Shape::hit() ? gs[i] : 0.0f;
         if (p[i] > 0.0f) {
             mean += image[i]; cells += 1.0f;
-            if (LEANS) { const float x = fmaf(x1, i, x0); m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]); }
+            if (LEANS) {
+                const float x = EDGED ? plane_x[i * G] : fmaf(x1, i, x0);
+                m[0] += 1.0f; m[1] += x; m[3] = fmaf(x, x, m[3]);
+                if (EDGED) { const float y = plane_y[i * G]; m[2] += y; m[4] = fmaf(x, y, m[4]); m[5] = fmaf(y, y, m[5]); }
+            }
         }
     }
     cells = Lanes::sum(cells);
     if (LEANS) {
-        m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0;
+        if (!EDGED) { m[2] = m[0] * y0; m[4] = m[1] * y0; m[5] = m[2] * y0; }
 #pragma unroll
         for (int i = 0; i < 6; ++i) m[i] = Lanes::sum(m[i]);
         const float ridge = 1e-6f * m[0];
@@ -67,15 +72,18 @@ for (int it = 0; it <= rounds; ++it) {
         for (int i = 0; i < G; ++i) image[i] -= mean;
 #pragma unroll 1
         for (int k = 0; LEANS && k < 2; ++k) {  // freed of every plane, not of their mean alone
-            float a = 0.0f, b = 0.0f, fit[3];
+            float a = 0.0f, b = 0.0f, c = 0.0f, fit[3];
 #pragma unroll
             for (int i = 0; i < G; ++i)
-                if (p[i] > 0.0f) { a += image[i]; b = fmaf(image[i], fmaf(x1, i, x0), b); }
-            const float c = Lanes::sum(a * y0);
+                if (p[i] > 0.0f) {
+                    a += image[i]; b = fmaf(image[i], EDGED ? plane_x[i * G] : fmaf(x1, i, x0), b);
+                    if (EDGED) c = fmaf(image[i], plane_y[i * G], c);
+                }
+            c = Lanes::sum(EDGED ? c : a * y0);
             a = Lanes::sum(a); b = Lanes::sum(b);
             Plane::solve(m, a, b, c, fit);
 #pragma unroll
-            for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * fmaf(x1, i, x0) + fit[2] * y0;
+            for (int i = 0; i < G; ++i) image[i] -= fit[0] + fit[1] * (EDGED ? plane_x[i * G] : fmaf(x1, i, x0)) + fit[2] * (EDGED ? plane_y[i * G] : y0);
         }
         if (half) break;
         float fell = 0.0f, changed = 0.0f;  // along the last move: what residuals were, and by how much they changed

@@ -6,38 +6,24 @@
 // differences. Every window has its table in shared memory: from further away its loads would cost more than the products.
 //
 // The text is short on purpose: warps are in different places of it, and what exceeds the instruction cache waits.
-// Before this stand G, COLD (fits windows, from the start or anew), LEANS (the object may lean), NEXT_GRID, ITERATIONS,
-// WARPS, SLOT, EDGE and POINT, and ROUNDS stands for the text of conjugate.cu (COLD) or descend.cu, see window_kernels.py.
+// Before this stand G, COLD (fits windows, from the start or anew), LEANS (the object may lean), EDGED (edges cut the patch),
+// HULLS (meshes may touch), NEXT_GRID, ITERATIONS, WARPS, SLOT and POINT. Words alone in a line stand for other texts: ROUNDS
+// for conjugate.cu (COLD) or descend.cu, the others for files of their names where edges are, see window_kernels.py.
 enum {
     H = G / 2, LW = G <= 16 ? 16 : 32, HS = LW / 2, NW = 32 / LW, NQ = (G + 3) / 4,
     YS = 4 * NQ % 8 == 4 ? 4 * NQ : 4 * NQ + 4,  // floats a row in shared memory: no two lanes share a bank
     SIDE = H * YS, TABLE = G * NQ,               // floats of half a vector, float4s of a table
     CELLS = NW == 1 ? G * G : (G * G + 15) / 32 * 32 + 16,  // two windows of a warp lie half the banks apart
     ROW = G == 14 ? 16 : G,                      // floats a row of stored pressures
-    GROUP = 24, QUEUES = 9, STEPS = 16, ASPECTS = 12 * STEPS + 1,
+    GROUP = 24, QUEUES = 12, AT_EDGES = 9, NEW_AT_EDGES = 10, STEPS = 16, ASPECTS = 12 * STEPS + 1,
     MAX_PASSES = 12, MAX_FITS = 9, MAX_TURNS = 3, FRAME_PASSES = 3, FRAME_FITS = 2,
-    COLD_ITERATIONS = 14, WARM_ITERATIONS = 16, POLISH_ITERATIONS = 40, KEPT = 0, TURNED = 1, RESIZED = 2
+    COLD_ITERATIONS = 14, WARM_ITERATIONS = 16, POLISH_ITERATIONS = 40, KEPT = 0, TURNED = 1, RESIZED = 2, REFIT = 1, FINER = 2, SMOOTH = 3, ANEW = 4
 };
 enum : unsigned { ALL = 0xffffffffu };
-typedef float Real;  // Warp makes a macro of that word before a parenthesis
+typedef float Real;  // Warp makes macros of these words before a parenthesis
+typedef int Whole;
 
-struct Lanes {  // reductions over the lanes of a window
-    static __device__ __forceinline__ float sum(float x) {
-#pragma unroll
-        for (int o = LW / 2; o; o >>= 1) x += __shfl_xor_sync(ALL, x, o);
-        return x;
-    }
-    static __device__ __forceinline__ float least(float x) {
-#pragma unroll
-        for (int o = LW / 2; o; o >>= 1) x = fminf(x, __shfl_xor_sync(ALL, x, o));
-        return x;
-    }
-    static __device__ __forceinline__ unsigned any(unsigned x) {
-#pragma unroll
-        for (int o = LW / 2; o; o >>= 1) x |= __shfl_xor_sync(ALL, x, o);
-        return x;
-    }
-};
+LANES
 
 struct Table {
     // A lane's column into shared memory, folded.
@@ -91,112 +77,31 @@ struct Table {
     }
 };
 
-struct Shape {
-    static __device__ __forceinline__ float miss() { return 1e30f; }
-    static __device__ __forceinline__ float hit() { return 1e29f; }
-    static __device__ __forceinline__ float over(float w) { return fabsf(w) > 1e-9f ? 1.0f / w : (w < 0.0f ? -1e9f : 1e9f); }
-    static __device__ __forceinline__ void local(const float* R, float x, float y, float z, Real (&o)[3]) {
-#pragma unroll
-        for (int a = 0; a < 3; ++a) o[a] = R[a] * x + R[3 + a] * y + R[6 + a] * z;
-    }
-    // Where lines along w through s + u a + v b enter a shape, for a column of cells: the skin's heights (-t), or gaps.
-    // A round entry is base + u cu + v cv + q / (c + sqrt(c^2 - q)) f with q a sum of squares that are linear in u and
-    // v: no difference of large numbers, so single precision resolves gaps of nanometres.
-    static __device__ __forceinline__ void enter(
-        int kind, const float* size, const Real (&s)[3], const Real (&a)[3], const Real (&b)[3], const Real (&w)[3],
-        float u0, float du, float v, bool is_skin, float* height, float* gap) {
-        const float r = size[0], half = size[1];
-        const float su = s[0] * a[0] + s[1] * a[1] + s[2] * a[2], sv = s[0] * b[0] + s[1] * b[1] + s[2] * b[2] + v;
-        const float sw = s[0] * w[0] + s[1] * w[1] + s[2] * w[2];
-        float base = 0.0f, cu = 0.0f, c = 1.0f, f = 1.0f;
-        float k0 = 0.0f, k1 = 0.0f, l0 = 0.0f, l1 = 0.0f, m0 = 0.0f, m1 = 0.0f, h0 = 1e9f, h1 = 1e9f, h2 = 0.0f, iw = 0.0f;
-        if (kind == 2) {  // sphere
-            base = -sw - r; c = r; k0 = su; k1 = 1.0f; l0 = sv;
-        } else if (kind == 3 || kind == 5) {  // the side of a capsule or cylinder along z
-            const float A = w[0] * w[0] + w[1] * w[1];
-            f = A > 1e-12f ? 1.0f / A : 0.0f;
-            c = r * sqrtf(A);
-            base = f > 0.0f ? -(s[0] * w[0] + s[1] * w[1] + c) * f - v * (b[0] * w[0] + b[1] * w[1]) * f : -1e9f;
-            cu = -(a[0] * w[0] + a[1] * w[1]) * f;
-            k0 = s[0] * w[1] - s[1] * w[0] + v * (b[0] * w[1] - b[1] * w[0]); k1 = a[0] * w[1] - a[1] * w[0];
-            iw = over(w[2]);
-        } else if (kind == 4) {  // an ellipsoid is a unit sphere after scaling
-            const float x = 1.0f / r, y = 1.0f / half, z = 1.0f / size[2];
-            const float wx = w[0] * x, wy = w[1] * y, wz = w[2] * z, A = wx * wx + wy * wy + wz * wz;
-            const float px = (s[0] + v * b[0]) * x, py = (s[1] + v * b[1]) * y, pz = (s[2] + v * b[2]) * z;
-            const float ax = a[0] * x, ay = a[1] * y, az = a[2] * z;
-            c = sqrtf(A); f = 1.0f / A;
-            base = -(s[0] * x * wx + s[1] * y * wy + s[2] * z * wz + c) * f
-                   - v * (b[0] * x * wx + b[1] * y * wy + b[2] * z * wz) * f;
-            cu = -(ax * wx + ay * wy + az * wz) * f;
-            k0 = py * wz - pz * wy; k1 = ay * wz - az * wy;
-            l0 = pz * wx - px * wz; l1 = az * wx - ax * wz;
-            m0 = px * wy - py * wx; m1 = ax * wy - ay * wx;
-        } else {  // box or plane: slabs
-            const float i0 = over(w[0]), i1 = over(w[1]), i2 = over(w[2]);
-            k0 = -s[0] * i0 - v * b[0] * i0; k1 = -a[0] * i0;
-            l0 = -s[1] * i1 - v * b[1] * i1; l1 = -a[1] * i1;
-            m0 = -s[2] * i2 - v * b[2] * i2; m1 = -a[2] * i2;
-            if (kind == 6) { h0 = r * fabsf(i0); h1 = half * fabsf(i1); h2 = size[2] * fabsf(i2); }
-        }
-#pragma unroll 2
-        for (int i = 0; i < G; ++i) {
-            const float u = u0 + i * du, k = k0 + u * k1, l = l0 + u * l1, m = m0 + u * m1;
-            float t = miss();
-            if (kind >= 2 && kind <= 5) {
-                const float q = k * k + l * l + m * m, in = c * c - q, root = sqrtf(fmaxf(in, 0.0f));
-                float first = base + u * cu + __fdividef(q, c + root) * f;
-                bool ok = in > 0.0f;
-                if (kind == 3) {  // beyond the straight part there are round ends
-                    const float at = s[2] + u * a[2] + v * b[2] + first * w[2];
-                    if (f == 0.0f || fabsf(at) > half) {
-                        const float end = f == 0.0f ? (w[2] < 0.0f ? half : -half) : at > 0.0f ? half : -half;
-                        const float eu = u + su - end * a[2], ev = sv - end * b[2], e = eu * eu + ev * ev, left = r * r - e;
-                        first = -(sw - end * w[2]) - r + __fdividef(e, r + sqrtf(fmaxf(left, 0.0f)));
-                        ok = left > 0.0f;
-                    }
-                } else if (kind == 5) {  // flat ends
-                    const float z = s[2] + u * a[2] + v * b[2], zi = -z * iw, zh = half * fabsf(iw);
-                    const float x = s[0] + u * a[0] + v * b[0], y = s[1] + u * a[1] + v * b[1];
-                    const float last = f == 0.0f ? 1e9f : first + 2.0f * root * f;
-                    ok = f == 0.0f ? x * x + y * y <= r * r : ok;
-                    first = fmaxf(first, zi - zh);
-                    ok = ok && first <= fminf(last, zi + zh);
-                }
-                t = ok ? first : miss();
-            } else if (kind == 6) {
-                const float first = fmaxf(fmaxf(k - h0, l - h1), m - h2);
-                t = first <= fminf(fminf(k + h0, l + h1), m + h2) ? first : miss();
-            } else if (kind == 0) {
-                t = w[2] < 0.0f ? m : miss();
-            }
-            if (is_skin) height[i * G] = -t;
-            else if (height[i * G] > -hit() && t < hit()) gap[i * G] = fminf(gap[i * G], t - height[i * G]);
-        }
-    }
-    // Rows of a column at which an edge of either shape falls away.
+INSET
+
+SHAPES
+
+struct Border {
+    // Rows of a column at which an edge of either shape may fall away.
     static __device__ __forceinline__ unsigned edges(const float* gap, int left, int right, float cell_u, float cell_v) {
         unsigned cut = 0u;
 #pragma unroll 2
         for (int i = 0; i < G; ++i) {
             const float here = gap[i * G], up = i > 0 ? gap[(i - 1) * G] : here, down = i < G - 1 ? gap[(i + 1) * G] : here;
             const float rise_u = fmaxf(up, down) - here, rise_v = fmaxf(gap[i * G - left], gap[i * G + right]) - here;
-            cut |= rise_u > 3.0f * cell_u || rise_v > 3.0f * cell_v ? 1u << i : 0u;
+            cut |= rise_u > 2.2f * cell_u || rise_v > 2.2f * cell_v ? 1u << i : 0u;
         }
         return cut;
     }
 };
 
-struct Plane {  // three equations by Cramer's rule; m is 00 01 02 11 12 22
-    static __device__ __forceinline__ void solve(const Real (&m)[6], float x, float y, float z, Real (&o)[3]) {
-        const float c0 = m[3] * m[5] - m[4] * m[4], c1 = m[4] * m[2] - m[1] * m[5], c2 = m[1] * m[4] - m[3] * m[2];
-        const float inv = 1.0f / (m[0] * c0 + m[1] * c1 + m[2] * c2);
-        o[0] = (x * c0 + y * c1 + z * c2) * inv;
-        o[1] = (x * c1 + y * (m[0] * m[5] - m[2] * m[2]) + z * (m[1] * m[2] - m[0] * m[4])) * inv;
-        o[2] = (x * c2 + y * (m[1] * m[2] - m[0] * m[4]) + z * (m[0] * m[3] - m[1] * m[1])) * inv;
-    }
-};
+LINES
 
+EDGES
+__shared__ int shared_word[EDGED ? WARPS : 1][EDGED ? G * G : 1];
+__shared__ float shared_own[EDGED ? WARPS : 1][EDGED ? G * G : 1];
+__shared__ float shared_plane[2][EDGED ? WARPS : 1][EDGED ? G * G : 1];
+__shared__ float shared_edge[EDGED ? WARPS : 1][EDGED ? 64 : 1];
 __shared__ __align__(16) float shared_y[WARPS][NW * 2 * SIDE];
 __shared__ __align__(16) float shared_table[WARPS][NW][G * YS];
 __shared__ float shared_height[WARPS][NW][CELLS];
@@ -211,6 +116,11 @@ float* const y_row = y_half + (on ? j : 0) * YS;
 float* const tab = shared_table[warp][mine];
 float* const heights = shared_height[warp][mine] + col;
 float* const gaps = shared_gap[warp][mine] + col;
+int* const words = shared_word[EDGED ? warp : 0] + (EDGED ? col : 0);  // how cells reach to edges
+const float* const own = shared_own[EDGED ? warp : 0] + (EDGED ? col : 0);    // what that adds to their influence on themselves
+const float* const plane_x = shared_plane[0][EDGED ? warp : 0] + (EDGED ? col : 0);  // along which the object leans
+const float* const plane_y = shared_plane[1][EDGED ? warp : 0] + (EDGED ? col : 0);
+const Faces faces = {reinterpret_cast<const float4*>(planes.data), first_beside.data, beside.data, hulls.data};
 const int left_at = col > 0, right_at = col < G - 1;  // columns beside this one, where there are any
 const float left = left_at, right = right_at;
 
@@ -232,9 +142,11 @@ for (int round = 0; round * stride < items; ++round) {
     const float* skin_R = reinterpret_cast<const float*>(geom_xmat.data) + (geom0 + who.x) * 9;
     const float* body_R = reinterpret_cast<const float*>(body_xmat.data) + ((size_t)who.z * bodies + who.y) * 9;
     float* const stored = pressure.data + (size_t)slot * SLOT;
-    bool fresh = lie.x <= 0.0f, warm = !fresh && what.y <= 0, polish = false, solved = true, edge = false;
+    bool fresh = EDGED ? what.y == 2 : lie.x <= 0.0f || what.y == 3, warm = !fresh && what.y <= 0, polish = false, solved = true, edge = false;
     const bool laid = what.y == 1;  // by the kernel of the smaller grid
-    unsigned cut = 0u;
+    // Where edges are: it fits but for them; it lies as it did; they are near; it is too large; nothing has moved.
+    bool settle = fresh, untouched = true, edged = true, outgrown = false, rests = false;
+    unsigned cut = 0u, box = 0u, cuts = EDGED && what.x == G ? what.w : 0u;
     int passes = 0, turns = laid ? MAX_TURNS : 0, then = 0;
     float p[G], gs[G], ex = 0.0f, ey = 0.0f, ez = 0.0f;  // e1
     {
@@ -245,7 +157,10 @@ for (int round = 0; round * stride < items; ++round) {
     }
 #pragma unroll
     for (int i = 0; i < G; ++i) p[i] = on && warm ? stored[i * ROW + col] : 0.0f;
-    bool start = fresh;
+    bool start = !EDGED && fresh, begun = false;
+    float4 net_lie = lie;  // where it lay, and its e1: there is what neighbours press away
+    float net_x = 0.0f, net_y = 0.0f, net_z = 0.0f;
+    const int net_grid = what.x;
     while (true) {
         if (start) {  // over the contact points: narrow where they lie on a line, else square along the skin's axis
             start = false; fresh = true; warm = false;
@@ -267,8 +182,10 @@ for (int round = 0; round * stride < items; ++round) {
             const float inv = rsqrtf(ex * ex + ey * ey + ez * ez);
             ex *= inv; ey *= inv; ez *= inv;
         }
-        const float fx = ny * ez - nz * ey, fy = nz * ex - nx * ez, fz = nx * ey - ny * ex;  // e2
-        if (fresh && passes == 0) {
+        float fx = ny * ez - nz * ey, fy = nz * ex - nx * ez, fz = nx * ey - ny * ex;  // e2
+        if ((COLD || EDGED) && !begun) { begun = true; net_x = ex; net_y = ey; net_z = ez; }
+        FOLLOW
+        if (!EDGED && fresh && passes == 0) {
             lie.z = g[12] * ex + g[13] * ey + g[14] * ez;
             lie.w = g[12] * fx + g[13] * fy + g[14] * fz;
         }
@@ -293,9 +210,27 @@ for (int round = 0; round * stride < items; ++round) {
             Shape::local(R, ex, ey, ez, la);
             Shape::local(R, fx, fy, fz, lb);
             Shape::local(R, way * nx, way * ny, way * nz, lw);
-            Shape::enter(geom_kind.data[geom], sizes + geom * 3, at, la, lb, lw, u_first, cell_u, v, is_skin, heights, gaps);
+            Shape::enter(
+                geom_kind.data[geom], sizes + geom * 3, faces, geom, at, la, lb, lw, u_first, cell_u, v, is_skin, G, heights, gaps);
         }
         __syncwarp();
+        REACH
+        if (g[19] > 0.0f && warm && !fresh) {  // what neighbours press away widens gaps, see touch/solver/neighbors.py
+            const float* const net = nets.data + (size_t)slot * Net::NODES;
+#pragma unroll 2
+            for (int i = 0; i < G; ++i) {
+                float x = i * (8.0f / (G - 1)), y = col * (8.0f / (G - 1));
+                if (COLD || EDGED) {  // the net lies where the window lay
+                    const float c = ex * net_x + ey * net_y + ez * net_z, d = fx * net_x + fy * net_y + fz * net_z;
+                    const float u = lie.z + (i - middle) * cell_u;
+                    x = rintf((u * c + v * d - net_lie.z) / net_lie.x + 0.5f * (net_grid - 1)) * (8.0f / (net_grid - 1));
+                    y = rintf((v * c - u * d - net_lie.w) / (net_lie.x * net_lie.y) + 0.5f * (net_grid - 1)) * (8.0f / (net_grid - 1));
+                    x = fminf(fmaxf(x, 0.0f), 8.0f);
+                    y = fminf(fmaxf(y, 0.0f), 8.0f);
+                }
+                if (on && gaps[i * G] < Shape::hit()) gaps[i * G] += Net::at(net, x, y);
+            }
+        }
         float least = Shape::miss();
 #pragma unroll
         for (int i = 0; i < G; ++i) {
@@ -313,14 +248,18 @@ for (int round = 0; round * stride < items; ++round) {
             supported = supported || p[i] > 0.0f;
         }
         supported = Lanes::any(supported ? 1u : 0u);
+        if (EDGED && !meets) {
+            if (fresh || passes > 0) solved = false; else then = ANEW;
+            break;
+        }
         bool again = !COLD && (fresh || laid || !meets || !supported);  // for the kernel that fits windows
-        if (!COLD && __all_sync(ALL, again)) { then = 1; break; }
+        if (!COLD && __all_sync(ALL, again)) { then = REFIT; break; }
         if (COLD && !meets) {
             if (fresh || laid || passes > 0) { solved = false; break; }
             start = true;
             continue;
         }
-        if (!COLD) cut = Shape::edges(gaps, left_at, right_at, cell_u, cell_v);  // its rounds write over gaps
+        if (!COLD && !EDGED) cut = Border::edges(gaps, left_at, right_at, cell_u, cell_v);  // its rounds write over gaps
         const bool from_before = warm && supported;
         const float place_f = fminf(fmaxf(STEPS * log2f(lie.y), -6.0f * STEPS), 5.999f * STEPS) + 6 * STEPS;
         const int place_i = min((int)place_f, ASPECTS - 2);
@@ -365,6 +304,7 @@ for (int round = 0; round * stride < items; ++round) {
             x1 = cell_u * lu / reach;
             x0 = (u_first * lu + v * lv) / reach;
             y0 = who.w == 2 ? v / reach : 0.0f;
+            PLANES
         }
         ROUNDS
         ++passes;
@@ -378,15 +318,19 @@ for (int round = 0; round * stride < items; ++round) {
         const int i1 = __ffs(row_bits) - 1, i2 = 31 - __clz(row_bits), j1 = __ffs(col_bits) - 1, j2 = 31 - __clz(col_bits);
         const int rows = i2 - i1 + 1, cols = j2 - j1 + 1;
         const bool known_before = warm && passes == 1;
-        const bool touches_u = i1 <= 0 || i2 >= G - 1, touches_v = j1 <= 0 || j2 >= G - 1;
-        bool small_u = rows < 0.75f * G, small_v = cols < 0.75f * G;
+        // A patch may end with the window where it ends with the shape.
+        const bool touches_u = (i1 <= 0 && !(cuts & 1u)) || (i2 >= G - 1 && !(cuts & 2u));
+        const bool touches_v = (j1 <= 0 && !(cuts & 4u)) || (j2 >= G - 1 && !(cuts & 8u));
+        bool small_u = rows < 0.75f * G && (cuts & 3u) != 3u, small_v = cols < 0.75f * G && (cuts & 12u) != 12u;
+        box = col >= j1 - 1 && col <= j2 + 1 ? ((2u << i2 + 1) - 1u) & ~((1u << max(i1 - 1, 0)) - 1u) : 0u;
         if (lie.y <= 0.0157f || lie.y >= 63.0f) small_u = small_v = small_u && small_v;
         const bool changes = touches_u || touches_v || small_u || small_v;
         int change = KEPT;
         float angle = 0.0f;
         const int fits = fresh || laid ? MAX_FITS : FRAME_FITS, most = fresh || laid ? MAX_PASSES : FRAME_PASSES;
         const bool may = passes <= fits;
-        if (__any_sync(ALL, may && (changes || COLD || lie.y < 0.6f || lie.y > 1.6f))) {
+        const bool looks = may && (changes || COLD || lie.y < 0.6f || lie.y > 1.6f);  // whatever its neighbour in the warp does
+        if (__any_sync(ALL, looks)) {
             float m0 = 0.0f, mu = 0.0f, muu = 0.0f;
             const float cv = (col - middle) * cell_v;
 #pragma unroll
@@ -403,33 +347,50 @@ for (int round = 0; round * stride < items; ++round) {
             const float slant = fminf(fabsf(sinf(angle)), fabsf(cosf(angle)));
             const float lu = rows * cell_u, lv = cols * cell_v;
             const bool strays = slant * fmaxf(lu, lv) > fmaxf(fminf(cell_u, cell_v), known_before ? 0.15f * fminf(lu, lv) : 0.0f);
-            if (may && turns < MAX_TURNS && rows * cols >= 9 && longer > 2.2f && (slant > 0.17f || strays)
+            if (looks && turns < MAX_TURNS && rows * cols >= 9 && !(cuts & 3u && cuts & 12u) && longer > 2.2f && (slant > 0.17f || strays)
                 && (!known_before || changes || strays)) change = TURNED;
         }
         const float spare_u = touches_u ? fmaxf(2.0f, 0.25f * G) : 1.2f, spare_v = touches_v ? fmaxf(2.0f, 0.25f * G) : 1.2f;
         const bool new_u = touches_u || small_u, new_v = touches_v || small_v;
-        const float low_u = new_u ? i1 - spare_u : 0.0f, high_u = new_u ? i2 + 1.0f + spare_u : G;
-        const float low_v = new_v ? j1 - spare_v : 0.0f, high_v = new_v ? j2 + 1.0f + spare_v : G;
+        float low_u = new_u ? i1 - spare_u : 0.0f, high_u = new_u ? i2 + 1.0f + spare_u : G;
+        float low_v = new_v ? j1 - spare_v : 0.0f, high_v = new_v ? j2 + 1.0f + spare_v : G;
+        if (EDGED && may && changes && change == KEPT) {  // borders on edges stay, unless the patch has left them
+            const bool off[4] = {new_u && i1 > 3, new_u && i2 < G - 4, new_v && j1 > 3, new_v && j2 < G - 4};
+            for (int side = 0; side < 4; ++side)
+                if (off[side]) cuts &= ~(1u << side);
+            if (cuts & 1u) low_u = 0.0f;
+            if (cuts & 2u) high_u = G;
+            if (cuts & 4u) low_v = 0.0f;
+            if (cuts & 8u) high_v = G;
+        }
         if (may && change == KEPT && changes
             && (touches_u || touches_v || high_u - low_u <= 0.93f * G || high_v - low_v <= 0.93f * G)) change = RESIZED;
         if (!COLD) {
-            then = again || change != KEPT ? 1 : 0;
+            then = again || change != KEPT ? REFIT : 0;
             break;
         }
         const bool thin = fmaxf(lie.y, 1.0f / lie.y) >= 8.0f;
         if (passes >= most) {
             if (!fresh && !laid && (touches_u || touches_v)) {  // the patch has outgrown the old window
+                if (EDGED) { outgrown = true; break; }
                 start = true; passes = 0; turns = 0;
                 continue;
             }
             change = KEPT;
         }
         if (change == KEPT) {
-            if (NEXT_GRID && thin) {  // a sharp edge: steep pressure across a thin patch
-                then = 2;
+            float peak = 0.0f, pressed = 0.0f, whole = 0.0f;
+#pragma unroll
+            for (int i = 0; i < G && NEXT_GRID; ++i) {
+                peak = fmaxf(peak, p[i]); whole += p[i]; pressed += p[i] > 0.0f ? 1.0f : 0.0f;
+            }
+            if (NEXT_GRID) { peak = -Lanes::least(-peak); whole = Lanes::sum(whole); pressed = Lanes::sum(pressed); }
+            if (NEXT_GRID && (thin || peak * pressed > 2.2f * whole)) {  // a sharp edge or a corner: steep pressure
+                then = FINER;
                 break;
             }
             if (!fresh && !laid) break;
+            if (EDGED && passes < most) { settle = true; continue; }
             polish = warm = true;
             continue;
         }
@@ -437,6 +398,7 @@ for (int round = 0; round * stride < items; ++round) {
         const float wx = ex, wy = ey, wz = ez, gx = fx, gy = fy, gz = fz;
         if (change == TURNED) {
             ++turns;
+            cuts = 0u;
             float sn, cs, ax = 1e9f, bx = 1e9f, ay = 1e9f, by = 1e9f;
             sincosf(angle, &sn, &cs);
 #pragma unroll
@@ -477,9 +439,11 @@ for (int round = 0; round * stride < items; ++round) {
             __syncwarp();
         }
     }
-    if (COLD) cut = Shape::edges(gaps, left_at, right_at, lie.x, lie.x * lie.y);
-    for (int i = 0; i < G; ++i) edge = edge || (then == 0 && solved && on && cut >> i & 1u && p[i] > 0.0f);
-    edge = Lanes::any(edge ? 1u : 0u);
+    LEAVE
+    if (COLD && !EDGED) cut = Border::edges(gaps, left_at, right_at, lie.x, lie.x * lie.y);
+    // Where edges may be near they are looked for, unless they were with respect to the same cells.
+    const unsigned pattern = Lanes::mix(!EDGED && then == 0 && solved && on ? (cut & box) * (0x9e3779b1u * (2 * col + 1)) : 0u);
+    edge = pattern != 0u && (COLD || pattern != (unsigned)what.w);
     if (!valid || (COLD && mine > 0)) continue;
     if (then) {
         if (l == 0) queue.data[next_which * room + atomicAdd(&count.data[next_which], 1)] = slot;
@@ -489,13 +453,16 @@ for (int round = 0; round * stride < items; ++round) {
         for (int i = 0; i < G; ++i) stored[i * ROW + col] = p[i];
     }
     if (l == 0) {
-        if (edge) atomicOr(&flags.data[who.z], EDGE);
+        if (COLD && fresh) group.data[(size_t)slot * GROUP + 19] = 0.0f;  // neighbours have not been seen yet
+        if (edge) queue.data[NEW_AT_EDGES * room + atomicAdd(&count.data[NEW_AT_EDGES], 1)] = slot;
+        if (edge && !COLD) reinterpret_cast<int4*>(kind_of.data)[slot].w = pattern;
         if (COLD && !solved) atomicOr(&flags.data[who.z], POINT);
-        if (COLD) {
-            const bool object = fmaxf(lie.y, 1.0f / lie.y) >= 8.0f;
+        if (COLD || EDGED) {
+            const bool object = fmaxf(lie.y, 1.0f / lie.y) >= 8.0f || (cuts & 3u && cuts & 12u);
             const float* R = object ? body_R : skin_R;
-            if (then == 2) lie.x *= (float)G / (NEXT_GRID ? NEXT_GRID : G);
-            what = make_int4(then == 2 ? NEXT_GRID : G, then == 2 ? 1 : solved ? 0 : -1, object, 0);
+            if (then == FINER) lie.x *= (float)G / (NEXT_GRID ? NEXT_GRID : G);
+            what = make_int4(then == FINER ? NEXT_GRID : G, then == FINER ? 1 : !solved ? -1 : outgrown ? 3 : edge && (fresh || laid) ? 2 : 0, object, EDGED ? cuts : pattern);
+            if (EDGED && !solved) { what.x = 14; lie.x = 0.0f; }
             along = make_float4(R[0] * ex + R[3] * ey + R[6] * ez, R[1] * ex + R[4] * ey + R[7] * ez, R[2] * ex + R[5] * ey + R[8] * ez, 0.0f);
             reinterpret_cast<float4*>(place.data)[2 * slot] = lie;
             reinterpret_cast<float4*>(place.data)[2 * slot + 1] = along;
