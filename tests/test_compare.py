@@ -83,6 +83,7 @@ PLANTED = {
     "latency": (with_motors(latency_s=lambda s: s + 0.02), ("latency", "every motor"), 0.02),
     "speed": (with_motors(full_stroke_s=lambda s: s / 0.9), ("speed", "every motor"), -0.1),
     "friction": (with_friction("index", 0.03), ("friction", "index"), 0.03),
+    "little friction": (with_friction("middle", 0.021), ("friction", "middle"), 0.021),
     "force zero": (with_motors("ring", force_zero_n=lambda n: n - 1.2), ("force zero", "ring"), 1.2),
     "current": (with_motors("thumb_bend", drive_a=lambda a: a + 0.4), ("current", "thumb_bend"), 0.4),
 }

@@ -22,6 +22,7 @@ MOVING = 0.12  # of the top speed
 EXCHANGED = 0.04  # of the stroke: fingers that are further apart than this can be told from each other
 AFTER_S = 0.3  # what a contact leaves behind is gone by then
 GAP_S = 0.15
+EDGE_S = 0.04  # of a motion: readings there pull a median to their side, by millinewton metres of friction
 SHORT_RAD = np.radians(3.5)
 STUCK_RAD, MOVED_RAD = np.radians(1.5), np.radians(8.0)
 STUCK_S = 1.2
@@ -360,7 +361,7 @@ def _forces(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
         hand_n, twin_n = (_load(part["force_n"][:, motor], screw.loaded_offset_n) for part in (pair.hand, pair.twin))
         less = hand_n - twin_n
         going = velocity[:, motor] * closing[motor]
-        runs = [along[:, motor] & (sign * going > 0.0) for sign in (1, -1)]
+        runs = [_inner(along[:, motor] & (sign * going > 0.0), pair.stamp_s) for sign in (1, -1)]
         rest = free[:, motor] & (np.abs(going) < STILL_RAD_S)
         if all(run.sum() >= MIN_SAMPLES for run in runs):
             (up, up_error), (down, down_error) = (_median(less[run]) for run in runs)
@@ -483,6 +484,14 @@ def _slope(stamp_s: FloatArray, values: FloatArray) -> FloatArray:
     weight /= np.sum(weight**2) * max(float(np.median(np.diff(stamp_s))), 1e-3)
     ends = np.concatenate([np.repeat(values[:1], n, axis=0), values, np.repeat(values[-1:], n, axis=0)])
     return np.stack([np.convolve(column, weight[::-1], mode="valid") for column in ends.T], axis=1)
+
+
+def _inner(holds: BoolArray, stamp_s: FloatArray) -> BoolArray:
+    """Where something holds, without beginnings and ends, if enough is left: forces still change there. Shape (t,)."""
+    ends_s = np.concatenate([[-np.inf], stamp_s[~holds], [np.inf]])
+    after = np.searchsorted(ends_s, stamp_s)
+    inner = holds & (stamp_s - ends_s[after - 1] > EDGE_S) & (ends_s[after] - stamp_s > EDGE_S)
+    return inner if inner.sum() >= MIN_SAMPLES else holds
 
 
 def _since(holds: BoolArray, stamp_s: FloatArray) -> FloatArray:
