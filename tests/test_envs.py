@@ -191,6 +191,50 @@ def test_fingers_turn_the_cube_either_way():
     env.close()
 
 
+def _example(name: str):
+    """A file of examples/learning as a module."""
+    path = Path(__file__).resolve().parents[1] / "examples" / "learning" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_example_that_names_objects_learns_from_where_pads_are_pressed():
+    example = _example("name_objects")
+    seen = example.close_on(range(10_000, 10_003))
+    widths = [example.features(seen, touch).shape for touch in ("none", "pads", "taxels")]
+    assert widths == [(3, 24), (3, 24 + 17), (3, 24 + 6 * 17)]
+    rng = np.random.default_rng(0)
+    kind = rng.integers(5, size=200)
+    rows = {"motors": rng.standard_normal((200, 24)), "taxels": np.zeros((200, 1062)), "kind": kind}
+    rows["taxels"][np.arange(200), 1062 - 112 + 14 * kind] = 2.0  # another row of the palm for each
+    right = {}
+    for touch in ("none", "pads", "taxels"):
+        made = example.features(rows, touch)
+        right[touch] = example.Namer(made[:150], kind[:150]).right(made[150:], kind[150:]).mean()
+    assert right["taxels"] > 0.6
+    assert right["none"] < 0.4
+    assert right["pads"] < 0.4  # the force is the same in all rows
+
+
+@pytest.mark.parametrize("felt_n", [0.0, 2.0, 4.0])
+def test_the_example_that_searches_begins_as_the_script_does(felt_n: float):
+    example = _example("press_by_search")
+    env = envs.PressProfile(touch="pads")
+    observation, _ = env.reset(seed=3)
+    pads = [pad.name.startswith("index") for pad in env.hand.pads]
+    observation["touch"] = np.where(pads, felt_n / sum(pads), 0.0).astype(np.float32)
+    observation["goal"][:], observation["observation"][-3:] = 3.0, 0.3
+    start = np.array([example.FROM.get(name, 0.0) for name in example.NAMES])
+    scripted = baselines.SCRIPTED[envs.PressProfile](env)(observation)
+    np.testing.assert_allclose(example.Linear(env, start)(observation), scripted, atol=1e-6)
+    other = example.Linear(env, 0.5 * start)(observation)
+    assert abs(float(other[0] - scripted[0])) > 0.05
+
+
 def test_lerobot_can_find_the_plug_in_by_its_name_and_it_stands_on_the_front_door():
     folder = Path(__file__).resolve().parents[1] / "plugins" / "lerobot_robot_thenar"
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
@@ -265,3 +309,39 @@ def test_many_worlds_at_once_press_as_one_world_does():
     assert many.step(np.zeros((2, 1)))[3].all()
     assert many.step(np.zeros((2, 1)))[1] == pytest.approx([0.0, 0.0])
     assert many._steps == 0, "the next episode has begun"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("task", "touch", "seed", "steps"),
+    [("DelicateGrasp", "pads", 1, 60), ("HoldUnderPull", "none", 1, 52), ("WhichObject", "none", 2, 12),
+     ("RotateInHand", "none", 2, 12)],
+)  # fmt: skip
+def test_each_task_in_many_worlds_rewards_as_one_world_does(task: str, touch: Any, seed: int, steps: int):
+    pytest.importorskip("mujoco_warp")
+    options: dict[str, Any] = {"touch": touch, "randomise": False, "profile": "ideal"}
+    many: Any = gymnasium.make_vec(f"thenar/{task}-v0", num_envs=2, device="cpu", **options).unwrapped
+    one = getattr(envs, task)(**options)
+    many.reset(seed=seed)
+    one.reset(seed=seed)
+    rng, rewards = np.random.default_rng(0), []
+    for step in range(steps):
+        action = np.full((2, one.action_size), 1.0 if step < 25 else 0.2, dtype=np.float32)
+        action[:, one.action_size - one.answers :] = rng.uniform(-1.0, 1.0, one.answers)
+        seen, reward, over, *_ = many.step(action)
+        alone = one.step(action[0])
+        rewards.append((reward[0], alone[1]))
+        assert over[0] == alone[2]
+        if alone[2]:
+            break
+    got, wanted = np.array(rewards).T
+    assert got == pytest.approx(wanted, abs=0.1)
+    assert np.ptp(wanted) > 0.05, "nothing happened"
+    assert seen["observation"][0] == pytest.approx(alone[0]["observation"], abs=0.1)
+
+
+def test_tasks_whose_object_is_held_at_first_are_not_made_many_at_once():
+    made_many = {task for task in TASKS if gymnasium.spec(task).vector_entry_point is not None}
+    assert set(TASKS) - made_many == {"thenar/Pinch-v0", "thenar/LeastForce-v0"}
+    with pytest.raises(gymnasium.error.Error):
+        gymnasium.make_vec("thenar/Pinch-v0", num_envs=2, vectorization_mode="vector_entry_point")
