@@ -22,6 +22,7 @@ USUAL = np.array([0.1, 0.3, 0.3, 0.3])  # how far hands differ, about; what moti
 MAX_CHANGE = np.array([0.05, 0.15, 0.1, 0.1])  # of one round
 PLACES_RAD = 0.4  # travel tells apart from offset only where a finger has been in several places
 MIN_SAMPLES = 20
+SURE, ALIKE = 4.0, 10.0  # standard deviations that differences must exceed together; readings that err alike
 BLOCK_S = 0.25  # readings err alike for so long
 
 
@@ -133,6 +134,7 @@ def fit_follow(
     steps = np.concatenate([np.zeros((1, 2)), np.diag(STEP), -np.diag(STEP)])[:, :, None]
     alike = np.zeros(n, dtype=bool)
     best, least = value.copy(), np.full(n, np.inf)
+    alone, fitted = np.zeros(n), np.zeros(n)  # sums of squares of no difference, and of what was found
     for number in range(ROUNDS + MORE_ROUNDS + 1):
         if number == ROUNDS:  # the latency of a motor that is as fast as its twin's has no speed to make up for
             value = best.copy()
@@ -157,12 +159,15 @@ def fit_follow(
                 which = which[which != 1]
             used = np.stack([slopes[k][:, motor] for k in which], axis=1) * seen[:, None]
             left = residual[:, motor] * seen
-            cost = float(np.sum(left**2))
+            square = float(np.sum(left**2))
+            if number == 0:
+                alone[motor] = square
+            variance = square / count + 1e-6**2
+            cost = square + variance * float(np.sum((value[:, motor] / USUAL) ** 2))
             if cost > least[motor]:  # a step too far
                 value[:, motor] = 0.5 * (value[:, motor] + best[:, motor])
                 continue
-            best[:, motor], least[motor] = value[:, motor], cost
-            variance = cost / count + 1e-6**2
+            best[:, motor], least[motor], fitted[motor] = value[:, motor], cost, square
             prior = np.diag(variance / USUAL[which] ** 2)
             inverse = np.linalg.inv(used.T @ used + prior)
             change = inverse @ (used.T @ left - prior @ value[which, motor])
@@ -171,7 +176,9 @@ def fit_follow(
                 continue
             without = np.linalg.solve(*_other_blocks(used, left, prior, starts))[..., 0]
             error[which, motor] = np.sqrt(np.sum(without**2, axis=0) + np.diag(inverse) * variance)
-    return Followed(best, error)
+    # Neighbouring readings err alike: a tenth of them counts. What they would not miss is no difference.
+    told = alone - fitted > SURE**2 * fitted / np.maximum(free.sum(axis=0) / ALIKE, 1.0)
+    return Followed(best * told, error)
 
 
 def _other_blocks(
