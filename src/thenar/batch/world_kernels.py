@@ -19,12 +19,6 @@ class Flag(IntFlag):
     """It had more contacts or constraints than there is room for: some were left out, see ``max_contacts``."""
     SKIN_FULL = 4
     """More contacts or patches on its skins than there is room for: some were not felt."""
-    EDGE = 8
-    """An edge cut a patch: its peak is spread over a cell, where the CPU lays the window on the edge."""
-    CROWDED = 16
-    """Several patches on one link: they do not make room for each other, as they do on the CPU."""
-    HULL = 32
-    """A mesh touched a skin: its force is felt at the contact point, not over a patch."""
     POINT = 64
     """No line met skin and object: the force was felt at the contact point, as on the CPU."""
 
