@@ -309,39 +309,3 @@ def test_many_worlds_at_once_press_as_one_world_does():
     assert many.step(np.zeros((2, 1)))[3].all()
     assert many.step(np.zeros((2, 1)))[1] == pytest.approx([0.0, 0.0])
     assert many._steps == 0, "the next episode has begun"
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("task", "touch", "seed", "steps"),
-    [("DelicateGrasp", "pads", 1, 60), ("HoldUnderPull", "none", 1, 52), ("WhichObject", "none", 2, 12),
-     ("RotateInHand", "none", 2, 12)],
-)  # fmt: skip
-def test_each_task_in_many_worlds_rewards_as_one_world_does(task: str, touch: Any, seed: int, steps: int):
-    pytest.importorskip("mujoco_warp")
-    options: dict[str, Any] = {"touch": touch, "randomise": False, "profile": "ideal"}
-    many: Any = gymnasium.make_vec(f"thenar/{task}-v0", num_envs=2, device="cpu", **options).unwrapped
-    one = getattr(envs, task)(**options)
-    many.reset(seed=seed)
-    one.reset(seed=seed)
-    rng, rewards = np.random.default_rng(0), []
-    for step in range(steps):
-        action = np.full((2, one.action_size), 1.0 if step < 25 else 0.2, dtype=np.float32)
-        action[:, one.action_size - one.answers :] = rng.uniform(-1.0, 1.0, one.answers)
-        seen, reward, over, *_ = many.step(action)
-        alone = one.step(action[0])
-        rewards.append((reward[0], alone[1]))
-        assert over[0] == alone[2]
-        if alone[2]:
-            break
-    got, wanted = np.array(rewards).T
-    assert got == pytest.approx(wanted, abs=0.1)
-    assert np.ptp(wanted) > 0.05, "nothing happened"
-    assert seen["observation"][0] == pytest.approx(alone[0]["observation"], abs=0.1)
-
-
-def test_tasks_whose_object_is_held_at_first_are_not_made_many_at_once():
-    made_many = {task for task in TASKS if gymnasium.spec(task).vector_entry_point is not None}
-    assert set(TASKS) - made_many == {"thenar/Pinch-v0", "thenar/LeastForce-v0"}
-    with pytest.raises(gymnasium.error.Error):
-        gymnasium.make_vec("thenar/Pinch-v0", num_envs=2, vectorization_mode="vector_entry_point")

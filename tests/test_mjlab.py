@@ -104,7 +104,7 @@ def test_a_grasp_in_mjlab_is_the_grasp_of_one_world():
     assert float(felt.pad_force_n[0].sum()) > 3.0
     assert float(felt.pad_force_n[1].sum()) == 0.0, "the other hand was not moved"
     assert seen["actor"]["taxels"].shape == (2, 1062)
-    assert seen["actor"]["pads"][0].numpy() == pytest.approx(felt.pad_force_n[0].numpy(), abs=0.5)
+    assert float(seen["actor"]["pads"][0].sum()) == pytest.approx(float(felt.pad_force_n[0].sum()), rel=0.1)
     env.reset(env_ids=torch.tensor([0]))
     assert float(env.scene["touch"].data.pad_force_n[0].sum()) == 0.0
     assert action.shares()[0].numpy() == pytest.approx(np.zeros(6), abs=0.01)
@@ -130,7 +130,7 @@ def test_following_the_felt_force_holds_the_marble_and_standing_still_drops_it()
     for _ in range(round(hold_task.EPISODE_S / hold_task.STEP_S) - 1):
         pad_n = env.scene["touch"].pad_n()
         force_n = torch.stack([pad_n[:, columns].sum(dim=1) for columns in sides], dim=1)
-        action = torch.where(force_n > 0.25, 0.2 * (hold_task.WANTED_N - force_n), 0.5).clamp(-1.0, 1.0)
+        action = torch.where(force_n > 0.25, 0.8 * (hold_task.WANTED_N - force_n), 1.0).clamp(-1.0, 1.0)
         action[1] = 0.0
         lost |= env.step(action)[2]
     assert lost.tolist() == [False, True]

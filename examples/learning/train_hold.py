@@ -3,8 +3,8 @@
     python train_hold.py --out hold_pads.npz                 # feels
     python train_hold.py --no-touch --out hold_none.npz      # does not
 
-How to install mjlab beside thenar: docs/gpu.md. The file gets the policy (a small network, which play_hold.py runs
-without torch), the curve of training, and errors on fresh marbles and places.
+How to install mjlab beside thenar: docs/gpu.md. The file gets the policy (layers of a small network); one beside it, as
+JSON, the curve of training and the errors on marbles and places that training has not seen.
 """
 
 import argparse

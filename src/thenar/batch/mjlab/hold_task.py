@@ -29,10 +29,10 @@ from thenar.batch.mjlab.touch_sensor import TouchCfg
 from thenar.sim.props import Sphere
 
 TASK = "Thenar-Hold-Inspire"
-WANTED_N, RELEASE_S, EPISODE_S, STEP_S, TIMESTEP_S = 1.0, 1.6, 3.0, 0.04, 0.002
+WANTED_N, RELEASE_S, EPISODE_S, STEP_S, TIMESTEP_S = 1.0, 1.2, 2.4, 0.04, 0.002
 LOST_M, PLACE_M = 0.04, 0.003
 MARBLE = Sphere(name="marble", radius_m=0.011, mass_kg=0.02, pos_m=(0.0335, 0.043, 0.058))
-POSTURE = {"index": 0.35, "thumb_bend": 0.25, "thumb_rotation": 1.0}
+POSTURE = {"index": 0.44, "thumb_bend": 0.36, "thumb_rotation": 1.0}  # just beside the marble
 HOLDER = "holder"
 HOLDER_SOLREF = (0.008, 1.0)  # about 300 N/m for a marble
 SIDES = ("index", "thumb")
@@ -110,7 +110,7 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
             "actor": ObservationGroupCfg(seen, history_length=3, nan_policy="sanitize"),
             "critic": ObservationGroupCfg(known, history_length=3, nan_policy="sanitize"),
         },
-        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.02, motors=("index", "thumb_bend"))},
+        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.01, motors=("index", "thumb_bend"))},
         events={
             "begin": EventTermCfg(func=mdp.reset_scene_to_default, mode="reset"),
             "place": EventTermCfg(
