@@ -258,6 +258,22 @@ def test_no_finger_swings_while_a_person_holds_still(hand: str):
         assert (ways - np.abs(last_second[-1] - last_second[0])).max() < 0.01, (gesture, layout)
 
 
+@pytest.mark.parametrize("layout", BOTH)
+def test_a_posture_held_for_a_second_is_the_same_wherever_it_was_reached_from(layout: GloveLayout):
+    nodes, rng = hard_log(layout, seed=12).finger_m, np.random.default_rng(5)
+    apart_deg: dict[bool, list[float]] = {True: [], False: []}
+    share = np.minimum(1.0, np.arange(90) / 30.0)[:, None, None]
+    for end in rng.choice(len(nodes), 8, replace=False):
+        starts = rng.choice(len(nodes), 8, replace=False)
+        for rest, apart in apart_deg.items():
+            config = RetargetConfig(speed_scale=LIFTED, rest=rest)
+            ways = [nodes[start] + share * (nodes[end] - nodes[start]) for start in starts]
+            last = np.array([shown("shadow_right", way, config)[-1] for way in ways])
+            apart.append(float(np.degrees(np.ptp(last, axis=0)).max()))
+    assert max(apart_deg[True]) < 2.0
+    assert max(apart_deg[False]) > 2.0  # left where it came to
+
+
 @pytest.mark.parametrize("hand", ["shadow_right", "inspire_right"])
 def test_a_hand_that_was_held_follows_a_slow_person(hand: str):
     nodes = make_log(("point",), layout="nodes21", rate_hz=60.0).finger_m[[0, 70]]

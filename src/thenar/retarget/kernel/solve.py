@@ -21,7 +21,7 @@ from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
 from thenar.retarget.kernel.qp_terms import add_pads, add_pairs, add_points
-from thenar.retarget.kernel.solver_memory import CONTACT, PINCH, REACH, SPEED
+from thenar.retarget.kernel.solver_memory import ARRIVED, CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.kernel.targets import (
     USUAL_FINGER_M,
     blend_pinches,
@@ -37,8 +37,11 @@ TURN_RAD, FORGET_S = 0.0175, 0.3
 SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
-# The way of another hand from open to the same frame, and how many frames of it are followed in one frame.
-WAY_FRAMES, ARRIVAL_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 8, 2, 1.0 / 60.0
+# The way of another hand from open to the same frame, with time to arrive, and how much of it is followed in one frame.
+WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 3, 1.0 / 60.0
+# A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
+# once they have come so near to where they have been.
+STAY_M, STOPPED_M = 0.00005, 0.00002
 SAME_RAD = 1e-9
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 # How long a still person's hand is watched; one that is held takes half a step at this speed of nodes, less below.
@@ -68,17 +71,17 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
 
     Contact and pinches have several stable postures, and which of them a moving hand comes to depends on its way. While
     the person is still, another hand is led from open to the same frame, a few steps in every frame. Then the real one
-    is pulled to where the other has arrived, within its limits and contacts, and goes on from there.
+    is pulled to where the other has arrived, within its limits and contacts, and stays there until the person moves.
     """
     scale = finger_length_m(state.node_m) / USUAL_FINGER_M
     square = 0.0
     for i in range(21):
         away = minus(state.node_m[i], state.slow_node_m[i])
         square += dot(away, away) / 21.0
-    if square > (scale * tuning.at_rest_m) ** 2:
-        state.rest_frames = state.pull = state.held = 0
+    if square > (scale * tuning.at_rest_m) ** 2 or (state.moved_on == 1 and square < (scale * STOPPED_M) ** 2):
+        state.rest_frames = state.pull = state.held = state.moved_on = 0
         state.watched_s = 0.0
-    elif state.rest_frames < WAY_FRAMES + ARRIVAL_FRAMES:
+    elif state.rest_frames < REST_FRAMES:
         if state.rest_frames == 0:
             _open(hand, other)
         for _ in range(REST_FRAMES_PER_FRAME):
@@ -89,26 +92,44 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
                     open_m = scale * targets.open_node_m[i, a]
                     other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
             _solve_frame(hand, tuning, targets, other, w, REST_STEP_S)
-        if state.rest_frames == WAY_FRAMES + ARRIVAL_FRAMES and other.cost < tuning.dearer * state.cost:
+        if state.rest_frames == REST_FRAMES and other.cost < tuning.dearer * state.cost:
             state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
             for i in range(hand.variables):
                 state.pull_rad[i] = other.angle_rad[i]
-    elif state.pull == 1:
-        _go_on_pulling(hand, state, step_s)
+            for i in range(21):
+                for a in range(3):
+                    state.rest_node_m[i, a] = state.node_m[i, a]
+    elif state.pull > 0:
+        _go_on_pulling(hand, state, scale, step_s)
     elif state.held == 0:
         _watch(hand, state, step_s)
 
 
 @njit(**OPTIONS)
-def _go_on_pulling(hand, state, step_s):
-    """Free the hand that has arrived, or that is held up on its way: it never opens to try again, for it may hold."""
+def _go_on_pulling(hand, state, scale, step_s):
+    """Free a hand that is held up on its way, or has arrived and the person has moved on, however slowly.
+
+    It never opens to try again, for it may hold.
+    """
+    if state.pull == ARRIVED:
+        square = 0.0
+        for i in range(21):
+            away = minus(state.node_m[i], state.rest_node_m[i])
+            square += dot(away, away) / 21.0
+        if square > (scale * STAY_M) ** 2:
+            state.pull, state.moved_on = 0, 1
+        return
     apart = largest = 0.0
     for i in range(hand.variables):
         apart += abs(state.pull_rad[i] - state.angle_rad[i])
         largest = max(largest, abs(state.pull_rad[i] - state.angle_rad[i]))
     state.stuck_s = 0.0 if apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
     state.apart_rad = min(state.apart_rad, apart)
-    if largest <= ARRIVED_RAD or state.stuck_s >= STUCK_S:
+    if state.stuck_s >= STUCK_S:
+        state.pull = 0
+    elif largest <= ARRIVED_RAD and state.held == 0:
+        state.pull = ARRIVED
+    elif largest <= ARRIVED_RAD:
         state.pull = 0
 
 
@@ -257,7 +278,7 @@ def _linearize(hand, tuning, targets, state, w):
         for j in range(i + 1):
             w.H[i, j] = 0.0
     w.cost[0] = 0.0
-    pull = tuning.pull if state.pull == 1 else 0.0
+    pull = tuning.pull if state.pull > 0 else 0.0
     if pull == 0.0:
         add_points(hand, tuning, targets, w)
     for i in range(v):

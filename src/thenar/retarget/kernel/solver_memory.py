@@ -20,6 +20,7 @@ HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 96, 1200, 512, 80, 21
 UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
 REACH, SPEED, CONTACT, PINCH = 1, 2, 4, 8  # what keeps a finger from its target
+ARRIVED = 2  # where a still hand was pulled to
 
 F, I = np.float64, np.int64  # noqa: E741
 
@@ -98,8 +99,11 @@ STATE = np.dtype(
         ("cost", F),  # what the posture costs, of all that is minimised
         ("slow_node_m", F, (NODES, 3)),  # where they have been
         ("rest_frames", I),  # frames of the way from the open hand that have been followed; 0 while the person moves
-        ("pull", I),  # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: it is free
+        # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: free; ARRIVED: it stays.
+        ("pull", I),
         ("pull_rad", F, VARIABLES),  # to where
+        ("rest_node_m", F, (NODES, 3)),  # where the person's nodes were when that was known
+        ("moved_on", I),  # 1: the person has moved on since, slowly
         ("apart_rad", F),  # sum of what was left to go when it last came nearer
         ("stuck_s", F),  # for how long it has not
         ("held", I),  # 1: the hand went to and fro while the person was still, and is held in the middle
@@ -190,7 +194,7 @@ class Tuning(NamedTuple):
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
-    at_rest_m: float = 0.00025
+    at_rest_m: float = 0.00016
     """A person of usual size whose nodes are so near to where they have been is at rest."""
     dearer: float = 1.5
     """A posture that costs so many times as much is not gone to."""
