@@ -11,7 +11,9 @@ import pytest
 import thenar
 from bench.mirror import judge, motions
 from thenar import hands
+from thenar.arrays import FloatArray
 from thenar.recordings.recording import JointColumns
+from thenar.sim.identify.follow import Commands, fit_follow, follow
 from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
@@ -181,3 +183,23 @@ def test_a_report_is_one_page(twin: thenar.Recording, tmp_path: Path):
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     with pytest.raises(thenar.ThenarError, match=r"ends in \.html"):
         thenar.compare(slow, twin).save(tmp_path / "gap.pdf")
+
+
+def test_noise_alone_is_no_difference_and_a_later_hand_is_one():
+    rng = np.random.default_rng(2)
+    stamp_s, told_s = np.linspace(0.01, 5.99, 300), np.linspace(0.0, 5.9, 60)
+    target = np.clip(np.cumsum(rng.normal(0.0, 0.25, (60, 3)), axis=0) + 0.7, 0.0, 1.4)
+    commands = Commands(told_s, target, np.full((60, 3), 2.4))
+    free = np.ones((300, 3), dtype=bool)
+
+    def moved(latency_s: float, seed: int) -> FloatArray:
+        start = np.repeat(target[:1], 300, axis=0)
+        path = follow(stamp_s, commands, np.full((1, 3), latency_s), np.ones((1, 3)), start, free)[:, 0]
+        return path + np.random.default_rng(seed).normal(0.0, 0.003, path.shape)
+
+    twin, open_rad = moved(0.054, 4), np.zeros(3)
+    like = fit_follow(stamp_s, commands, moved(0.054, 3), twin, free, open_rad=open_rad, latency_s=0.054)
+    assert not like.value.any()
+    later = fit_follow(stamp_s, commands, moved(0.094, 3), twin, free, open_rad=open_rad, latency_s=0.054)
+    assert later.value[0] == pytest.approx(0.04, abs=0.003)
+    assert np.abs(later.value[2]).max() < 0.02
