@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import mujoco
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,14 @@ _ERROR_FAULTS = {"motor": MotorError.MOTOR, "communication": MotorError.COMMUNIC
 _RECORD_FAULTS = {"jam": "jammed", "hot": "temperature_c", "weak": "strength", "backlash": "backlash_rad"}
 # What a motor does not lose with its power: where it is, how warm it is, and what is wrong with it.
 _LASTING = ("screw_rad", "nut_rad", "angle_rad", "temperature_c", "jammed", "strength", "backlash_rad")
+
+
+MOTOR_FIELDS = (
+    *("screw_rad", "screw_rad_s", "reported_n", "torque_nm", "current_a", "temperature_c", "status", "error"),
+    *("current_limit_a", "target_rad", "speed_rad_s", "force_limit_n"),
+)
+"""Numbers of every motor that `read_motors` takes down; the last three as told, commands under way included."""
+_FIELDS = len(MOTOR_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,7 +60,7 @@ class MotorReading(NamedTuple):
 
     step: int
     row: FloatArray
-    """See `motor_model.read_motors`."""
+    """See `read_motors`."""
 
 
 class MotorBank:
@@ -148,7 +158,7 @@ class MotorBank:
 
     def reading(self, step: int) -> MotorReading:
         """All motors as they are after a step, for `joint_columns` and `motor_columns`."""
-        return MotorReading(step, motor_model.read_motors(self.records, self.pending, self._qpos, self._qvel))
+        return MotorReading(step, read_motors(self.records, self.pending, self._qpos, self._qvel))
 
     def joint_columns(self, hand: str, readings: Sequence[MotorReading]) -> dict[str, NDArray[Any]]:
         """Angles and velocities of the joints of a hand as in its `state`. Shapes (readings, joints)."""
@@ -166,7 +176,7 @@ class MotorBank:
     def _taken(self, readings: Sequence[MotorReading]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Motors, positions and velocities. Shapes (readings, fields, motors), (readings, nq), (readings, nv)."""
         rows = np.array([reading.row for reading in readings])
-        fields, joints = len(motor_model.MOTOR_FIELDS), self._qpos.size
+        fields, joints = len(MOTOR_FIELDS), self._qpos.size
         motors, rest = np.split(rows, [fields * self.records.size], axis=1)
         return motors.reshape(len(rows), fields, -1), rest[:, :joints], rest[:, joints:]
 
@@ -203,7 +213,7 @@ class MotorBank:
     @staticmethod
     def _told(index: HandIndex, motors: FloatArray) -> dict[str, FloatArray]:
         columns = motors[:, 8:, index.motors].swapaxes(0, 1)
-        return dict(zip(motor_model.MOTOR_FIELDS[8:], columns, strict=True))
+        return dict(zip(MOTOR_FIELDS[8:], columns, strict=True))
 
     def clear_errors(self, hand: str) -> None:
         """Clear stall, over-current, motor and communication errors; over-temperature must cool down."""
@@ -331,6 +341,31 @@ class MotorBank:
             start["state"]["counter"][:] = 0, count, 0, 0
             generator.bit_generator.state = start  # a tenth of the time that a new generator takes
             return generator.standard_normal(shape)
+
+
+@nb.njit(cache=True)
+def read_motors(state: Any, pending: Any, qpos: FloatArray, qvel: FloatArray) -> FloatArray:
+    """One row: `MOTOR_FIELDS` of all motors, field after field, then positions and velocities of all joints."""
+    motors = state.shape[1]
+    row = np.empty(_FIELDS * motors + qpos.size + qvel.size)
+    numbers = row[: _FIELDS * motors].reshape((_FIELDS, motors))
+    for n in range(motors):
+        motor = state[0, n]
+        numbers[0, n], numbers[1, n], numbers[2, n] = motor.screw_rad, motor.screw_rad_s, motor.reported_n
+        numbers[3, n], numbers[4, n], numbers[5, n] = motor.torque_nm, motor.current_a, motor.temperature_c
+        numbers[6, n], numbers[7, n], numbers[8, n] = motor.status, motor.error, motor.current_limit_a
+        numbers[9, n], numbers[10, n], numbers[11, n] = motor.target_rad, motor.speed_rad_s, motor.limit_n
+        for k in range(motor.pending_count):
+            command = pending[0, n, (motor.pending_first + k) % pending.shape[2]]
+            if not math.isnan(command.target_rad):
+                numbers[9, n] = motor.screw_rad if command.target_rad == motor_model.STOP else command.target_rad
+            if not math.isnan(command.speed_rad_s):
+                numbers[10, n] = command.speed_rad_s
+            if not math.isnan(command.limit_n):
+                numbers[11, n] = command.limit_n
+    row[_FIELDS * motors : _FIELDS * motors + qpos.size] = qpos
+    row[_FIELDS * motors + qpos.size :] = qvel
+    return row
 
 
 def checked_command(spec: HandSpec, command: HandCommand | Closing) -> tuple[FloatArray, FloatArray, FloatArray]:

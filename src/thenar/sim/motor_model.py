@@ -541,39 +541,6 @@ def take_law(params: RecordArray, state: RecordArray, target_rad: FloatArray, la
     return after
 
 
-MOTOR_FIELDS = (
-    *("screw_rad", "screw_rad_s", "reported_n", "torque_nm", "current_a", "temperature_c", "status", "error"),
-    *("current_limit_a", "target_rad", "speed_rad_s", "force_limit_n"),
-)
-"""Numbers of every motor that `read_motors` takes down; the last three as told, commands under way included."""
-_FIELDS = len(MOTOR_FIELDS)
-
-
-@nb.njit(cache=True)
-def read_motors(state: RecordArray, pending: RecordArray, qpos: FloatArray, qvel: FloatArray) -> FloatArray:
-    """One row: `MOTOR_FIELDS` of all motors, field after field, then positions and velocities of all joints."""
-    motors = state.shape[1]
-    row = np.empty(_FIELDS * motors + qpos.size + qvel.size)
-    numbers = row[: _FIELDS * motors].reshape((_FIELDS, motors))
-    for n in range(motors):
-        motor = state[0, n]
-        numbers[0, n], numbers[1, n], numbers[2, n] = motor.screw_rad, motor.screw_rad_s, motor.reported_n
-        numbers[3, n], numbers[4, n], numbers[5, n] = motor.torque_nm, motor.current_a, motor.temperature_c
-        numbers[6, n], numbers[7, n], numbers[8, n] = motor.status, motor.error, motor.current_limit_a
-        numbers[9, n], numbers[10, n], numbers[11, n] = motor.target_rad, motor.speed_rad_s, motor.limit_n
-        for k in range(motor.pending_count):
-            command = pending[0, n, (motor.pending_first + k) % PENDING_COMMANDS]
-            if not math.isnan(command.target_rad):
-                numbers[9, n] = motor.screw_rad if command.target_rad == STOP else command.target_rad
-            if not math.isnan(command.speed_rad_s):
-                numbers[10, n] = command.speed_rad_s
-            if not math.isnan(command.limit_n):
-                numbers[11, n] = command.limit_n
-    row[_FIELDS * motors : _FIELDS * motors + qpos.size] = qpos
-    row[_FIELDS * motors + qpos.size :] = qvel
-    return row
-
-
 @nb.njit(cache=True)
 def drive_motors(
     params: RecordArray,
