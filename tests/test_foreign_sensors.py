@@ -16,7 +16,7 @@ from thenar.touch.calibrate.press_recording import FORCE_UNITS, Recording, read_
 from thenar.touch.calibrate.presses import presses_on
 from thenar.touch.calibrate.procedure import PadResult, check_force_unit, fit_pad
 from thenar.touch.calibrate.protocol import random_presses
-from thenar.touch.calibrate.score import TAKES_PART, full_scale, read_through
+from thenar.touch.calibrate.score import TAKES_PART, day_to_day, full_scale, read_through, score
 from thenar.touch.sensor.calibration import Calibration, load_calibration
 
 TIP, FINGER = ("inspire_right", "index_tip"), ("reflex", "finger_1_proximal")
@@ -63,6 +63,22 @@ def test_twelve_sensors_unlike_our_formulas_are_fitted_and_their_errors_stated_h
     assert len(refused) <= 1
     assert 0.90 <= np.mean(within) <= 0.98
     assert sum(0.90 <= share <= 0.98 for share in within) >= 8
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "wanders"),
+    [(TIP, "walk", True), (FINGER, "walk", True), (FINGER, "bouc_wen", False), (TIP, "swing", False)],
+)
+def test_an_offset_that_walks_at_random_is_told_from_one_that_drifts(where, kind: str, wanders: bool):
+    _, recording = recorded(where, kind, 3)
+    presses = presses_on(recording, hands.load(where[0]).pad(where[1]))
+    off = day_to_day(presses)
+    assert (off > 0.0) == wanders
+    if wanders:  # a walk of 0.08 % of the span in a second: 1.4 % in 300, of readings that go a little farther or less
+        assert 0.9 < off < 2.8
+        load = presses.taxel_load_n(1e-3)
+        stated = [score(presses, presses.counts, load, wander=wander).p95 for wander in (0.0, off)]
+        assert stated == [0.0, pytest.approx(1.96 * off)]
 
 
 def with_counts(recording: Recording, taxel: int, counts: np.ndarray | float) -> Recording:
@@ -128,6 +144,18 @@ def test_kilograms_that_look_like_a_sensitive_skin_are_asked_about(tmp_path, cap
     assert not (tmp_path / "s.toml").exists()
     for told in (recording, replace(in_kg, force_unit="N")):  # a firm press in newtons, and whoever says so
         check_force_unit(presses_on(told, tip))
+
+
+@pytest.mark.parametrize(("firm", "asked"), [(1.0, True), (5.0, True), (7.0, True), (10.0, False)])
+def test_kilograms_are_asked_about_up_to_the_largest_press_there_is(firm: float, asked: bool):
+    """Presses of 8 to 80 N on skins as insensitive as that, in kilograms; 80 N are no press on a fingertip."""
+    recording, tip = recorded(*TAXELS)[1], hands.load(TIP[0]).pad(TIP[1])
+    in_kg = presses_on(replace(recording, force_n=firm * recording.force_n / FORCE_UNITS["kg"]), tip)
+    if asked:
+        with pytest.raises(BadValue, match="if they are kilograms"):
+            check_force_unit(in_kg)
+    else:
+        check_force_unit(in_kg)
 
 
 @pytest.mark.parametrize(("where", "kind", "seed", "unit"), WRONG_UNITS)

@@ -16,7 +16,7 @@ from thenar.touch.calibrate.learn import learn
 from thenar.touch.calibrate.pad_fit import Fitted, fit_parameters
 from thenar.touch.calibrate.press_recording import FORCE_UNITS, Recording
 from thenar.touch.calibrate.presses import Presses, presses_on, rise_per_load
-from thenar.touch.calibrate.score import Score, full_scale, held_out, one_scale, score
+from thenar.touch.calibrate.score import Score, day_to_day, full_scale, held_out, one_scale, score
 from thenar.touch.sensor.calibration import SENSOR_FIELDS, PadCalibration
 from thenar.touch.sensor.learned import LearnedPad, around
 from thenar.touch.sensor.receptive import neighbors
@@ -26,7 +26,8 @@ Model = Literal["parametric", "learned"]
 MIN_PRESSES = 8
 MAX_ERROR = 15.0  # percent of full scale: a model that is off by more says nothing of the sensor
 MAX_FORCE_N = 60.0  # on a skin under a probe of millimetres
-LIGHT_N = 2.5  # forces that are never larger may be the kilograms of a firm press as well
+LIGHT_N = {"force": MAX_FORCE_N / FORCE_UNITS["kg"], "barometer": 2.5}
+"""Forces that are never larger may be the kilograms of a firm press as well."""
 PLAUSIBLE_GAIN = {"force": (30.0, 1000.0, 8000.0), "barometer": (0.05, 1.0, 5.0)}
 """Least, usual and largest: counts per newton on a taxel of 12 bits, pascals read per pascal of stress at a die."""
 
@@ -121,6 +122,7 @@ def fit_pad(
     fitted, learned = fit(every, "final fit")
     load = presses.taxel_load_n(fitted.depth_m)
     wrong = predict(presses, fitted, learned, top) - presses.counts
+    wander = day_to_day(presses)
     progress(f"{pad_name}: what can be known")
     return PadResult(
         pad=pad,
@@ -129,8 +131,8 @@ def fit_pad(
         fitted=fitted,
         learned=learned,
         known=identify(presses, fitted, wrong, full_scale(presses), without=without),
-        score=score(presses, predicted, load, rows=back),
-        scale_score=score(presses, scaled, load, rows=back),
+        score=score(presses, predicted, load, rows=back, wander=wander),
+        scale_score=score(presses, scaled, load, rows=back, wander=wander),
         held_out=back,
         predicted=predicted,
     )
@@ -145,7 +147,7 @@ def check_force_unit(presses: Presses) -> None:
         return
     if low <= gain <= high and top_n <= MAX_FORCE_N:
         as_kg = gain / FORCE_UNITS["kg"]
-        if as_kg < low or top_n > LIGHT_N:
+        if as_kg < low or top_n > LIGHT_N[pad.sensor]:
             return
         raise BadValue(
             f"force_n of {pad.name}",

@@ -29,11 +29,11 @@ FORCES: dict[str, Corners] = {
 """Force over time in the presses of each step, in their order."""
 ELSEWHERE: tuple[Corners, ...] = (
     ((0.0, 0.0), (0.8, 0.35), (1.6, 0.35), (2.4, 0.0), (3.4, 0.0)),
-    ((0.0, 0.0), (2.0, 0.9), (2.6, 0.5), (3.4, 0.5), (4.0, 0.0), (5.0, 0.0)),
-    ((0.0, 0.0), (0.4, 0.65), (3.0, 0.65), (3.3, 0.0), (4.3, 0.0)),
+    ((0.0, 0.0), (1.4, 0.9), (2.4, 0.9), (2.9, 0.5), (3.5, 0.5), (4.0, 0.0), (5.0, 0.0)),
+    ((0.0, 0.0), (0.4, 0.75), (1.6, 0.75), (2.1, 0.55), (3.0, 0.55), (3.3, 0.0), (4.3, 0.0)),
 )
-"""Force over time in presses to test with: one after the other, in turn."""
-ELSEWHERE_PRESSES = 24
+"""Force over time in presses to test with: one after the other, in turn, as long at large forces as at small ones."""
+ELSEWHERE_PRESSES = 36
 OFF = 0.1  # of a taxel: farther from every place to learn from, a press is one to test with
 
 
@@ -97,7 +97,8 @@ def plan(pad: Pad) -> tuple[Step, ...]:
     tests = [Press(at_m=at, corners=ELSEWHERE[number % len(ELSEWHERE)]) for number, at in enumerate(anywhere(pad))]
     half = len(tests) // 2  # some early and some late: the skin drifts meanwhile
     elsewhere = (
-        f"At {half} places anywhere between those, to 35, 90 and 65 % of full force in turn, within 5 s. "
+        f"At {half} places anywhere between those, to 35, 90 and 75 % of full force in turn, held for a second, within "
+        "5 s. "
         "The calibration is tested with them."
     )
     rest = f"Switch the hand on, touch nothing, and record for {REST_S:g} s."

@@ -15,11 +15,14 @@ from thenar.touch.sensor.calibration import SENSOR_FIELDS, Calibration
 from thenar.touch.sensor.response import Response
 
 HELD_OUT = 0.25  # of the presses, where too few are off the middles
-MIN_TESTS = 8
+PARTS, MIN_TESTS = 4, 8
 FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
 REST_AROUND_S = 5.0
 TAKES_PART = 0.1  # of a taxel's largest load: a press with more counts for it
 DRAWS, LIMIT_DRAWS = 1000, 100
+CALM_S, BLOCK_S, MIN_BLOCKS = 5.0, 4.0, 4  # of rest after a press, and of the means that are compared there
+WANDERS = 2.0  # of what noise does to those means: an offset that changes by more wanders
+SESSION_S = 300.0  # after switching on, for which an offset that wanders is told
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +34,7 @@ class Score:
     high: float
     """95 % of what as many other presses of the same kind would give lies between these."""
     p95: float
-    """95 % of single readings are off by less; a standard error wider than these presses say, as they are few."""
+    """95 % of single readings are off by less, on another day too; a standard error wider than these presses say."""
     presses: int
     taxel_rms: FloatArray
     """NaN for taxels that took no part. Shape (n,)."""
@@ -40,9 +43,10 @@ class Score:
 def held_out(presses: Presses, *, seed: int = 0) -> list[BoolArray]:
     """Rows of presses to test with, in parts that are kept back one at a time, with a while of rest around each press.
 
-    These are presses off the middles of taxels and off the other places of the plan, in two parts: at places that were
-    learned from, a sensor that is not quite like the model looks better than it is. Where there are too few of them, a
-    quarter of all presses, picked at random, is taken. Presses without which every taxel still has a firm one are
+    These are presses off the middles of taxels and off the other places of the plan, in `PARTS`: at places that were
+    learned from, a sensor that is not quite like the model looks better than it is, and without many of them the fit is
+    worse than the one that is written. Where there are too few of them, a quarter of all presses, picked at random, is
+    taken. Presses without which every taxel still has a firm one are
     picked first: without any, nothing would be known of its ceiling, and the error would be that of another, worse
     recording.
     """
@@ -59,7 +63,7 @@ def held_out(presses: Presses, *, seed: int = 0) -> list[BoolArray]:
     hardest = _firsts(presses) + [int(np.argmax(part)) for part in np.split(presses.load_n, _firsts(presses)[1:])]
     off = off_the_middles(presses.pad, presses.places_m[presses.place[hardest]])
     tests = [press for press in spare if off[press]]
-    parts = [tests[::2], tests[1::2]]
+    parts = [tests[part::PARTS] for part in range(PARTS)]
     if not MIN_TESTS <= len(tests) <= presses.count / 2:
         parts = [[*spare, *needed][: max(1, round(HELD_OUT * presses.count))]]
     pressed = presses.time_s[presses.load_n > 0.0]
@@ -83,6 +87,7 @@ def score(
     *,
     rows: BoolArray | None = None,
     full_counts: FloatArray | None = None,
+    wander: float = 0.0,
 ) -> Score:
     """Hold a prediction against what was read.
 
@@ -92,6 +97,7 @@ def score(
         load: What presses on each taxel. Shape (t, n).
         rows: Rows that count; all if not given.
         full_counts: Full scale of each taxel; that of the recording if not given.
+        wander: What another day's offsets are off by besides, root mean square [% of full scale].
     """
     full = full_scale(presses) if full_counts is None else full_counts
     rows = presses.usable & (np.ones(len(load), dtype=bool) if rows is None else rows)
@@ -116,10 +122,41 @@ def score(
         rms=rms,
         low=float(low),
         high=float(high),
-        p95=float(np.percentile(np.abs(off[part]), 95.0) + np.std(limits)),
+        p95=float(np.hypot(np.percentile(np.abs(off[part]), 95.0) + np.std(limits), 1.96 * wander)),
         presses=len(used),
         taxel_rms=taxel_rms,
     )
+
+
+def day_to_day(presses: Presses) -> float:
+    """How far off another day's offsets are, root mean square in percent of full scale; 0 where they do not wander.
+
+    Drift is taken to be the same every day. Resting readings that change by more than their noise from one `BLOCK_S` to
+    the next, their trend set aside, walk at random: another day has a walk of its own, and what was fitted to this one
+    is as far off again. Both grow with time; told is the mean over the first `SESSION_S`.
+    """
+    pressed = presses.time_s[presses.load_n > 0.0]
+    before = np.searchsorted(pressed, presses.time_s)
+    since_s = np.where(before > 0, presses.time_s - pressed[np.clip(before - 1, 0, None)], np.inf)
+    calm = np.flatnonzero(presses.usable & (presses.load_n <= 0.0) & (since_s > CALM_S))
+    rows = max(2, round(BLOCK_S / float(np.median(np.diff(presses.time_s)))))
+    changed, noise, steps = np.zeros(presses.pad.taxels), np.zeros(presses.pad.taxels), 0
+    for rest in np.split(calm, np.flatnonzero(np.diff(calm) > 1) + 1):
+        blocks = len(rest) // rows
+        if blocks < MIN_BLOCKS:
+            continue
+        counts = presses.counts[rest[: blocks * rows]].reshape(blocks, rows, -1)
+        change = np.diff(counts.mean(axis=1), axis=0)
+        changed += np.square(change - change.mean(axis=0)).sum(axis=0)
+        noise += (blocks - 2) * 2.0 / rows * counts.var(axis=1, ddof=1).mean(axis=0)
+        steps += blocks - 2
+    per_full = np.where(presses.live, 1.0 / np.maximum(full_scale(presses), 1.0) ** 2, 0.0)
+    walked, by_noise = float(changed @ per_full), float(noise @ per_full)
+    if not steps or walked - by_noise <= WANDERS * by_noise:
+        return 0.0
+    # Means of blocks differ by two thirds of what a walk does from one's middle to the next one's.
+    per_s = (walked - by_noise) / (steps * presses.live.sum() * BLOCK_S * 2.0 / 3.0)
+    return 100.0 * float(np.sqrt(per_s * SESSION_S))
 
 
 def score_pad(recording: Recording, hand: HandSpec, pad_name: str, calibration: Calibration) -> Score:
