@@ -38,7 +38,7 @@ SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a b
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
 # The way of another hand from open to the same frame, with time to arrive, and how much of it is followed in one frame.
-WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 3, 1.0 / 60.0
+WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 2, 1.0 / 60.0
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
 STAY_M, STOPPED_M = 0.00005, 0.00002
