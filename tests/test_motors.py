@@ -306,6 +306,23 @@ def test_a_finger_at_speed_0_says_that_it_stands(closing: float):
     assert set(world.state(hand).status) == {MotorStatus.GRASPING if closing else MotorStatus.RELEASING}
 
 
+def test_a_finger_closes_by_its_own_stiffness_whichever_way_its_angle_goes():
+    hand = "fourier_right"  # all its motors but that of the thumb's bend close downwards
+    actuators = hands.load(hand).actuators
+    params, (state, pending) = motor_model.motor_params(actuators), motor_model.motor_state(actuators)
+    closing = np.array([np.sign(one.closed_rad - one.open_rad) for one in actuators])
+    ahead_rad = 1e-3 * closing
+    angle_rad = state["screw_rad"] - ahead_rad
+    after, torque_nm, _ = motor_model.step_motors(params, state, pending, angle_rad, now_s=0.0, dt_s=DT_S)
+    np.testing.assert_allclose(torque_nm[0], params["stiffness_nm_rad"] * ahead_rad)
+    assert np.all(after["force_n"] > 0.0)  # it grasps
+    world = thenar.World(hand)
+    for fraction, status in ((1.0, MotorStatus.GRASPING), (0.0, MotorStatus.RELEASING)):
+        world.command(hand, HandCommand.closing(fraction))
+        world.advance(0.1)
+        assert set(world.state(hand).status) == {status}
+
+
 def test_a_loaded_index_finger_reports_the_grams_of_the_published_fit():
     # Ref: correlllab/rh56_controller: N = 0.007478 counts - 0.414.
     bench = Bench("inspire_dfx_right")
