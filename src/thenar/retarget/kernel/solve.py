@@ -44,8 +44,9 @@ WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 2, 1.0 / 6
 STAY_M, STOPPED_M = 0.00005, 0.00002
 SAME_RAD = 1e-9
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
-# How long a still person's hand is watched; one that is held takes half a step at this speed of nodes, less below.
-WATCH_S, HELD_M_S, MAX_HOLD = 1.0, 1e-4, 3e4
+# How long a still person's hand is watched, and the way in that time above which it may swing; one that is held takes
+# half a step at this speed of nodes, less below.
+WATCH_S, SWING_RAD, HELD_M_S, MAX_HOLD = 1.0, 0.002, 1e-4, 3e4
 
 
 @njit(**OPTIONS)
@@ -150,7 +151,7 @@ def _watch(hand, state, step_s):
         away += abs(state.angle_rad[i] - state.watched_rad[i])
     state.watched_s += step_s
     if state.watched_s >= WATCH_S:
-        if away < 0.5 * state.travel_rad:
+        if state.travel_rad > SWING_RAD and away < 0.5 * state.travel_rad:
             for i in range(hand.variables):
                 state.pull_rad[i] /= state.watched_s
             state.held = state.pull = 1
