@@ -577,6 +577,8 @@ def warm_up(world: World) -> None:
         warm_up_touch()
     for hand in skins:
         world.skin(hand)
+        if any(pad.proximity_range_m for pad in world.hand(hand).pads):
+            World(world.hand(hand), profile="ideal").touch(hand)
 
 
 def _set_nice(nice: int) -> int | None:
