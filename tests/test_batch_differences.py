@@ -22,6 +22,7 @@ from thenar.batch.randomizing import (
 from thenar.errors import BadValue
 from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration
 from thenar.touch.sensor.force_sensor import Sensor
+from thenar.touch.solver.pads import taxel_areas_m2
 
 HAND = "inspire_right"
 SPREADS = {"mass": 1.0, "friction": 0.5, "size": 0.2, "motors": 0.15, "skin": 0.2, "noise": 0.5}
@@ -110,7 +111,7 @@ def test_counts_of_many_worlds_are_those_of_one(kind: str):
     hand, calibration = hands.load(HAND), SKINS[kind]
     rng = np.random.default_rng(1)
     sensors = [Sensor(hand, calibration, seed=0) for _ in range(2)]
-    area_m2 = np.repeat([pad.row_pitch_m * pad.col_pitch_m for pad in hand.pads], [pad.taxels for pad in hand.pads])
+    area_m2 = np.concatenate([taxel_areas_m2(hand, pad).ravel() for pad in hand.pads])
     with wp.ScopedDevice("cpu"):
         many = TaxelSensor(hand, calibration, 2, seed=0)
         counts = wp.zeros((2, hand.taxels), dtype=int)

@@ -269,7 +269,7 @@ def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
         pass
     assert os.getpriority(os.PRIO_PROCESS, 0) == nice
     twin = serve("inspire_right", wires=("modbus",), scene="empty", modbus=ModbusOptions(port=port))
-    twin.world.settings = None  # type: ignore[assignment]
+    twin.world.read_hands = None  # type: ignore[assignment]
     with pytest.raises(TypeError), twin:
         pass
     with socket.socket() as probe:
