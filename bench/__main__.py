@@ -45,7 +45,7 @@ class Bench:
         cost, accuracy = [asdict(row) for row in costs], [asdict(row) for row in accuracies]
         written = [] if self.out is None else write_touch_report(self.out, accuracies, costs)
         meshes = [asdict(row) for row in skin.measure_accuracy(full=self.minutes > 0.0)]
-        skins = [asdict(skin.measure_cost(meshed=meshed)) for meshed in (True, False)]
+        skins = [asdict(skin.measure_cost(tip)) for tip in skin.TIPS]
         message = [asdict(live.measure_message())]
         drops = [asdict(measure_drops(count=500 if self.minutes > 0.0 else 50))]
         grips = [asdict(row) for row in grip.measure_grips(60.0 if self.minutes > 0.0 else 2.0)]

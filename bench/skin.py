@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -313,26 +314,31 @@ class SkinCost:
     """Of setting it up."""
 
 
-def measure_cost(*, meshed: bool, points: int = 3000, rounds: int = 40) -> SkinCost:
-    """Twelve balls that rest on twelve meshed or smooth eggs; the best of some rounds."""
+EGG_M, LYING = (0.012, 0.009, 0.01), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
+TIPS: dict[str, dict[str, Any]] = {
+    "mesh": {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": "egg"},
+    "ellipsoid": {"type": mujoco.mjtGeom.mjGEOM_ELLIPSOID, "size": EGG_M},
+    "sphere": {"type": mujoco.mjtGeom.mjGEOM_SPHERE, "size": (0.01, 0.0, 0.0)},
+    "capsule": {"type": mujoco.mjtGeom.mjGEOM_CAPSULE, "size": (0.01, 0.01, 0.0), "quat": LYING},
+    "box": {"type": mujoco.mjtGeom.mjGEOM_BOX, "size": EGG_M},
+}
+"""Fingertips whose tops are 10 mm above their middles."""
+
+
+def measure_cost(tip: str, *, points: int = 3000, rounds: int = 40) -> SkinCost:
+    """Twelve balls that rest on twelve fingertips of a kind; the best of some rounds."""
     spec = mujoco.MjSpec()
     spec.option.timestep = 0.001
-    half = np.array([0.012, 0.009, 0.01])
-    kinds = mujoco.mjtGeom
-    if meshed:
-        spec.add_mesh(name="egg", uservert=(sphere_points(points) * half).ravel().tolist())
+    spec.add_mesh(name="egg", uservert=(sphere_points(points) * EGG_M).ravel().tolist())
     for k in range(12):
         finger = spec.worldbody.add_body(name=f"finger{k}", pos=[0.05 * k, 0.0, 0.0])
-        shape = {"type": kinds.mjGEOM_MESH, "meshname": "egg"} if meshed else {
-            "type": kinds.mjGEOM_ELLIPSOID, "size": half.tolist()
-        }  # fmt: skip
-        finger.add_geom(name=f"tip{k}", **shape)
-        ball = spec.worldbody.add_body(pos=[0.05 * k + 0.0003, 0.0002, half[2] + 0.008 + 1e-5])
+        finger.add_geom(name=f"tip{k}", **TIPS[tip])
+        ball = spec.worldbody.add_body(pos=[0.05 * k + 0.0003, 0.0002, 0.018 + 1e-5])
         ball.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
-        ball.add_geom(type=kinds.mjGEOM_SPHERE, size=[0.008, 0, 0], mass=0.1)
+        ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.008, 0, 0], mass=0.1)
     model = spec.compile()
     pads = [
-        GridPad(name=f"pad{k}", geom=f"tip{k}", rows=12, cols=8, size_m=(0.012, 0.008), towards=(0.0, 0.0, 1.0))
+        GridPad(name=f"pad{k}", geom=f"tip{k}", rows=12, cols=8, size_m=(0.011, 0.008), towards=(0.0, 0.0, 1.0))
         for k in range(12)
     ]
     attach(model, pads[:1])  # compiled code is loaded
@@ -346,7 +352,7 @@ def measure_cost(*, meshed: bool, points: int = 3000, rounds: int = 40) -> SkinC
     if data.ncon != 12:
         raise RuntimeError(f"{data.ncon} contacts instead of 12")
     return SkinCost(
-        skin=f"mesh of {points} points" if meshed else "ellipsoid",
+        skin=f"mesh of {points} points" if tip == "mesh" else tip,
         touched_ms=1e3 * _best_s(skin, data, rounds),
         untouched_us=1e6 * untouched,
         attach_s=took,

@@ -142,12 +142,12 @@ def _lay_cell(cell: Cell, link: int, local: LinkFrame, pads: Record, cloud: Clou
         long_u, long_v = _chart_step(pad, c, cell.long)
         short_u, short_v = _chart_step(pad, c, cell.short)
         # A long cell that lies askew in the chart is laid down in pieces: it is not the box around it.
-        box = math.hypot(long_u, short_u) * math.hypot(long_v, short_v)
+        box = math.sqrt((long_u * long_u + short_u * short_u) * (long_v * long_v + short_v * short_v))
         own = max(abs(long_u * short_v - long_v * short_u), 1e-18)
         pieces = max(1, min(MAX_PIECES, math.ceil(box / own - 0.5)))
         half = (
-            max(0.5 * math.hypot(long_u / pieces, short_u), MIN_SIDE_M),
-            max(0.5 * math.hypot(long_v / pieces, short_v), MIN_SIDE_M),
+            max(0.5 * math.sqrt((long_u / pieces) ** 2 + short_u * short_u), MIN_SIDE_M),
+            max(0.5 * math.sqrt((long_v / pieces) ** 2 + short_v * short_v), MIN_SIDE_M),
         )
         shear = _along_pad(pad, cell.friction, v)
         for piece in range(pieces):

@@ -143,7 +143,7 @@ def chart(pad: Record, x: float, y: float, z: float) -> tuple[float, float, bool
     if pad.chart == CYLINDER_CHART:
         inside = pad.low_m - 1e-9 <= u <= pad.high_m + 1e-9 and up > 0.0
         return u, r * math.atan2(v, up), inside
-    aside = math.hypot(u, v)
+    aside = math.sqrt(u * u + v * v)
     factor = r * math.atan2(aside, up) / aside if aside > 1e-15 else 1.0
     return factor * u, factor * v, dot(d, pad.outward) >= -1e-9
 
@@ -153,7 +153,7 @@ def _ellipsoid_chart(pad: Record, u: float, v: float, up: float) -> tuple[float,
     """Length of the cut from the pad's centre to a point that lies so far from it; see `points_on_skin`."""
     bend = pad.bend
     reaches = 1.0 + bend[0, 2] * u + bend[1, 2] * v + bend[2, 2] * up > 0.0  # this side of the ellipsoid
-    aside = math.hypot(u, v)
+    aside = math.sqrt(u * u + v * v)
     if aside < 1e-12 or not reaches:
         return u, v, reaches
     a, b = u / aside, v / aside
@@ -166,5 +166,5 @@ def _ellipsoid_chart(pad: Record, u: float, v: float, up: float) -> tuple[float,
     for node in range(len(ARC_NODES)):
         m = dip * (1.0 + ARC_NODES[node]) / 2.0
         rest = k - 2.0 * t * m + c * m * m
-        arc += ARC_WEIGHTS[node] / (rest * rest) * math.hypot(k - c * m * m, 2.0 * m * (k - t * m))
+        arc += ARC_WEIGHTS[node] / (rest * rest) * math.sqrt((k - c * m * m) ** 2 + (2.0 * m * (k - t * m)) ** 2)
     return arc * dip * a, arc * dip * b, True
