@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Mapping
 
 from toys import semaphore_codec
@@ -48,8 +47,7 @@ class SemaphoreLink:
             except ValueError as error:
                 self._inbox.refuse(str(error))
                 continue
-            now_s = time.perf_counter()
-            self._inbox.put(Request(hand=self._hand.name, sender=f"{sender}", arrived_s=now_s, command=command))
+            self._inbox.put(self._hand.name, f"{sender}", command=command)
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Send the state to all clients."""

@@ -125,9 +125,8 @@ class PageLink:
 
     def command_hand(self, hand: str, command: HandCommand, *, sender: str = PAGE) -> None:
         """Leave a command for the loop, in the name of the page or of another sender."""
-        now_s = time.perf_counter()
-        self._stats.record(now_s)
-        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=now_s, command=command))
+        self._stats.record(time.perf_counter())
+        self._inbox.put(hand, sender, command=command)
 
     def show_world(self, world: World, scene: str) -> None:
         """Show another world in place of this one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from thenar.signals import HandSettings, HandState, Request
+from thenar.signals import HandSettings, HandState
 from thenar.wire.codecs import dfx_codec, inspire_counts
 from thenar.wire.codecs.dfx_codec import COMMAND_TOPIC, COMMANDS, STATE_TOPIC, STATES
 from thenar.wire.codecs.inspire_counts import Scale
@@ -43,4 +43,4 @@ class DfxTopics(DdsLink):
             if wrong:
                 self._inbox.refuse("values out of range", wrong)
             if command is not None:
-                self._inbox.put(Request(hand=scale.hand, sender=sender, arrived_s=arrived_s, command=command))
+                self._inbox.put(scale.hand, sender, arrived_s=arrived_s, command=command)

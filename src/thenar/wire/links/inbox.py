@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter, deque
 from dataclasses import dataclass
+from typing import Any
 
 from thenar.errors import count_reason
 from thenar.signals import Request
@@ -33,14 +34,9 @@ class PeerHealth:
 class PeerStats:
     """What one peer has said."""
 
-    def __init__(self, who: str, reject_reason: str = ""):
-        """Nothing yet.
-
-        Args:
-            who: The peer, in words.
-            reject_reason: Why it is not listened to; empty for a peer that is.
-        """
-        self.who, self.reject_reason = who, reject_reason
+    def __init__(self, who: str):
+        """Nothing yet; ``who`` is the peer, in words."""
+        self.who = who
         self.messages = 0
         self.last_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT)
@@ -100,8 +96,10 @@ class Inbox:
         self._waiting: deque[Request] = deque(maxlen=MAX_WAITING)
         self.refused: Counter[str] = Counter()
 
-    def put(self, request: Request) -> None:
-        """Leave a request for the loop."""
+    def put(self, hand: str, sender: str, *, arrived_s: float | None = None, **asked: Any) -> None:
+        """Leave a request for the loop, by the fields of `Request`; it came now if no time is given."""
+        at_s = time.perf_counter() if arrived_s is None else arrived_s
+        request = Request(hand=hand, sender=sender, arrived_s=at_s, **asked)
         if len(self._waiting) == MAX_WAITING:
             self.refused["more requests than can be looked at"] += 1
         self._waiting.append(request)

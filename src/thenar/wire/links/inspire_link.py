@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import COMMANDS, LETTER, STATES, TouchLayout, topic
 from thenar.wire.codecs.inspire_counts import Scale
@@ -54,4 +54,4 @@ class InspireTopics(DdsLink):
         if command is None:
             self._inbox.refuse("ctrl with nothing to do (mode 0, or the flagged groups are empty)")
             return
-        self._inbox.put(Request(hand=scale.hand, sender=sender, arrived_s=arrived_s, command=command))
+        self._inbox.put(scale.hand, sender, arrived_s=arrived_s, command=command)

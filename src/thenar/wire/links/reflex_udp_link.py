@@ -141,9 +141,7 @@ class ReflexUdp:
             self._inbox.refuse(f"packet refused: {error}")
             return
         if command is not None:
-            self._inbox.put(
-                Request(hand=self._board.hand.name, sender=f"udp {who}", arrived_s=time.perf_counter(), command=command)
-            )
+            self._inbox.put(self._board.hand.name, f"udp {who}", command=command)
 
     def _command(self, asked: Modes | Targets) -> HandCommand | None:
         """What a packet means for the motors; None: nothing yet."""

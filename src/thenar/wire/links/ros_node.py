@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from thenar.signals import Request
 from thenar.wire.codecs.ros_service import RosService
 from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.registry import LinkContext
@@ -77,7 +76,7 @@ class RosNode(DdsLink):
 
     def request(self, hand: str, sender: str = SERVICE_CALLER, **asked: Any) -> None:
         """Leave a request for the loop."""
-        self._inbox.put(Request(hand=hand, sender=sender, arrived_s=time.perf_counter(), **asked))
+        self._inbox.put(hand, sender, **asked)
 
 
 def _hash(type_name: str, types: Mapping[str, Fields]) -> bytes:

@@ -69,7 +69,8 @@ class HandRegisters:
         if self._flash is not None and self._flash.exists():
             self._load_flash(self._flash)
         speed, force = (register_map.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
-        self._request("power-on", command=inspire_counts.command(self.scale, speed=speed, force=force)[0])
+        command, _ = inspire_counts.command(self.scale, speed=speed, force=force)
+        self._inbox.put(self.scale.hand, "power-on", command=command)
 
     @property
     def hand_id(self) -> int:
@@ -120,7 +121,8 @@ class HandRegisters:
             kept = self._handle_actions(write)
             if write.command is not None or write.clear_errors or write.zero_force or limit_a is not None:
                 self._unseen_writes += 1
-                self._request(
+                self._inbox.put(
+                    self.scale.hand,
                     self._sender,
                     command=write.command,
                     clear_errors=write.clear_errors,
@@ -143,7 +145,7 @@ class HandRegisters:
                 register_map.store_settings(self.memory, settings, zeroing=told.zeroing)
         if step is not None:
             asked, _ = inspire_counts.command(self.scale, angle=step.angle, speed=step.speed, force=step.force)
-            self._request(self._sender, command=asked)
+            self._inbox.put(self.scale.hand, self._sender, command=asked)
 
     def seen(self) -> None:
         """The loop has taken everything that was written so far."""
@@ -155,9 +157,6 @@ class HandRegisters:
         """Put what the skin says into the memory."""
         if self.layout is not None:
             register_map.store(self.memory, "TOUCH", inspire_codec.touch_words(self.layout, frame.taxel_counts))
-
-    def _request(self, sender: str, **asked: Any) -> None:
-        self._inbox.put(Request(hand=self.scale.hand, sender=sender, arrived_s=time.perf_counter(), **asked))
 
     def _handle_actions(self, write: Write) -> dict[str, Any]:
         """Do what a write asks of the action sequences, and say what of them is to be saved."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from thenar.errors import BadValue
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs.serial_bus import dynamixel_packets, dynamixel_table
 from thenar.wire.codecs.serial_bus.dynamixel_packets import BROADCAST, Instruction, Packet, Part, Trouble, status
 from thenar.wire.codecs.serial_bus.dynamixel_table import READ_ONLY, STORED, TABLE
@@ -131,6 +131,5 @@ class DynamixelBus(SerialLink):
             written[part.motor] = True
         command = dynamixel_table.command_of(self._spec, self._table, written)
         if command is not None:
-            now_s = time.perf_counter()
-            self._inbox.put(Request(hand=self._spec.name, sender=self._stats.who, arrived_s=now_s, command=command))
+            self._inbox.put(self._spec.name, self._stats.who, command=command)
         return trouble

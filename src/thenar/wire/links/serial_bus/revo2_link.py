@@ -10,7 +10,7 @@ import numpy as np
 
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs.registers import modbus_pdu, rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import READ, READ_INPUT, Refusal
 from thenar.wire.codecs.serial_bus import revo2_registers
@@ -119,6 +119,5 @@ class _Registers:
         self._words[address : address + words.size] = words
         command = revo2_registers.command_of(self.spec, self._words, address, words, self._angle_rad)
         if command is not None:
-            arrived_s = time.perf_counter()
-            self._inbox.put(Request(hand=self.spec.name, sender=self.stats.who, arrived_s=arrived_s, command=command))
+            self._inbox.put(self.spec.name, self.stats.who, command=command)
         return None

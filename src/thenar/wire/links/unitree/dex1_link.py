@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
-from thenar.signals import HandSettings, HandState, Request
+from thenar.hands.spec import HandSpec
+from thenar.signals import HandSettings, HandState
 from thenar.wire.codecs.unitree import dex1_codec, unitree_go
-from thenar.wire.codecs.unitree.dex1_codec import COMMANDS, STATES
-from thenar.wire.links.dds_link import DdsLink, send
+from thenar.wire.links.dds_link import send
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.links.unitree.hand_sides import one_of_each_side
+from thenar.wire.links.unitree.hand_sides import SidedTopics
 
 
-class Dex1Topics(DdsLink):
+class Dex1Topics(SidedTopics):
     """A command and a state topic for each gripper."""
 
     wire = "dex1"
@@ -21,23 +20,16 @@ class Dex1Topics(DdsLink):
 
     def __init__(self, context: LinkContext):
         """Announce the topics of one or two grippers."""
-        super().__init__(context.participant)
-        self._by_side = one_of_each_side(context.hands)
-        self._writers = {}
-        for side in self._by_side:
-            state, command = f"rt/dex1/{side}/state", f"rt/dex1/{side}/cmd"
-            self._writers[side] = self.advertise(state, STATES[state])
-            self.subscribe(command, COMMANDS[command], partial(self._on_command, side))
+        super().__init__(context, states=dex1_codec.STATES, commands=dex1_codec.COMMANDS)
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Send each gripper."""
         for side, spec in self._by_side.items():
-            send(self._writers[side], dex1_codec.state_message(spec, hands[spec.name][0]))
+            send(self._writers[f"rt/dex1/{side}/state"], dex1_codec.state_message(spec, hands[spec.name][0]))
 
-    def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
-        spec = self._by_side[side]
+    def _on_command(self, spec: HandSpec, message: bytes, sender: str, arrived_s: float) -> None:
         command, why_not = dex1_codec.command_of(spec, unitree_go.decode_motors(message, unitree_go.MOTOR_CMD))
         if command is None:
             self._inbox.refuse(why_not)
         else:
-            self._inbox.put(Request(hand=spec.name, sender=sender, arrived_s=arrived_s, command=command))
+            self._inbox.put(spec.name, sender, arrived_s=arrived_s, command=command)

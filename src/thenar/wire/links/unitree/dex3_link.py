@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
 
 from thenar.arrays import FloatArray
+from thenar.hands.spec import HandSpec
 from thenar.pace import Pace
-from thenar.signals import HandSettings, HandState, Request, TouchFrame
+from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs.unitree import dex3_codec, unitree_hg
-from thenar.wire.codecs.unitree.dex3_codec import COMMANDS, STATES
-from thenar.wire.links.dds_link import DdsLink, send
+from thenar.wire.links.dds_link import send
 from thenar.wire.links.registry import LinkContext
-from thenar.wire.links.unitree.hand_sides import one_of_each_side
+from thenar.wire.links.unitree.hand_sides import SidedTopics
 
 SLOW_HZ = 20.0  # of the copies on rt/lf
 FORGOTTEN_S = 1.0  # a command that says so is forgotten after this
 
 
-class Dex3Topics(DdsLink):
+class Dex3Topics(SidedTopics):
     """A command and two state topics for each hand."""
 
     wire = "dex3"
@@ -27,18 +26,11 @@ class Dex3Topics(DdsLink):
 
     def __init__(self, context: LinkContext):
         """Announce the topics of one or two hands."""
-        super().__init__(context.participant)
-        self._by_side = one_of_each_side(context.hands)
         self._slow = Pace(SLOW_HZ)
-        self._writers = {topic: self.advertise(topic, kind) for topic, kind in STATES.items() if self._is_here(topic)}
-        self._press: dict[str, FloatArray] = {
-            side: dex3_codec.press_counts(spec, None) for side, spec in self._by_side.items()
-        }
+        self._press: dict[str, FloatArray] = {spec.side: dex3_codec.press_counts(spec, None) for spec in context.hands}
         self._forget_s: dict[str, float] = {}
         """When the command of a side is forgotten, by `time.perf_counter`."""
-        for side in self._by_side:
-            topic = f"rt/dex3/{side}/cmd"
-            self.subscribe(topic, COMMANDS[topic], partial(self._on_command, side))
+        super().__init__(context, states=dex3_codec.STATES, commands=dex3_codec.COMMANDS)
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep it for the next state, which carries it."""
@@ -52,8 +44,7 @@ class Dex3Topics(DdsLink):
             if time.perf_counter() > due_s:
                 del self._forget_s[side]
                 spec = self._by_side[side]
-                command, sender = dex3_codec.let_go(spec), "its own timeout"
-                self._inbox.put(Request(hand=spec.name, sender=sender, arrived_s=time.perf_counter(), command=command))
+                self._inbox.put(spec.name, "its own timeout", command=dex3_codec.let_go(spec))
         now_s = next(iter(hands.values()))[0].stamp_s
         slow = self._slow.is_due(now_s)
         for side, spec in self._by_side.items():
@@ -62,16 +53,12 @@ class Dex3Topics(DdsLink):
             if slow:
                 send(self._writers[f"rt/lf/dex3/{side}/state"], message)
 
-    def _is_here(self, topic: str) -> bool:
-        return any(f"/{side}/" in topic for side in self._by_side)
-
-    def _on_command(self, side: str, message: bytes, sender: str, arrived_s: float) -> None:
-        spec = self._by_side[side]
+    def _on_command(self, spec: HandSpec, message: bytes, sender: str, arrived_s: float) -> None:
         command, forgets, refused = dex3_codec.command_of(spec, unitree_hg.decode_hand_cmd(message))
         for reason in refused:
             self._inbox.refuse(reason)
         if command is not None:
-            self._inbox.put(Request(hand=spec.name, sender=sender, arrived_s=arrived_s, command=command))
-            self._forget_s.pop(side, None)
+            self._inbox.put(spec.name, sender, arrived_s=arrived_s, command=command)
+            self._forget_s.pop(spec.side, None)
             if forgets:
-                self._forget_s[side] = arrived_s + FORGOTTEN_S
+                self._forget_s[spec.side] = arrived_s + FORGOTTEN_S
