@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import socket
@@ -31,6 +32,10 @@ DRIVEN, LEFT_ALONE = "inspire_left", "inspire_right"
 """The hand that honest clients move, and the one that nobody asks to move."""
 COMMAND_HZ = 50.0
 CALLS_HZ = 20.0
+POLL_HZ = 10.0
+TELL_S = 20.0  # how often an honest client tells what it has counted so far
+ANSWERED_S = 3.0  # in which a call must be answered
+STRANGERS_NICE = 15  # in the world strangers have machines of their own
 NAMES = ServiceNames(request_topic="a", request_type="b", reply_topic="c", reply_type="d")
 
 
@@ -53,6 +58,10 @@ def drive(where: Places, stop: Event, answer: Any) -> None:
         client.wait_until_heard(20.0)
         began_s, beat, gap_s = time.perf_counter(), 0, 0.0
         heard, heard_s = client.state_messages, began_s
+
+        def tally() -> dict[str, Any]:
+            return {"sent": beat, "states": heard, "longest_gap_s": round(gap_s, 3)}
+
         while not stop.is_set():
             beat += 1
             angle = 300 if (beat // 150) % 2 else 900
@@ -62,7 +71,9 @@ def drive(where: Places, stop: Event, answer: Any) -> None:
                 heard, heard_s = client.state_messages, now_s
             gap_s = max(gap_s, now_s - heard_s)
             time.sleep(max(0.0, began_s + beat / COMMAND_HZ - now_s))
-    answer.send({"sent": beat, "states": heard, "longest_gap_s": round(gap_s, 3)})
+            if beat % int(COMMAND_HZ * TELL_S) == 0:
+                answer.send(tally())
+    answer.send(tally())
 
 
 def call(where: Places, stop: Event, answer: Any) -> None:
@@ -77,6 +88,17 @@ def call(where: Places, stop: Event, answer: Any) -> None:
         number = struct.unpack_from("<iI", identity, 16)[1] if len(identity) >= 24 else -1
         answers[number] = answers.get(number, 0) + 1
 
+    def tally() -> dict[str, Any]:
+        until_s = time.monotonic() - ANSWERED_S  # later ones may still be answered
+        old = [number for number, at_s in sent_s.items() if at_s < until_s]
+        counts = [answers.get(number, 0) for number in old]
+        return {
+            "calls": len(old),
+            "answered_once": counts.count(1),
+            "answered_more": len(old) - counts.count(1) - counts.count(0),
+            "unanswered_s": [sent_s[number] for number in old if number not in answers],
+        }
+
     with Participant(where.domain, name="caller") as participant:
         # It does not wait for answers, so it keeps what a network thread that stands for seconds cannot take.
         writer = participant.advertise(names.request_topic, names.request_type, qos=Qos(depth=256))
@@ -89,17 +111,10 @@ def call(where: Places, stop: Event, answer: Any) -> None:
             sent_s[writer.write(bytes(1))] = time.monotonic()
             calls += 1
             time.sleep(max(0.0, began_s + calls / CALLS_HZ - time.perf_counter()))
-        time.sleep(3.0)
-    once = sum(count == 1 for count in answers.values())
-    unanswered_s = [at_s for number, at_s in sent_s.items() if number not in answers]
-    answer.send(
-        {
-            "calls": calls,
-            "answered_once": once,
-            "answered_more": len(answers) - once,
-            "unanswered_s": unanswered_s,
-        }
-    )
+            if calls % int(CALLS_HZ * TELL_S) == 0:
+                answer.send(tally())
+        time.sleep(ANSWERED_S + 0.5)
+    answer.send(tally())
 
 
 def poll(where: Places, stop: Event, answer: Any) -> None:
@@ -109,7 +124,7 @@ def poll(where: Places, stop: Event, answer: Any) -> None:
         ModbusHand(hands.load(name), host="127.0.0.1", port=where.modbus_port + n)
         for n, name in enumerate((DRIVEN, LEFT_ALONE))
     ]
-    while not stop.is_set():
+    for turn in itertools.count(1):
         for line in lines:
             try:
                 line.readings()
@@ -117,7 +132,10 @@ def poll(where: Places, stop: Event, answer: Any) -> None:
                 polls += 1
             except ThenarError:
                 failed += 1
-        time.sleep(0.1)
+        if turn % int(POLL_HZ * TELL_S) == 0:
+            answer.send({"polls": polls, "failed": failed})
+        if stop.wait(1.0 / POLL_HZ):
+            break
     for line in lines:
         line.close()
     answer.send({"polls": polls, "failed": failed})
@@ -130,6 +148,8 @@ def wave(where: Places, stop: Event, answer: Any) -> None:
         for frame in log:
             sender.send(frame)
             sent += 1
+            if sent % int(60 * TELL_S) == 0:
+                answer.send({"frames": sent})
             if stop.wait(1.0 / 60.0):
                 break
     sender.close()
@@ -138,6 +158,7 @@ def wave(where: Places, stop: Event, answer: Any) -> None:
 
 def misbehave(where: Places, seed: int) -> None:
     """One of the crowd: does one bad thing after another until it is killed."""
+    os.nice(STRANGERS_NICE)
     luck = random.Random(seed)
     while True:
         with contextlib.suppress(Exception):  # the twin may hang up on it in any way

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import random
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -39,6 +41,7 @@ WIRES = ("inspire", "dfx", "modbus", "rs485", "tienkung")
 CROWD = 3
 LIFE_S = (2.0, 12.0)  # of one in the crowd, before it is killed
 SAMPLE_S = 1.0
+LOG_EVERY_S = 60.0
 FAULT_EVERY_S = 20.0
 REPORTED_S = 20.0  # in which a fault must be seen
 MOVED_RAD = 0.02  # more than the noise of a hand at rest
@@ -58,10 +61,11 @@ class Row:
 class Watch:
     """What was seen of the twin's process, once a second."""
 
-    at_s: list[float] = field(default_factory=list)
-    memory_mb: list[float] = field(default_factory=list)
-    descriptors: list[int] = field(default_factory=list)
-    threads: list[int] = field(default_factory=list)
+    # Arrays, which are small: what is kept here is part of what is weighed.
+    at_s: array[float] = field(default_factory=lambda: array("d"))
+    memory_mb: array[float] = field(default_factory=lambda: array("d"))
+    descriptors: array[int] = field(default_factory=lambda: array("i"))
+    threads: array[int] = field(default_factory=lambda: array("i"))
     moved_rad: float = 0.0
     """How far a motor of the hand that nobody moves has gone."""
 
@@ -181,6 +185,8 @@ class Soak:
 
     minutes: float = 10.0
     """How long."""
+    log: Path | None = None
+    """File that gets the verdict so far once a minute, a line of JSON each: a run that is cut off tells what it saw."""
     flood: int = 0
     """Source ports of a flood of 20,000 datagrams a second, in place of everything else; 0: none."""
     json: bool = False
@@ -190,7 +196,7 @@ class Soak:
         """Soak and judge; 1 where a bar is missed."""
         if not 0.2 <= self.minutes < 1e5:
             raise BadValue("--minutes", self.minutes, "minutes from 0.2")
-        rows = soak(self.minutes) if not self.flood else flood(self.minutes, self.flood)
+        rows = soak(self.minutes, self.log) if not self.flood else flood(self.minutes, self.flood)
         if self.json:
             print_json([vars(row) for row in rows])
         else:
@@ -223,12 +229,12 @@ def running_twin(folder: Path, record: Path | str = "") -> Iterator[tuple[LiveTw
         yield twin, page, Places(domain=domain, modbus_port=port, serial=serial, page=page.url, glove_port=glove_port)
 
 
-def soak(minutes: float) -> list[Row]:
+def soak(minutes: float, log: Path | None = None) -> list[Row]:
     """Run it, and what there is to say."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "soak.mcap"
         with running_twin(Path(folder), file) as running:
-            rows = _soak(minutes, *running)
+            rows = _soak(minutes, log, *running)
             lasted_s = running[0].world.time_s
         return [*rows, _recorded(file, lasted_s)]
 
@@ -241,7 +247,7 @@ def _recorded(file: Path, lasted_s: float) -> Row:
     return _row("recording", what, "all of it, no gap above 0.1 s", length_s > lasted_s - 0.5 and gap_s < 0.1)
 
 
-def _soak(minutes: float, twin: LiveTwin, page: PageLink, where: Places) -> list[Row]:
+def _soak(minutes: float, log: Path | None, twin: LiveTwin, page: PageLink, where: Places) -> list[Row]:
     watch, told, starts, planted = Watch(), dict[str, int](), [0], list[Planted]()
     time.sleep(2.0)
     rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
@@ -259,16 +265,41 @@ def _soak(minutes: float, twin: LiveTwin, page: PageLink, where: Places) -> list
         keeper.start()
         planter = threading.Thread(target=_plant, args=(twin, planned, stop, told, planted))
         planter.start()
+
+        def verdict() -> list[Row]:
+            now = twin.health()
+            moved = now.hands[LEFT_ALONE].requests - asked
+            return _verdict(watch, before, now, said, told, planned, planted, moved, killed[0])
+
+        said: dict[str, dict[str, Any]] = {name: {} for name in heard}
+        logged_s = began_s
         while time.monotonic() - began_s < 60.0 * minutes:
             watch.look(twin, rest_rad)
             time.sleep(SAMPLE_S)
+            for name, pipe in heard.items():
+                _hear(pipe, said[name])
+            if log is not None and all(said.values()) and time.monotonic() - logged_s > LOG_EVERY_S:
+                logged_s = time.monotonic()
+                _write_line(log, logged_s - began_s, verdict())
         stop.set()
         keeper.join()
         planter.join()
-        after = twin.health()
-    said = {name: pipe.recv() for name, pipe in heard.items()}
-    asked = twin.health().hands[LEFT_ALONE].requests - asked
-    return _verdict(watch, before, after, said, told, planned, planted, asked, killed[0], minutes)
+    for name, pipe in heard.items():
+        _hear(pipe, said[name])
+    return verdict()
+
+
+def _hear(pipe: Any, said: dict[str, Any]) -> None:
+    """Take in what an honest client has counted since."""
+    with contextlib.suppress(EOFError):  # it has ended
+        while pipe.poll():
+            said.update(pipe.recv())
+
+
+def _write_line(log: Path, passed_s: float, rows: list[Row]) -> None:
+    found = {row.what: row.measured if row.good else f"{row.measured} MISSED" for row in rows}
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"passed_s": round(passed_s), "load": os.getloadavg()[0], **found}) + "\n")
 
 
 def _keep_a_crowd(where: Places, stop: threading.Event, killed: list[int]) -> None:
@@ -323,13 +354,12 @@ def _verdict(
     planted: list[Planted],
     asked: int,
     killed: int,
-    minutes: float,
 ) -> list[Row]:
     ticks, late = after.ticks - before.ticks, after.late_ticks - before.late_ticks
     factor = (after.real_time_factor * after.wall_s - before.real_time_factor * before.wall_s) / (
         after.wall_s - before.wall_s
     )
-    warm_s = watch.at_s[0] + min(300.0, 60.0 * minutes / 3.0)
+    warm_s = watch.at_s[0] + min(300.0, (watch.at_s[-1] - watch.at_s[0]) / 3.0)
     slope, spread = watch.growth_mb_h(warm_s)
     warm = next(n for n, at_s in enumerate(watch.at_s) if at_s >= warm_s)
     # Clients come and go: the fewest of some seconds are what stays.

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from thenar.cli import main
 from thenar.errors import BadValue, UnknownName
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
+from thenar.twin.world import World
 from thenar.wire.clients.inspire_clients import DfxClient
 from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, inspire_counts
@@ -274,6 +276,50 @@ def test_a_process_is_as_it_was_when_its_twin_has_stopped(port: int):
         pass
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def may_run_in_real_time() -> bool:
+    """Whether this user may, on a machine where a twin would."""
+    before = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except OSError:
+        return False
+    os.sched_setscheduler(0, before, os.sched_param(0))
+    return len(os.sched_getaffinity(0)) > 1
+
+
+@pytest.mark.skipif(not may_run_in_real_time(), reason="needs the right to real time, and two cores")
+def test_physics_waits_for_nobody_while_it_keeps_up_and_lets_others_run_when_it_cannot():
+    def policy(thread: threading.Thread) -> int:
+        return os.sched_getscheduler(thread.native_id or 0) & ~os.SCHED_RESET_ON_FORK
+
+    twin = LiveTwin(World("inspire_right", scene="empty"), touch_hz=0.0)
+    steps_s = [0.0]
+    with twin:
+        physics = next(thread for thread in threading.enumerate() if thread.name == "physics")
+        assert wait_for(lambda: policy(physics) == os.SCHED_RR, 5.0)
+        assert policy(threading.main_thread()) == os.SCHED_OTHER
+        assert twin.run_on_loop(child_policy) == os.SCHED_OTHER
+        twin._pre_step = lambda _: time.sleep(steps_s[0])
+        steps_s[0] = 0.3  # more than it lets go
+        assert wait_for(lambda: policy(physics) == os.SCHED_OTHER, 5.0)
+        steps_s[0] = 0.0
+        assert wait_for(lambda: policy(physics) == os.SCHED_RR, 5.0)
+
+
+def child_policy(_: object) -> int:
+    """How a program runs that is started from here."""
+    return int(subprocess.check_output([sys.executable, "-Sc", "import os; print(os.sched_getscheduler(0))"]))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root may go before others")
+def test_a_twin_that_was_given_more_precedence_keeps_it():
+    program = (
+        "import os; os.nice(-15); from thenar.twin.live_twin import LiveTwin; from thenar import World\n"
+        "with LiveTwin(World('inspire_right', scene='empty'), touch_hz=0.0): print(os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+    assert int(subprocess.check_output([sys.executable, "-c", program])) <= -15
 
 
 def test_a_client_stays_awake_when_a_message_is_off(domain: int):

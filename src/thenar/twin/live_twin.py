@@ -21,6 +21,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, clean_text, count_reason
+from thenar.precedence import NICE, run_in_real_time, set_nice
 from thenar.signals import (
     HandCommand,
     HandSettings,
@@ -41,7 +42,6 @@ logger = logging.getLogger(__name__)
 
 LATE_S = 0.005  # a tick that starts later than this counts as late
 GIVE_UP_S = 0.25  # a loop this far behind lets the time go instead of racing after it
-NICE = -10  # of the whole process, where the system allows it
 SWITCH_S = 2e-4  # how long another thread may keep the interpreter from the physics
 STATUS_EVERY_S = 0.5
 MAX_SENDERS = 64  # of a hand, kept for the last second's
@@ -206,7 +206,7 @@ class LiveTwin:
         self._publish_state()
         if self._skins:
             self._publish_touch(*self._touched_now())
-        self._nice = _set_nice(NICE)
+        self._nice = set_nice(min(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
         gc.freeze()
@@ -222,7 +222,7 @@ class LiveTwin:
                 thread.join()
         gc.unfreeze()
         if self._nice is not None:
-            _set_nice(self._nice)
+            set_nice(self._nice)
         failures = [self._failure] if self._failure is not None else []
         if self._recorder is not None:
             self.stop_recording()
@@ -412,16 +412,20 @@ class LiveTwin:
     def _loop(self) -> None:
         tick_s = self.world.timestep_s
         self.due_s = next_state_s = next_touch_s = self._began_s
+        keeps_up = False
         while not self._stopping.is_set():
             self._turned_s["physics"] = time.perf_counter()
             wait_s = self.due_s - time.perf_counter()
             if wait_s > 0.0:
+                if not keeps_up:
+                    run_in_real_time(keeps_up := True)
                 time.sleep(wait_s)
             late_s = time.perf_counter() - self.due_s
             if late_s > LATE_S:
                 self._late_ticks += 1
                 self._worst_late_s = max(self._worst_late_s, late_s)
             if late_s > self.give_up_s:
+                run_in_real_time(keeps_up := False)  # others must not wait for who cannot keep up
                 self._skipped_s += late_s
                 self.due_s, next_state_s, next_touch_s = (
                     at_s + late_s for at_s in (self.due_s, next_state_s, next_touch_s)
@@ -579,21 +583,3 @@ def warm_up(world: World) -> None:
         world.skin(hand)
         if any(pad.proximity_range_m for pad in world.hand(hand).pads):
             World(world.hand(hand), profile="ideal").touch(hand)
-
-
-def _set_nice(nice: int) -> int | None:
-    """Ask the system to run this process before others, or as before; what it was, None without the right to.
-
-    All its threads: one that holds the interpreter while others keep it waiting would hold up the physics. On Linux
-    every thread has a priority of its own; elsewhere the process has one.
-    """
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    tasks = Path("/proc/self/task")
-    threads = [int(task.name) for task in tasks.iterdir()] if tasks.is_dir() else [0]
-    try:
-        for thread in threads:
-            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
-                os.setpriority(os.PRIO_PROCESS, thread, nice)
-    except PermissionError:  # then the twin is late a little more often
-        return None
-    return before
