@@ -51,7 +51,7 @@ def bare(truth: dict):
 def pressed(truth: dict):
     world = thenar.World(HAND, motors={HAND: truth}, seed=4, props=[BAR])
     world.advance(0.5)
-    return drive(world, phase("fingers: presses", 13, 55))
+    return drive(world, phase("fingers: presses", 13, 67))
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -12,12 +13,22 @@ import thenar
 from bench.identify import BAR
 from thenar import hands
 from thenar.errors import BadValue, ThenarError
-from thenar.sim.identify.programme import Phase, Step, programme
+from thenar.hands.spec import HandSpec, LeadScrew
+from thenar.sim.building import compile_model
+from thenar.sim.identify.programme import REACH, Phase, Step, programme
+from thenar.sim.world_config import WorldConfig
 from thenar.twin.recording.protocol_drive import Outcome, drive_programme
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 
 HAND = hands.load("inspire_right")
+COUPLED = [
+    (name, law)
+    for name in hands.names()
+    if all(isinstance(actuator.motor, LeadScrew) for actuator in hands.load(name).actuators)
+    for law in hands.load(name).variants
+]
+BEYOND = 1.05  # of where a motor is sent: it may go a little further, and shapes of palms are not all alike
 BARE = [phase for phase in programme(HAND) if "bar" not in phase.before]
 PATIENT_S = 5.0  # a machine that has much to do is no lost hand
 
@@ -124,3 +135,40 @@ def test_a_hand_whose_wire_tells_no_force_is_not_moved(bare: Twin):
     with pytest.raises(BadValue, match="Inspire"):
         drive_programme(bare, hands.load("reflex"), BARE, stop=threading.Event())
     assert not bare.sent
+
+
+def bare_ways(spec: HandSpec) -> np.ndarray:
+    """Closing fractions on the way between all postures in which nothing is to be met. Shape (n, motors)."""
+    now, ways = np.zeros(len(spec.actuators)), {}
+    for step in (step for phase in programme(spec) for step in phase.steps if not step.contact):
+        after = np.where(np.isnan(step.closed), now, step.closed)
+        ways[(*now, *after)] = np.linspace(now, after, 6)
+        now = after
+    return np.concatenate(list(ways.values()))
+
+
+def deepest_mm(spec: HandSpec, closed: np.ndarray) -> float:
+    """How deep parts of a hand are in each other in the worst of these postures [mm]."""
+    model = compile_model(WorldConfig(hands=(spec,)))
+    data = mujoco.MjData(model)
+    at = [int(model.joint(f"{spec.name}/{name}").qposadr[0]) for name in spec.joint_names]
+    deepest_m = 0.0
+    for posture in np.minimum(BEYOND * closed, 1.0):
+        angles = spec.open_rad + posture * (spec.closed_rad - spec.open_rad)
+        data.qpos[at] = list(spec.joint_angles(angles).values())
+        mujoco.mj_forward(model, data)
+        deepest_m = max(deepest_m, *(-data.contact.dist), 0.0)
+    return 1e3 * deepest_m
+
+
+@pytest.mark.parametrize(("name", "law"), COUPLED)
+def test_a_bare_hand_meets_nothing_of_itself_where_the_programme_expects_nothing(name: str, law: str):
+    spec = hands.load(name, variant=law)
+    assert deepest_mm(spec, bare_ways(spec)) == 0.0
+
+
+def test_a_thumb_that_were_bent_all_the_way_would_meet_its_palm():
+    spec = hands.load("inspire_right", variant="xr_teleoperate")
+    bent = np.array([name == "thumb_bend" for name in spec.actuator_names])
+    assert bare_ways(spec)[:, bent].max() == pytest.approx(REACH["thumb_bend"])
+    assert deepest_mm(spec, 1.0 * bent[None]) > 1.0

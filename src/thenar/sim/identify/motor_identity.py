@@ -48,7 +48,7 @@ SETTLED = 0.005  # a stiffness that would change by less, as a share, is that of
 TICK_S = 0.002  # a twin acts at steps of so long, which spreads its delays too
 CLIPPED_VARIANCE = 0.9205  # of a normal number that is clipped at two standard deviations
 MAX_DELAY_ERROR_S = 0.003  # of a delay that counts for the latency
-METHOD_ERROR = {"stop_s": 0.03, "reaction_s": 0.025}
+METHOD_ERROR = {STOP: 0.035, REACTION: 0.018}
 """Standard errors of the method itself, as shares: readings 10 ms apart see little of 10 ms."""
 MAX_SHARE = 0.3  # an interval wider than this share of its value to either side is no knowledge
 MIN_DELAYS = 6
@@ -237,9 +237,8 @@ def _unloaded(rests: Sequence[Rest]) -> list[Rest]:
 
 
 def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
-    value, covariance = fit.value, fit.covariance.copy()
+    value, covariance = fit.value, _with_method(fit)
     top = value[TOP]
-    covariance[STOP, STOP] += (METHOD_ERROR["stop_s"] * value[STOP]) ** 2
     slopes = {
         "full_stroke_s": (1.0 / top + value[STOP], {TOP: -(top**-2), STOP: 1.0}),
         "stop_s": (value[STOP], {STOP: 1.0}),
@@ -253,11 +252,19 @@ def _screw_estimates(fit: ScrewFit) -> dict[str, Estimate | None]:
         if all(fit.free[k] for k in parts):
             gradient = np.zeros(len(value))
             gradient[list(parts)] = list(parts.values())
-            error = np.hypot(
-                np.sqrt(gradient @ covariance @ gradient), METHOD_ERROR[name] * one if name == "reaction_s" else 0.0
-            )
-            found[name] = estimate(float(one), float(error), float(min(fit.degrees[k] for k in parts)))
+            variance, scattered = (float(gradient @ of @ gradient) for of in (covariance, fit.covariance))
+            # Few moves say little of how far they scatter; of the method's error that is known.
+            degrees = min(fit.degrees[k] for k in parts) * (variance / scattered) ** 2
+            found[name] = estimate(float(one), variance**0.5, float(degrees))
     return found
+
+
+def _with_method(fit: ScrewFit) -> FloatArray:
+    """Covariance of a screw's values, the errors of the method included."""
+    covariance = fit.covariance.copy()
+    for k, share in METHOD_ERROR.items():
+        covariance[k, k] += (share * fit.value[k]) ** 2
+    return covariance
 
 
 def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
@@ -276,8 +283,7 @@ def _latency(fit: ScrewFit) -> dict[str, Estimate | None]:
         shares = weight / np.sum(weight)
         spread2 = max(float(np.sum(shares * ((delay - mean) ** 2 - variance)) / (1.0 - np.sum(shares**2))), 1e-8)
     common = (weight / np.sum(weight)) @ slope
-    covariance = fit.covariance.copy()
-    covariance[STOP, STOP] += (METHOD_ERROR["stop_s"] * fit.value[STOP]) ** 2
+    covariance = _with_method(fit)
     error = float(np.sqrt(1.0 / np.sum(weight) + common @ covariance @ common))
     total = spread2 + float(np.sum(shares * variance))
     spread_error = total * float(np.sqrt(2.0 / (len(delay) - 1)))  # of the square

@@ -11,13 +11,17 @@ from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec
 
 FREE_LIMIT_N = 2.0  # while nothing is to be met
-PRESSES = ((0.1, 1.5, 3), (0.1, 3.0, 6), (0.15, 1.5, 6))
+REACH = {"thumb_bend": 0.72}
+"""Share of its stroke that a motor of a bare hand is sent: by two published laws a thumb meets its palm at 0.8."""
+PRESSES = ((0.1, 1.5, 3), (0.15, 1.5, 5))
 """Speed, limit [N] and how often: a motor stops late, and by then no more than 8 N are on the slowest known hand."""
+SLOW_PRESS, SLOW_PRESSES = (0.05, 4.0), 8  # speed and limit [N]: what load takes from the speed shows over a long way
+BACK = 0.05  # strokes from what it met, before each of them
 MEETING_SPEED = 0.12  # of a finger that goes to another
 NUDGES = (0.010, 0.017, 0.024, 0.031, 0.038, 0.045, 0.041, 0.038, 0.031, 0.024, 0.017)
 """How far beyond the finger that something holds up its screw is sent, in strokes: standing there tells the spring."""
 NUDGE_LIMIT_N = 8.0  # more than the stiffest known hand reads then: its screw must arrive
-NUDGE_S = 0.8
+NUDGE_S = 1.2
 ZIGZAGS = 20  # each turns back five times
 WAIT_S = 0.45  # standing, after a motion
 
@@ -66,7 +70,7 @@ def programme(hand: HandSpec) -> tuple[Phase, ...]:
     ]
     phases = []
     for name, moving in alone:
-        make = _Maker(name, moving, stroke_s)
+        make = _Maker(name, moving, stroke_s, REACH.get(name, 1.0))
         phases += [
             Phase(name=f"{name}: postures", tells="zero, noise, backlash", before="", steps=tuple(make.postures())),
             Phase(name=f"{name}: steps", tells="latency, speed, current", before="", steps=tuple(make.steps())),
@@ -78,9 +82,7 @@ def programme(hand: HandSpec) -> tuple[Phase, ...]:
     bar = "lay a rigid bar of 20 to 40 mm across the palm, under all four fingers, and hold it fast"
     for (name, moving), before in zip(groups, (bar, "take the bar away"), strict=True):
         make = _Maker(name, moving, stroke_s)
-        phases.append(
-            Phase(name=f"{name}: presses", tells=press, before=before, steps=tuple(make.presses(hand, thumb)))
-        )
+        phases.append(Phase(name=f"{name}: presses", tells=press, before=before, steps=tuple(make.presses(thumb))))
     return tuple(phases)
 
 
@@ -108,12 +110,13 @@ class _Maker:
     name: str
     moving: np.ndarray
     stroke_s: float
+    reach: float = 1.0
 
     def _step(self, closed: float, speed: float, wait_s: float | None = None, distance: float = 1.0) -> Step:
         travel_s = 0.2 + distance * self.stroke_s / speed
         return Step(
             phase=self.name,
-            closed=np.where(self.moving, closed, 0.0),
+            closed=np.where(self.moving, self.reach * closed, 0.0),
             speed=speed,
             limit_n=FREE_LIMIT_N,
             wait_s=travel_s + WAIT_S if wait_s is None else wait_s,
@@ -139,20 +142,32 @@ class _Maker:
                 yield self._step(0.95, 1.0, wait_s=0.3 * self.stroke_s)
             yield self._step(0.0, 1.0, distance=0.45)
 
-    def presses(self, hand: HandSpec, thumb: np.ndarray) -> Iterator[Step]:
+    def presses(self, thumb: np.ndarray) -> Iterator[Step]:
         if self.name == "thumb":  # it meets the closed fingers
             others = np.where(thumb, np.nan, 1.0)
             yield Step(phase=self.name, closed=others, speed=0.3, limit_n=FREE_LIMIT_N, wait_s=3.0, contact=False)
         for number, (speed, limit_n, times) in enumerate(PRESSES):
             for _ in range(times):
-                closing = np.where(self.moving, 1.0, np.nan)
-                opening = np.where(self.moving, 0.0, np.nan)
-                wait_s = 0.2 + self.stroke_s / speed + WAIT_S
-                yield Step(phase=self.name, closed=closing, speed=speed, limit_n=limit_n, wait_s=wait_s, contact=True)
+                yield self._press(1.0, speed, limit_n)
                 for nudge in NUDGES if number == 0 else ():
-                    yield Step(
-                        phase=self.name, closed=np.where(self.moving, nudge, np.nan), speed=speed,
-                        limit_n=NUDGE_LIMIT_N, wait_s=NUDGE_S, contact=True, from_here=True,
-                    )  # fmt: skip
-                back_s = 0.2 + self.stroke_s / 0.5 + WAIT_S
-                yield Step(phase=self.name, closed=opening, speed=0.5, limit_n=limit_n, wait_s=back_s, contact=True)
+                    yield self._press(nudge, speed, NUDGE_LIMIT_N, NUDGE_S, from_here=True)
+                yield self._press(0.0, 0.5, limit_n)
+        speed, limit_n, _ = PRESSES[0]
+        yield self._press(1.0, speed, limit_n)
+        for _ in range(SLOW_PRESSES):
+            yield self._press(-BACK, 0.5, limit_n, NUDGE_S, from_here=True)
+            yield self._press(1.0, *SLOW_PRESS, 0.2 + 4.0 * BACK * self.stroke_s / SLOW_PRESS[0] + WAIT_S)
+        yield self._press(0.0, 0.5, limit_n)
+
+    def _press(
+        self, closed: float, speed: float, limit_n: float, wait_s: float | None = None, *, from_here: bool = False
+    ) -> Step:
+        return Step(
+            phase=self.name,
+            closed=np.where(self.moving, closed, np.nan),
+            speed=speed,
+            limit_n=limit_n,
+            wait_s=0.2 + self.stroke_s / speed + WAIT_S if wait_s is None else wait_s,
+            contact=True,
+            from_here=from_here,
+        )

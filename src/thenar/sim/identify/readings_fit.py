@@ -21,7 +21,7 @@ MIN_POSTURES = 5
 END = 0.04  # of the stroke
 TOUCHES_N = 0.03  # a finger that reads so much more than its weight may touch something
 WEIGHT_SPREAD, WEIGHT_ROUNDS = 0.5, 8  # how far what a sensor feels may be from the catalogue's weight, as a share
-METHOD_ERROR = 0.008  # of the current per newton: forces are not read at the very instant of the current
+METHOD_ERROR = 0.005  # of the current per newton: forces are not read at the very instant of the current
 EVEN = 9  # readings over which the force of an unloaded motor is smoothed
 FAR_FROM_LIMIT = 0.9  # of a force limit: less than that has not ended a motion
 AFTER_START = 6  # readings in which a finger still swings
@@ -114,18 +114,18 @@ def noise_of(rests: Sequence[Rest]) -> tuple[Estimate, Estimate]:
     """Noise of angle (closing fraction) and force [N] while standing, whole digits taken off."""
     found = []
     for name in ("closed", "force_n"):
-        parts = [getattr(rest, name) for rest in rests]
-        squares = sum(float(np.sum((part - part.mean()) ** 2)) for part in parts)
-        degrees = max(sum(len(part) - 1 for part in parts), 1)
-        values = np.unique(np.round(np.concatenate(parts), 9))
+        # From one reading to the next: a finger that creeps while it stands is no noise.
+        parts = [np.diff(getattr(rest, name)) for rest in rests if len(rest.closed) > 2]
+        own = np.array([0.5 * float(np.mean(part**2)) for part in parts])
+        weight = np.array([float(len(part)) for part in parts])
+        count = max(float(weight.sum()), 1.0)
+        weight /= count
+        values = np.unique(np.round(np.concatenate([getattr(rest, name) for rest in rests]), 9))
         digit = float(np.diff(values).min()) if len(values) > 1 else 0.0
-        variance = squares / degrees
-        clear = max(variance - digit**2 / 12.0, 0.0)
-        value = clear**0.5
-        deviation = variance / (2.0 * degrees) ** 0.5 / max(value, 1e-12)
+        variance = float(weight @ own)
+        value = max(variance - digit**2 / 12.0, 0.0) ** 0.5
+        deviation = variance * (3.0 / count) ** 0.5 / 2.0 / max(value, 1e-12)  # von Neumann, 1941
         # Rests differ by more than chance: digits round each of them in their own way.
-        own = np.array([float(np.var(part, ddof=1)) for part in parts if len(part) > 1])
-        weight = np.array([len(part) - 1.0 for part in parts if len(part) > 1]) / degrees
         scattered = float(np.sqrt(np.sum((weight * (own - variance)) ** 2))) / (2.0 * max(value, 1e-12))
         found.append(estimate(value, max(deviation, scattered), len(own) - 1))
     return found[0], found[1]

@@ -379,8 +379,10 @@ def _beside(
     along = np.zeros((len(NAMES), 3))
     along[spring, :2] = np.eye(2)
     along[free & ~spring] = -np.linalg.pinv(normal[np.ix_(~of, ~of)]) @ normal[np.ix_(~of, of)]
+    own = np.diag(covariance)
     covariance = covariance + along @ prior.spring.covariance @ along.T
-    degrees = np.where(spring, prior.spring.degrees, degrees)
+    total = np.maximum(np.diag(covariance), 1e-300)
+    degrees = total**2 / np.maximum(own**2 / degrees + (total - own) ** 2 / prior.spring.degrees, 1e-300)  # Welch, 1947
     return _fit(starts, value, covariance, free, delays, parts, degrees, scale, 0.0)
 
 
