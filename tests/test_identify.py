@@ -84,6 +84,7 @@ def test_what_a_bare_hand_cannot_tell_is_refused_with_the_motion_that_would(of_b
         assert name not in found.values
         assert "press on something rigid" in found.refused[name]
     assert "kitchen scale" in found.refused["newton_per_reported"]
+    assert "pads do not tell" in found.refused["newton_per_reported"]
     assert {"latency_s", "full_stroke_s", "force_zero_n"} <= set(found.values)
 
 
@@ -141,6 +142,17 @@ def test_a_scale_tells_real_newtons_and_notes_in_another_order_do_not(truth: dic
         fit_force_scale(SPEC, "middle", track, shown_n[:-1])
     mixed = fit_force_scale(SPEC, "middle", track, [shown_n[k] for k in (2, 0, 3, 1)])
     assert mixed.half_width > 0.3 * abs(mixed.value)
+
+
+def test_pads_feel_so_little_of_a_bar_that_they_tell_no_real_newtons():
+    world = thenar.World(HAND, props=[BAR])
+    world.command(HAND, thenar.HandCommand.closing(np.repeat([1.0, 0.0], [4, 2]), speed=0.1, force_limit_n=1.5))
+    world.advance(6.0)
+    met = world.contacts(HAND)
+    on_bar_n = sum(np.linalg.norm(f) for f, partner in zip(met.force_n, met.partner, strict=True) if "bar" in partner)
+    felt_n = world.touch(HAND).pad_force_n.sum()
+    assert on_bar_n > 8.0
+    assert felt_n < 0.4 * on_bar_n  # from the day that fails, --weighed need not be the only way
 
 
 def test_where_fingers_meet_each_other_tells_the_law_of_coupling(truth: dict):

@@ -131,6 +131,24 @@ def test_from_a_wish_to_the_command_to_stay_it_takes_a_tenth_of_a_second_at_most
     assert wished(bare, 1.0).reacted_s < 0.1
 
 
+@pytest.mark.timing
+def test_from_what_a_finger_met_to_the_command_to_stay_it_takes_a_tenth_of_a_second_at_most():
+    twin = Twin(BAR)
+    steps = [phase for phase in BARE if phase.name == "fingers: steps"]
+    outcome = drive_programme(twin, HAND, steps, stop=threading.Event())
+    twin.close()
+    assert "met something" in outcome.why
+    assert outcome.reacted_s < 0.1
+
+
+@pytest.mark.timing
+def test_from_a_lost_hands_last_word_to_the_command_to_stay_it_takes_a_tenth_of_a_second_at_most(bare: Twin):
+    threading.Timer(1.5, lambda: setattr(bare, "silent", True)).start()
+    outcome = drive_programme(bare, HAND, BARE, stop=threading.Event())
+    assert "said nothing" in outcome.why
+    assert outcome.reacted_s < 0.1
+
+
 def test_a_hand_whose_wire_tells_no_force_is_not_moved(bare: Twin):
     with pytest.raises(BadValue, match="Inspire"):
         drive_programme(bare, hands.load("reflex"), BARE, stop=threading.Event())

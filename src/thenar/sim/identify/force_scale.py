@@ -27,7 +27,8 @@ PLACE = 0.025  # standard error of the lever, as a share: where on its tip a fin
 DIGIT_N = 0.01
 ADVICE = (
     "let its fingertip press straight down on a kitchen scale and stand at three loads or more (thenar identify "
-    "protocol --scale), note what the scale shows each time, and give it with --weighed"
+    "protocol --scale), note what the scale shows each time, and give it with --weighed; its pads do not tell, because "
+    "fingers meet a bar beside them"
 )
 
 
