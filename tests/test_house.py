@@ -124,6 +124,12 @@ def test_import_direction(path: Path):
     assert wrong_imports(path.relative_to(SRC), path.read_text(encoding="utf-8")) == []
 
 
+def test_the_page_about_contributing_tells_the_same_order():
+    page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^errors < .*$", page, re.MULTILINE)
+    assert tuple(tuple(floor.strip(" {}").split(", ")) for floor in line.split("<")) == FLOORS
+
+
 @pytest.mark.parametrize(
     ("path", "source"),
     [

@@ -16,8 +16,8 @@ from thenar.errors import BadValue, ThenarError
 from thenar.signals import HandCommand, HandState
 from thenar.twin.recording.listen import WireRecorder
 from thenar.twin.serving import serve
+from thenar.wire.clients.inspire_clients import TienkungClient
 from thenar.wire.clients.listener import Listener, Place
-from thenar.wire.clients.tienkung_client import TienkungClient
 from thenar.wire.clients.wire_taps import brainco_taps, dex3_taps
 from thenar.wire.codecs import inspire_codec, inspire_counts, reflex_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode

@@ -21,7 +21,7 @@ import viser
 from thenar.hands.spec import HandSpec
 from thenar.pace import limit_logs
 from thenar.view.access_gate import AccessGate, PageServer
-from thenar.view.controls import Beside, Controls, TimeLine
+from thenar.view.controls import Controls, MirrorPanel, TimeLine
 from thenar.view.gui_updates import Throttle
 from thenar.view.page_scene import Message, PageScene
 from thenar.view.plots import Plots
@@ -100,7 +100,7 @@ class PageApp:
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=BRAND)
         gui.set_panel_label(scene.title or "thenar")
         self._scene3d = Scene3d(server, scene)
-        controls = TimeLine if scene.seconds else Beside if scene.ghosts else Controls
+        controls = TimeLine if scene.seconds else MirrorPanel if scene.ghosts else Controls
         self._controls = controls(server, scene, self.send)
         self._scene3d.on_pick = self._controls.toggle_drag
         gui.main_panel.dock_right()

@@ -106,8 +106,24 @@ class HandControls:
         self._send("command", hand=self._spec.name, command=command)
 
 
-class TimeLine:
-    """In place of `Controls`, for a recording: time, and what the motors reported."""
+class ReadOnlyPanel:
+    """In place of `Controls`, where there is one scene and nothing can be commanded."""
+
+    def show(self, scene: PageScene) -> None:
+        """There is one scene."""
+
+    def toggle_drag(self, prop: str) -> None:
+        """What was, or is real, cannot be dragged."""
+
+    def show_status(self, status: Message, updates_hz: float) -> None:
+        """A recording has no health."""
+
+    def follow(self, motion: NDArray[np.void], *, tables: bool) -> None:
+        """A mirror's values come with the status."""
+
+
+class TimeLine(ReadOnlyPanel):
+    """For a recording: time, and what the motors reported."""
 
     def __init__(self, server: viser.ViserServer, scene: PageScene, send: Send):
         """Lay everything out."""
@@ -123,15 +139,6 @@ class TimeLine:
         for spec in self._specs:
             with gui.add_folder(spec.name.replace("_", " ")):
                 self._tables[spec.name] = gui.add_html("")
-
-    def show(self, scene: PageScene) -> None:
-        """There is one scene."""
-
-    def toggle_drag(self, prop: str) -> None:
-        """What was cannot be dragged."""
-
-    def show_status(self, status: Message, updates_hz: float) -> None:
-        """A recording has no health."""
 
     def follow(self, motion: NDArray[np.void], *, tables: bool) -> None:
         """Show the instant that is shown."""
@@ -154,8 +161,8 @@ class TimeLine:
             self._send(**message)
 
 
-class Beside:
-    """In place of `Controls`, for a mirror: what differs, in words and in numbers. Nothing can be commanded."""
+class MirrorPanel(ReadOnlyPanel):
+    """For a mirror: what differs, in words and in numbers."""
 
     def __init__(self, server: viser.ViserServer, scene: PageScene, send: Send):
         """Lay everything out."""
@@ -165,21 +172,12 @@ class Beside:
         with gui.add_folder("Wires", expand_by_default=False):
             self._wires = gui.add_html("")
 
-    def show(self, scene: PageScene) -> None:
-        """There is one scene."""
-
-    def toggle_drag(self, prop: str) -> None:
-        """What is real cannot be dragged."""
-
     def show_status(self, status: Message, updates_hz: float) -> None:
         """Bring the texts up to date."""
         set_html(self._status, status_html.status_line(status["health"], updates_hz))
         set_html(self._caption, status_html.caption(status["caption"]))
         set_html(self._values, status_html.beside(status["beside"]))
         set_html(self._wires, status_html.wires(status["health"], self._labels))
-
-    def follow(self, motion: NDArray[np.void], *, tables: bool) -> None:
-        """Values come with the status."""
 
 
 class Controls:

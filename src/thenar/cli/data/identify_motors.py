@@ -17,7 +17,7 @@ from thenar.errors import BadValue, ThenarError
 if TYPE_CHECKING:
     from thenar.sim.identify.programme import Phase
 
-MOST_FORCE_N = 20.0
+MAX_FORCE_N = 20.0
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ class IdentifyProtocol:
         from thenar.twin.recording.protocol_drive import drive_programme
         from thenar.wire.clients.hand_connection import connect_inspire
 
-        if not 0.0 < self.force <= MOST_FORCE_N:
-            raise BadValue("--force", self.force, f"newtons up to {MOST_FORCE_N:g}")
+        if not 0.0 < self.force <= MAX_FORCE_N:
+            raise BadValue("--force", self.force, f"newtons up to {MAX_FORCE_N:g}")
         minutes = sum(phase.duration_s for phase in phases) / 60
         what = f"{self.hand} will move for {minutes:.1f} minutes, at up to its top speed. {phases[0].before}".strip()
         if not self.yes:

@@ -112,7 +112,7 @@ def _twin_report(twin: dict) -> list[RenderableType]:
     ]  # fmt: skip
     lines = [(f"{link['wire']}: {n} x {why}", "yellow") for link in twin["links"] for why, n in link["refused"].items()]
     if twin["skipped_s"]:
-        lines.append((f"too slow for real time: {twin['skipped_s']:.1f} s were let go", "red"))
+        lines.append((f"too slow for real time: {twin['skipped_s']:.1f} s were dropped", "red"))
     # What a twin of another version does not say is not missed.
     lines += [(why, "red") for name in ("failed", "standing", "diverged") for why in twin.get(name, ())]
     lines += [(why, "yellow") for why in twin.get("warnings", ())]

@@ -8,7 +8,6 @@ the trunk upright; the legs' torques follow from the feet's Jacobians, and the s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,29 +20,19 @@ UP_M_S2 = np.array([0.0, 0.0, 9.81])
 POSE_LOWER, POSE_UPPER = (-0.2, -0.3, -0.3), (0.025, 0.45, 0.3)
 MAX_RISE_M = 0.005  # where the knees are nearly straight; the vendor's range goes on
 
-
-@dataclass(frozen=True, kw_only=True)
-class Balance:
-    """Gains that hold a standing robot over its feet."""
-
-    com_per_s2: float = 30.0
-    """Pull of the centre of mass to its place, per kilogram [1/s^2]; above g/h = 11 it does not tip over."""
-    com_per_s: float = 9.0
-    """Damping of the same [1/s]."""
-    tilt_per_s2: float = 80.0
-    """Pull of the trunk upright, per inertia [1/s^2]."""
-    tilt_per_s: float = 14.0
-    """Damping of the same [1/s]."""
-    arm_m: float = 0.05
-    """A foot's torque counts as much as its force at this arm [m]."""
+# Gains that hold a standing robot over its feet: the pull of the centre of mass to its place, per kilogram, which does
+# not tip over above g/h = 11, and of the trunk upright, per inertia, each with its damping.
+COM_PER_S2, COM_PER_S = 30.0, 9.0
+TILT_PER_S2, TILT_PER_S = 80.0, 14.0
+FOOT_ARM_M = 0.05  # a foot's torque counts as much as its force at this arm
 
 
-def share_weight(kindyn: KindynData, *, force_n: FloatArray, torque_nm: FloatArray, arm_m: float) -> FloatArray:
+def share_weight(kindyn: KindynData, *, force_n: FloatArray, torque_nm: FloatArray) -> FloatArray:
     """Forces and torques of the ground on the feet that sum to a wrench about the centre of mass. Shape (2, 6).
 
     Of all that do, the smallest: neither foot carries more than it must.
     """
-    weight = np.array([1.0, 1.0, 1.0, arm_m**2, arm_m**2, arm_m**2] * 2)
+    weight = np.repeat([1.0, FOOT_ARM_M**2, 1.0, FOOT_ARM_M**2], 3)
     sums = np.zeros((6, 12))
     for side, foot in enumerate(kindyn.feet_W):
         x, y, z = foot.p - kindyn.Pc
@@ -55,25 +44,22 @@ def share_weight(kindyn: KindynData, *, force_n: FloatArray, torque_nm: FloatArr
     return (weighted @ np.linalg.solve(sums @ weighted, wanted)).reshape(2, 6)
 
 
-def stand_torques(
-    now: RobotSnapshot, *, com_goal_m: FloatArray, upright_rad: FloatArray, balance: Balance
-) -> FloatArray:
+def stand_torques(now: RobotSnapshot, *, com_goal_m: FloatArray, upright_rad: FloatArray) -> FloatArray:
     """Torques of the joints that carry the weight and balance it [N m]. Shape (nv - 6,).
 
     Args:
         now: The robot.
         com_goal_m: Where the centre of mass shall be, in the world [m].
         upright_rad: Roll and pitch the base shall have [rad].
-        balance: How stiffly.
     """
     kindyn, base = now.kindyn_data, now.base_data
-    pull = balance.com_per_s2 * (com_goal_m - kindyn.Pc) - balance.com_per_s * kindyn.Vc
+    pull = COM_PER_S2 * (com_goal_m - kindyn.Pc) - COM_PER_S * kindyn.Vc
     force = kindyn.m * (pull + UP_M_S2)
     roll, pitch, yaw = base.rpy
     tilt = np.array([upright_rad[0] - roll, upright_rad[1] - pitch, 0.0])
     c, s = math.cos(yaw), math.sin(yaw)
     tilt_W = np.array([c * tilt[0] - s * tilt[1], s * tilt[0] + c * tilt[1], 0.0])
-    torque = kindyn.Iw @ (balance.tilt_per_s2 * tilt_W - balance.tilt_per_s * base.omega_W)
-    feet = share_weight(kindyn, force_n=force, torque_nm=torque, arm_m=balance.arm_m)
+    torque = kindyn.Iw @ (TILT_PER_S2 * tilt_W - TILT_PER_S * base.omega_W)
+    feet = share_weight(kindyn, force_n=force, torque_nm=torque)
     left, right = kindyn.feet_W
     return (kindyn.g - left.J.T @ feet[0] - right.J.T @ feet[1])[6:]

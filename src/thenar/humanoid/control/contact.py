@@ -24,35 +24,22 @@ from thenar.humanoid.state.robot_data import RobotSnapshot
 
 SETTLED = 1e-3  # change of all forces in an iteration, against their size
 
-
-@dataclass(frozen=True, kw_only=True)
-class ContactSettings:
-    """Tuning of the contact estimate, against the simulator's truth; no values of the vendor are public."""
-
-    touch_n: float = 3.0
-    """A foot that was in the air counts as down from this force on [N]."""
-    lift_n: float = 2.0
-    """A foot that was down counts as up below this force [N]."""
-    spread_n: float = 0.25
-    """Width of the change from unlikely to likely [N]."""
-    base_weight: float = 3e-4
-    """How much the base's rows count beside the joints': what pushes or holds the trunk shows in them alone."""
-    lying_base_weight: float = 0.01
-    """The same of a robot that lies on the ground, whose trunk is pushed by the ground that is looked for."""
-    near_m: float = 0.003
-    """Places of the body below this height may touch the ground [m]."""
-    friction: float = 1.0
-    """Of the ground."""
-    iterations: int = 150
-    """Of the solver for a robot that lies, at most; it goes on from the last instant and settles in a tenth of them."""
+# Tuned against the simulator's truth; no values of the vendor are public.
+TOUCH_N, LIFT_N = 3.0, 2.0  # a foot in the air is down from the first on, one that was down is up below the second
+SPREAD_N = 0.25  # width of the change from unlikely to likely
+# How much the base's rows count beside the joints': what pushes or holds the trunk shows in them alone. That of a robot
+# that lies on the ground is pushed by the ground that is looked for.
+BASE_WEIGHT, LYING_BASE_WEIGHT = 3e-4, 0.01
+NEAR_M = 0.003  # places of the body below this height may touch the ground
+FRICTION = 1.0  # of the ground
+ITERATIONS = 150  # of the solver for a robot that lies; it goes on from the last instant and settles in a tenth of them
 
 
 class ContactEstimator:
     """Estimator of the ground's forces on the feet. It has a past: give it every instant, in order."""
 
-    def __init__(self, body: BodySpec, settings: ContactSettings | None = None, *, loads: Iterable[Load] = ()):
+    def __init__(self, body: BodySpec, *, loads: Iterable[Load] = ()):
         """Of a robot with what its links carry, which can touch the ground too."""
-        self.settings = settings or ContactSettings()
         self._damping = np.concatenate([np.zeros(6), body.per_joint("damping_nms_rad")])
         self._places = _Places.of(body, loads)
         self._down = np.zeros(2, dtype=bool)
@@ -73,8 +60,8 @@ class ContactEstimator:
             outside[6:] -= now.stop_tau
         placements = before.kindyn_data.colliding_placements()
         arms, heights = self._places.low_points(placements)
-        low = np.flatnonzero(heights < self.settings.near_m)
-        held = self._places.on_legs(placements, self.settings.near_m)
+        low = np.flatnonzero(heights < NEAR_M)
+        held = self._places.on_legs(placements, NEAR_M)
         if held or self._places.foot[low].min(initial=0) < 0:
             force = self._lying(before.kindyn_data.colliding_links(), arms, low, held, outside)
         else:
@@ -88,7 +75,7 @@ class ContactEstimator:
         """Forces and torques on the feet that explain the outside forces best. Shape (2, 6)."""
         left, right = now.kindyn_data.feet_W
         weight = np.ones(outside.size)
-        weight[:6] = self.settings.base_weight
+        weight[:6] = BASE_WEIGHT
         J = np.concatenate([left.J, right.J]) * weight
         forces = np.linalg.solve(J @ J.T, J @ (weight * outside))
         return np.asarray(forces, dtype=np.float64).reshape(2, 6)
@@ -98,7 +85,7 @@ class ContactEstimator:
     ) -> FloatArray:
         """The same, when any low place of the body may be pushed by the ground, and legs by hands. Shape (2, 6)."""
         places, weight = self._places, np.ones(outside.size)
-        weight[:6] = self.settings.lying_base_weight
+        weight[:6] = LYING_BASE_WEIGHT
         rows = [_point_jacobian(links[places.link[i]], arms_m[i]) for i in low]
         rows += [
             axes @ (_point_jacobian(links[hand], hand_arm_m) - _point_jacobian(links[leg], leg_arm_m))
@@ -109,8 +96,8 @@ class ContactEstimator:
             J,
             weight * outside,
             start_n=np.concatenate([self._pushes[low], np.zeros((len(held), 3))]),
-            friction=self.settings.friction,
-            iterations=self.settings.iterations,
+            friction=FRICTION,
+            iterations=ITERATIONS,
         )[: len(low)]
         self._pushes[:] = 0.0
         self._pushes[low] = pushes
@@ -121,10 +108,9 @@ class ContactEstimator:
         return force
 
     def _probability(self, force_n: FloatArray) -> FloatArray:
-        settings = self.settings
-        self._down = np.where(self._down, force_n > settings.lift_n, force_n > settings.touch_n)
-        middle = np.where(self._down, settings.lift_n, settings.touch_n)
-        return 1.0 / (1.0 + np.exp(np.clip(-(force_n - middle) / settings.spread_n, -50.0, 50.0)))
+        self._down = np.where(self._down, force_n > LIFT_N, force_n > TOUCH_N)
+        middle = np.where(self._down, LIFT_N, TOUCH_N)
+        return 1.0 / (1.0 + np.exp(np.clip(-(force_n - middle) / SPREAD_N, -50.0, 50.0)))
 
 
 def least_pushes(

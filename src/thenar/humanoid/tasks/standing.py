@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, UP_M_S2, Balance, stand_torques
+from thenar.humanoid.control.balance import POSE_LOWER, POSE_UPPER, UP_M_S2, stand_torques
 from thenar.humanoid.control.command_board import ANYONE
 from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.task import Task
@@ -47,14 +47,8 @@ class JointStandTask(Task):
 class PdStandTask(Task):
     """Stands in balance and takes the commanded stand pose; groups that belong to others are left to them."""
 
-    def __init__(self, balance: Balance | None = None, *, gains: str = "user_cmd"):
-        """Prepare.
-
-        Args:
-            balance: How stiffly it balances.
-            gains: Which of the robot's published gains keep the posture.
-        """
-        self.balance = balance or Balance()
+    def __init__(self, *, gains: str = "user_cmd"):
+        """Prepare; ``gains`` are those of the robot's published ones that keep the posture."""
         self._gains = gains
 
     def enter(self, data: RobotData) -> bool:
@@ -90,7 +84,7 @@ class PdStandTask(Task):
         effort, upright_rad = now.kindyn_data.joint_limit.effort, np.array([0.0, self._pose[1]])
         torque = now.kindyn_data.g[6:]
         if self._stands(now):  # who hangs or lies only goes to the posture
-            torque = stand_torques(now, com_goal_m=goal, upright_rad=upright_rad, balance=self.balance)
+            torque = stand_torques(now, com_goal_m=goal, upright_rad=upright_rad)
         torque = np.clip(torque, -effort, effort)
         position = within_limits(data, self._goal_rad() + offset)
         hardware = data.hardware_data

@@ -59,7 +59,7 @@ class GuidedTour:
             if page.scene != home:
                 page.notify(f"The tour put the objects away. They are back when you choose {home} under Scene.")
         except Exception as error:
-            page.stumble("the guided tour", error)
+            page.note_failure("the guided tour", error)
         finally:
             page.playback.stop()
             page.caption = ""

@@ -71,7 +71,7 @@ class PageLink:
         check_bodies(world)
         self.twin: LiveTwin | None = None
         self.tour: GuidedTour | None = None
-        self.playback = Playback(self.command_hand, on_error=self.stumble)
+        self.playback = Playback(self.command_hand, on_error=self.note_failure)
         self.recordings = dict(recordings or {})
         self.change_state = change_state
         self.caption = ""
@@ -87,7 +87,7 @@ class PageLink:
         self._inbox, self._stats = Inbox(), PeerStats("browsers")
         self._clients = self._refused_requests = self._written = 0
         self._next_s = 0.0
-        self._stumbled = ""
+        self._failure = ""
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self.process = PageProcess(
@@ -158,11 +158,11 @@ class PageLink:
             self.notify(f"internal error in {verb}: {error!r}", good=False)
         self._report_status()
 
-    def stumble(self, part: str, error: Exception) -> None:
+    def note_failure(self, part: str, error: Exception) -> None:
         """Take note of an error on a thread that nobody waits for: health and the log say so."""
-        if not self._stumbled:
+        if not self._failure:
             logger.error("%s of the page failed", part, exc_info=error)
-        self._stumbled = f"{part} failed: {clean_text(repr(error))}"
+        self._failure = f"{part} failed: {clean_text(repr(error))}"
 
     def receive(self) -> list[Request]:
         """Commands of users since the last call."""
@@ -223,7 +223,7 @@ class PageLink:
             not_written=0,
             peers=(self._stats.health(self.process.address),) if self._stats.messages else (),
             refused={why: count for why, count in {**self._inbox.refused, **refused}.items() if count},
-            failed=self.process.failure or self._stumbled,
+            failed=self.process.failure or self._failure,
         )
 
     def close(self) -> None:
@@ -239,7 +239,7 @@ class PageLink:
             try:
                 self._report_status()
             except Exception as error:  # the next one is tried
-                self.stumble("its status", error)
+                self.note_failure("its status", error)
 
     def _report_status(self) -> None:
         assert self.twin is not None

@@ -14,9 +14,8 @@ from thenar import cdr
 from thenar.errors import BadValue, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand
-from thenar.wire.clients.inspire_clients import DfxClient, InspireClient
+from thenar.wire.clients.inspire_clients import DfxClient, InspireClient, TienkungClient
 from thenar.wire.clients.listener import CONNECT_S, Place
-from thenar.wire.clients.tienkung_client import TienkungClient
 from thenar.wire.codecs import reflex_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 from thenar.wire.codecs.inspire_counts import ANGLE_TOP, Readings, Scale, angle_counts, limit_counts

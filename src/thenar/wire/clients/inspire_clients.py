@@ -1,4 +1,4 @@
-"""Clients of Inspire hands on DDS, tactile (`InspireClient`) and DFX (`DfxClient`): for twins and real hands alike."""
+"""Clients of Inspire hands, twins and real ones alike: tactile, DFX, and Tienkung's on ROS 2 without ROS 2."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from thenar import cdr
 from thenar.hands.spec import HandSpec
-from thenar.wire.codecs import dfx_codec, inspire_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, tienkung_codec
 from thenar.wire.codecs.dfx_codec import COMMAND_TOPIC, COMMANDS, STATE_TOPIC, STATES
 from thenar.wire.codecs.inspire_codec import Ctrl, TouchLayout, topic
 from thenar.wire.codecs.inspire_counts import Readings, Scale
+from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JOINT_STATE, JointState
 from thenar.wire.links.dds_link import send
 from thenar.wire.links.type_ids import TYPE_IDS
-from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample
+from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, ros
 
 
 class _Client:
@@ -34,20 +35,28 @@ class _Client:
         """Wait until somebody listens to commands; False if nobody does in time."""
         return self._command.wait_for_readers(timeout_s)
 
-    def _subscribe(self, what: str, topic: str, type_name: str, decode: Callable[[bytes], None]) -> None:
+    def wait_for_news(self, *, touch: bool = False, timeout_s: float) -> bool:
+        """Wait for the next state, or touch message; False if none comes in time."""
+        what = "touch" if touch else "state"
+        with self._news:
+            before = self._received[what]
+            return self._news.wait_for(lambda: self._received[what] > before, timeout_s)
+
+    @property
+    def state_messages(self) -> int:
+        """States that have come."""
+        return self._received["state"]
+
+    def _subscribe(
+        self, what: str, topic: str, type_name: str, decode: Callable[[bytes], None], type_ids: Sequence[str] = ()
+    ) -> None:
         def on_sample(sample: Sample) -> None:
             with self._news, contextlib.suppress(cdr.BadMessage):
                 decode(cdr.HEADER + sample.body)
                 self._received[what] += 1
                 self._news.notify_all()
 
-        ids = TYPE_IDS[type_name]
-        self._participant.subscribe(topic, type_name, on_sample, qos=SENSOR_DATA, type_ids=ids)
-
-    def _wait(self, what: str, timeout_s: float) -> bool:
-        with self._news:
-            before = self._received[what]
-            return self._news.wait_for(lambda: self._received[what] > before, timeout_s)
+        self._participant.subscribe(topic, type_name, on_sample, qos=SENSOR_DATA, type_ids=tuple(type_ids))
 
 
 class InspireClient(_Client):
@@ -60,14 +69,10 @@ class InspireClient(_Client):
         self.readings: Readings | None = None
         self.taxel_counts: NDArray[np.int64] | None = None
         self._layout = TouchLayout.of(spec) if spec.pads else None
-        self._subscribe("state", state, inspire_codec.STATES[state], self._on_state)
-        if self._layout is not None:
-            self._subscribe("touch", touch, inspire_codec.STATES[touch], self._on_touch)
-
-    @property
-    def state_messages(self) -> int:
-        """States that have come."""
-        return self._received["state"]
+        heard = {"state": (state, self._on_state)} | ({"touch": (touch, self._on_touch)} if self._layout else {})
+        for what, (name, decode) in heard.items():
+            kind = inspire_codec.STATES[name]
+            self._subscribe(what, name, kind, decode, TYPE_IDS[kind])
 
     @property
     def touch_messages(self) -> int:
@@ -77,10 +82,6 @@ class InspireClient(_Client):
     def send(self, ctrl: Ctrl) -> None:
         """Send a ctrl message."""
         send(self._command, inspire_codec.encode_ctrl(ctrl))
-
-    def wait_for_news(self, *, touch: bool, timeout_s: float) -> bool:
-        """Wait for the next state or touch message; False if none comes in time."""
-        return self._wait("touch" if touch else "state", timeout_s)
 
     def _on_state(self, message: bytes) -> None:
         self.readings = inspire_codec.decode_state(message)
@@ -100,22 +101,38 @@ class DfxClient(_Client):
         """How far open each motor is, by side."""
         self.lost: dict[str, int] = {}
         """Readings that a hand has missed in a row; a hand that is there has missed none."""
-        self._subscribe("state", STATE_TOPIC, STATES[STATE_TOPIC], self._on_state)
-
-    @property
-    def state_messages(self) -> int:
-        """States that have come."""
-        return self._received["state"]
+        kind = STATES[STATE_TOPIC]
+        self._subscribe("state", STATE_TOPIC, kind, self._on_state, TYPE_IDS[kind])
 
     def send(self, q: Mapping[str, Sequence[float]]) -> None:
         """Send a command, see `dfx_codec.encode_commands`."""
         send(self._command, dfx_codec.encode_commands(q))
 
-    def wait_for_news(self, *, timeout_s: float) -> bool:
-        """Wait for the next state message; False if none comes in time."""
-        return self._wait("state", timeout_s)
-
     def _on_state(self, message: bytes) -> None:
         states = dfx_codec.decode_states(message)
         self.q = {side: part["q"].copy() for side, part in states.items()}
         self.lost = {side: int(part["lost"].max(initial=0)) for side, part in states.items()}
+
+
+class TienkungClient(_Client):
+    """Sends control messages to one hand and keeps its newest state."""
+
+    def __init__(self, participant: Participant, spec: HandSpec):
+        """Listen to a hand."""
+        side, kind = Scale.of(spec).side, ros.message_type(JOINT_STATE)
+        super().__init__(participant, ros.topic_name(tienkung_codec.control_topic(side)), kind)
+        self.opened: NDArray[np.float32] | None = None
+        """How far open each motor is, in the order of the wire."""
+        self._subscribe("state", ros.topic_name(tienkung_codec.state_topic(side)), kind, self._on_state)
+
+    def send(self, opened: dict[str, float]) -> None:
+        """Send how far open fingers shall be, by their ids ('1' little to '6' thumb rotation)."""
+        message = JointState(name=tuple(opened), position=list(opened.values()))
+        self._command.write(tienkung_codec.encode_joint_state(message))
+
+    def _on_state(self, message: bytes) -> None:
+        state = tienkung_codec.decode_joint_state(message[len(cdr.HEADER) :])
+        by_name = dict(zip(state.name, np.asarray(state.position, dtype=np.float64).tolist(), strict=False))
+        if not all(name in by_name for name in FINGER_IDS):
+            raise cdr.BadMessage(f"a state with the names {', '.join(state.name)}; wanted 1 to 6")
+        self.opened = np.array([by_name[name] for name in FINGER_IDS], dtype=np.float32)

@@ -113,9 +113,9 @@ class Listener:
         if place.wire not in PROTOCOLS:
             raise UnknownName("wire", place.wire, PROTOCOLS)
         protocol = PROTOCOLS[place.wire]
-        strangers = [spec.name for spec in hands if not protocol.serves(spec)]
-        if strangers:
-            raise BadValue("hand", ", ".join(strangers), f"hands that speak {place.wire}")
+        foreign = [spec.name for spec in hands if not protocol.serves(spec)]
+        if foreign:
+            raise BadValue("hand", ", ".join(foreign), f"hands that speak {place.wire}")
         self.hands, self.place = tuple(hands), place
         self.refused: Counter[str] = Counter()
         """Messages that could not be read, by reason."""

@@ -24,6 +24,7 @@ NODE, GLOVE_FRAME = "hand_animator", "manus"
 TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 SPHERE, ADD = 2, 0
+SPHERE_M = 0.01
 GREEN = (0.1, 0.8, 0.2, 1.0)
 
 
@@ -88,7 +89,7 @@ class FollowNode:
             self._markers.write(encode_spheres(finger_m[1:], frame_id=self._frame, stamp_s=now_s))
 
 
-def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_m: float = 0.01) -> bytes:
+def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float) -> bytes:
     """A MarkerArray of Humble and Jazzy with one sphere at each point, as a body. Shape of points (n, 3)."""
     out = bytearray(struct.pack("<I", len(points_m)))
     seconds, nanoseconds = ros_time(stamp_s)
@@ -97,7 +98,7 @@ def encode_spheres(points_m: FloatArray, *, frame_id: str, stamp_s: float, size_
         put_string(out, frame_id)
         put_string(out, "hand")
         put(out, "iii", number, SPHERE, ADD)
-        put(out, "10d", *point, 0.0, 0.0, 0.0, 1.0, size_m, size_m, size_m)  # place, orientation, size
+        put(out, "10d", *point, 0.0, 0.0, 0.0, 1.0, *[SPHERE_M] * 3)  # place, orientation, size
         put(out, "4f", *GREEN)
         put(out, "iI", 0, 0)  # stays until replaced
         out += b"\x00"  # frame_locked

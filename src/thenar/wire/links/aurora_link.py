@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 DOMAIN = 123
 """Of the robot."""
+POLICY = 0
+"""The one whole-body policy that there is."""
 
 
 class AuroraNode:
@@ -37,7 +38,6 @@ class AuroraNode:
         ros: bool = False,
         interface: str = "lo",
         peers: tuple[str, ...] = (),
-        policies: Collection[int] = (0,),
     ):
         """Join a domain.
 
@@ -47,13 +47,9 @@ class AuroraNode:
             ros: Whether names are spelled as ROS 2 does.
             interface: Network interface.
             peers: Addresses to look for clients at where multicast does not reach.
-            policies: Whole-body policies that there are.
         """
         self.names = Names(namespace=namespace, ros=ros)
         self.refused: Counter[str] = Counter()
-        self._policies = frozenset(policies)
-        self.policy = min(self._policies, default=0)
-        """The policy that was last chosen."""
         self._waiting: deque[BodyRequest] = deque(maxlen=MAX_WAITING)
         self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME)
         # Best effort and without a past: an old command must not be played again to a robot that has just started.
@@ -127,9 +123,7 @@ class AuroraNode:
 
     def _choose_policy(self, body: bytes) -> bytes:
         whole, _ = aurora_codec.policy_request(body)
-        if whole not in self._policies:
-            there = ", ".join(map(str, sorted(self._policies))) or "none"
+        if whole != POLICY:
             count_reason(self.refused, f"policy {whole} does not exist")
-            return aurora_codec.policy_reply(False, f"no policy {whole}; there are: {there}")
-        self.policy = whole
+            return aurora_codec.policy_reply(False, f"no policy {whole}; there are: {POLICY}")
         return aurora_codec.policy_reply(True)

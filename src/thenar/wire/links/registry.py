@@ -72,11 +72,11 @@ class Protocol:
 
     def open(self, context: LinkContext) -> Any:
         """Open its link; hands that do not speak it are refused."""
-        strangers = [spec.name for spec in context.hands if not self.serves(spec)]
-        if strangers:
+        foreign = [spec.name for spec in context.hands if not self.serves(spec)]
+        if foreign:
             makers = sorted({spec.maker for spec in map(load, names()) if self.serves(spec)})
             wanted = f"hands that speak {self.name} ({', '.join(makers)}); serve each maker's by themselves"
-            raise BadValue("--hands", ",".join(strangers), wanted)
+            raise BadValue("--hands", ",".join(foreign), wanted)
         link = self.link_class()(context)
         context.opened.callback(link.close)
         return link

@@ -38,7 +38,7 @@ MAX_POSITION_DEG = (60, 87, 84, 84, 84, 84)  # the SDK's own defaults
 DEFAULT_PROTECTED_MA = 1000
 NO_DIRECTION = 0xFFFF
 COUNTS_PER_N = 100.0  # from the scale of the maker's monitor
-MOST_COUNTS = 2500
+MAX_COUNTS = 2500
 PROXIMITY_COUNTS = 1000  # where something touches, falling straight to 0 at the sensor's range; assumed
 IDLE, RUNNING, STALLED = 0, 1, 2
 MOVING = 0.02  # faster than this fraction of the top speed is running
@@ -95,7 +95,7 @@ def store_touch(words: Words, spec: HandSpec, frame: TouchFrame) -> None:
         size = float(np.hypot(*shear))
         angle = round(math.degrees(math.atan2(shear[1], shear[0]))) % 360 if size >= 1.0 else NO_DIRECTION
         normal = COUNTS_PER_N * frame.force_n[pad.name]
-        found = np.array([min(normal, MOST_COUNTS), min(size, MOST_COUNTS), angle])
+        found = np.array([min(normal, MAX_COUNTS), min(size, MAX_COUNTS), angle])
         far = frame.proximity_m.get(pad.name, pad.proximity_range_m) / pad.proximity_range_m
         near = round(PROXIMITY_COUNTS * (1.0 - far))
         if not words[TOUCH_ON + n]:

@@ -26,7 +26,7 @@ NOT_ZERO_RAD = 1e-5  # in place of exactly 0: xr_teleoperate takes a hand of zer
 
 EMPTY, REST = 30000.0, 100000.0
 COUNTS_PER_GRAM = 40.0  # assumed: nothing is published; 2500 g then read 200000, as public displays scale it
-LEAST_G, MOST_G = 10.0, 2500.0  # range of an element, from the product page
+MIN_G, MAX_G = 10.0, 2500.0  # range of an element, from the product page
 GRAM_N = 9.80665e-3
 SKIN_C = 25.0  # the twin's skin is at room temperature
 
@@ -88,7 +88,7 @@ def press_counts(spec: HandSpec, frame: TouchFrame | None) -> FloatArray:
         row[: pad.taxels] = REST
         if frame is not None:
             grams = frame[pad.name].ravel() * pad.row_pitch_m * pad.col_pitch_m / GRAM_N
-            row[: pad.taxels] += COUNTS_PER_GRAM * np.where(grams < LEAST_G, 0.0, np.minimum(grams, MOST_G))
+            row[: pad.taxels] += COUNTS_PER_GRAM * np.where(grams < MIN_G, 0.0, np.minimum(grams, MAX_G))
     return counts
 
 
