@@ -86,6 +86,15 @@ def test_dex3_hands_close_and_feel_a_rod(domain: int):
     assert press["right"][press["right"] > 30000.0].max() < 101000.0
 
 
+@pytest.mark.parametrize(("hand", "place"), [("inspire", (0.04, 0.032, 0.02)), ("brainco", (0.045, 0.03, 0.018))])
+def test_nothing_is_compiled_or_loaded_while_hands_grasp_and_arms_move(hand: str, place: tuple[float, float, float]):
+    (x_m, y_m), (ahead_m, away_m, radius_m) = LEFT_PALM_M[hand], place
+    line = [sys.executable, str(PEERS / "first_loads.py"), hand, *map(str, (x_m + ahead_m, y_m - away_m, radius_m))]
+    said = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
+    assert said["loaded"] == []
+    assert said["felt_n"] > 5.0
+
+
 def test_brainco_hands_close_on_a_rod_in_the_order_of_the_hand(domain: int):
     asked = {"left": [0.0, 0.0, 1.0, 1.0, 1.0, 1.0], "right": [0.2, 0.6, 0.25, 0.25, 0.25, 0.25]}
     twin = serve_g1(G1Config(domain=domain, hands=("brainco",)), props=[rod("brainco", 0.045, 0.03, 0.018)])

@@ -576,6 +576,7 @@ def warm_up(world: World) -> None:
     for hand in world.hand_names:
         world.command(hand, HandCommand.closing(np.nan))  # asks nothing
     world.advance(world.timestep_s)
+    world.read_hands()
     skins = [hand for hand in world.hand_names if world.hand(hand).pads]
     if skins:
         warm_up_touch()
