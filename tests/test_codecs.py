@@ -13,7 +13,7 @@ from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandState
 from thenar.units import GRAM_FORCE_N
-from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, sim_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, reflex_counts, sim_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 from thenar.wire.links.registry import known_topics
@@ -389,3 +389,14 @@ def test_counts_are_mapped_by_name_not_by_place():
     assert [
         name for name, target in zip(shuffled.actuator_names, command.target_rad, strict=True) if not np.isnan(target)
     ] == ["little"]
+
+
+def test_a_tienkung_command_has_no_time_unless_one_is_given():
+    command = tienkung_codec.JointState(name=("1",), position=[0.5])
+    assert tienkung_codec.encode_joint_state(command)[:8] == bytes(8)
+    assert tienkung_codec.encode_joint_state(replace(command, stamp_s=2.5))[:8] == struct.pack("<iI", 2, 500_000_000)
+
+
+@pytest.mark.parametrize(("die_pa", "bits"), [(0.0, 1023), (1e6, 0)])
+def test_a_barometer_beyond_its_range_stays_at_the_end_of_its_ten_bits(die_pa: float, bits: int):
+    assert reflex_counts.pressure_counts(die_pa, 25.0) == bits

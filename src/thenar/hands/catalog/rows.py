@@ -25,7 +25,7 @@ def weighed_link(
     inertial: Inertial,
     source: str,
     *,
-    skin: Shape | None,
+    skin: Shape | None = None,
     collision: tuple[Shape, ...] = (),
     visuals: tuple[Visual, ...],
 ) -> Link:

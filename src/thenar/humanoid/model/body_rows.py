@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
+from thenar.hands.catalog.rows import Inertial, Y
 from thenar.hands.shapes import Vec3
 from thenar.humanoid.model.body_spec import Fixed, Gains, Hinge
-
-Inertial: TypeAlias = tuple[float, Vec3, tuple[float, float, float, float, float, float]]
-"""Mass [kg], centre [m], ixx iyy izz ixy ixz iyz about the centre [kg m^2]."""
-
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 class Drive(NamedTuple):

@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 from math import atan, degrees, pi
 
+from thenar.hands.catalog.rows import Inertial, X, Y, Z, weighed_link
 from thenar.hands.spec import Link
 from thenar.humanoid.model import body_rows
-from thenar.humanoid.model.body_rows import Drive, Inertial, Row, X, Y, Z, both_sides
+from thenar.humanoid.model.body_rows import Drive, Row, both_sides
 from thenar.humanoid.model.body_spec import BodySpec, Eye, Fixed, HandFlange, Hinge, Roles
 from thenar.humanoid.model.g1_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
@@ -189,17 +190,10 @@ GAINS = {
 
 
 def _links(inertials: dict[str, Inertial]) -> tuple[Link, ...]:
+    source = f"{URDF}: mass, centre and inertia; shape drawn into the boxes of its meshes"
     return tuple(
-        Link(
-            name=name,
-            mass_kg=mass_kg,
-            com_m=com_m,
-            inertia_kgm2=inertia_kgm2,
-            collision=COLLISION.get(name, ()),
-            visuals=VISUALS.get(name, ()),
-            source=f"{URDF}: mass, centre and inertia; shape drawn into the boxes of its meshes",
-        )
-        for name, (mass_kg, com_m, inertia_kgm2) in inertials.items()
+        weighed_link(name, row, source, collision=COLLISION.get(name, ()), visuals=VISUALS.get(name, ()))
+        for name, row in inertials.items()
     )
 
 

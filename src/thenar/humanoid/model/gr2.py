@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from thenar.hands.spec import Link
+from thenar.hands.catalog.rows import Inertial, X, Y, Z, weighed_link
 from thenar.humanoid.model import body_rows
-from thenar.humanoid.model.body_rows import Drive, Inertial, Row, X, Y, Z, both_sides, fixed
+from thenar.humanoid.model.body_rows import Drive, Row, both_sides, fixed
 from thenar.humanoid.model.body_spec import BodySpec, Fixed, Gains, Hinge, Roles
 from thenar.humanoid.model.gr2_shapes import COLLISION, PALETTE, SOLE_M, VISUALS
 
@@ -155,20 +155,13 @@ GAINS = {
 }
 # fmt: on
 
+SOURCE = f"{URDF}: mass, centre and inertia; shape assumed"
 GR2 = BodySpec(
     name="gr2",
     root="base_link",
     links=tuple(
-        Link(
-            name=name,
-            mass_kg=mass_kg,
-            com_m=com_m,
-            inertia_kgm2=inertia_kgm2,
-            collision=COLLISION.get(name, ()),
-            visuals=VISUALS[name],
-            source=f"{URDF}: mass, centre and inertia; shape assumed",
-        )
-        for name, (mass_kg, com_m, inertia_kgm2) in INERTIALS.items()
+        weighed_link(name, row, SOURCE, collision=COLLISION.get(name, ()), visuals=VISUALS[name])
+        for name, row in INERTIALS.items()
     ),
     joints=JOINTS,
     groups={group: tuple(hinge.name for hinge in hinges) for group, hinges in GROUPS.items()},

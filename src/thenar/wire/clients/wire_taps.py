@@ -206,14 +206,7 @@ class _ReflexEar:
 
     def command(self, name: str, message: bytes, _: float) -> Iterator[Said]:
         values = reflex_codec.decode_numbers(name, message[len(cdr.HEADER) :])
-        follow = {
-            "command": lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]),
-            "command_position": lambda driver: reflex_driver.to_pose(driver, values),
-            "command_velocity": lambda driver: reflex_driver.at_velocity(driver, values),
-            "raw_hand_command": lambda driver: reflex_driver.to_raw(driver, values),
-            "radian_hand_command": lambda driver: reflex_driver.to_radians(driver, values),
-        }
-        self._driver = driver = follow[name](self._driver)
+        self._driver = driver = reflex_driver.follow(self._driver, name, values)
         speed_rad_s = reflex_counts.driven_speed_rad_s(driver.speed_rad_s)
         yield self._spec.name, self._board.command(driver.target_raw, speed_rad_s, driver.torque_on)
 

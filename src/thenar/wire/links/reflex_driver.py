@@ -12,6 +12,7 @@ Ref: reflex-ros-pkg, reflex_takktile_hand.py, motor.py, reflex_driver.cpp.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -125,6 +126,13 @@ def to_raw(driver: Driver, raw: FloatArray) -> Driver:
     return _sent(driver, counts.joint_angle_rad(raw, driver.motor_zero_rad), driver.speed_rad_s, bounded=False)
 
 
+def follow(driver: Driver, topic: str, values: FloatArray) -> Driver:
+    """The driver after a message on a command topic; ``command`` has four angles, then four speeds."""
+    if topic == "command":
+        return to_pose_at(driver, values[:4], values[4:])
+    return _COMMANDED[topic](driver, values)
+
+
 def set_speed(driver: Driver, speed_rad_s: FloatArray) -> Driver:
     """The speed of what follows, until a position command takes the default again."""
     return replace(driver, speed_rad_s=_bounded_speed(speed_rad_s))
@@ -144,6 +152,15 @@ def zero_pose(driver: Driver) -> Driver:
     """The motors' present angles count as 0."""
     raw = counts.target_counts(driver.joint_rad, driver.motor_zero_rad)
     return replace(driver, motor_zero_rad=raw * counts.ANGLE_RAD / counts.GEAR, target_rad=np.zeros(4))
+
+
+_COMMANDED: dict[str, Callable[[Driver, FloatArray], Driver]] = {
+    "command_position": to_pose,
+    "command_velocity": at_velocity,
+    "command_motor_force": hold_load,
+    "raw_hand_command": to_raw,
+    "radian_hand_command": to_radians,
+}
 
 
 def on_reading(driver: Driver, reading: BoardReading) -> tuple[Driver, HandMessage]:

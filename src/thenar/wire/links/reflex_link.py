@@ -25,13 +25,6 @@ from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import SERVICE_CALLER, RosNode
 
-_COMMANDED: dict[str, Callable[..., Driver]] = {
-    "command_position": reflex_driver.to_pose,
-    "command_velocity": reflex_driver.at_velocity,
-    "command_motor_force": reflex_driver.hold_load,
-    "raw_hand_command": reflex_driver.to_raw,
-    "radian_hand_command": reflex_driver.to_radians,
-}
 CHANGES_PER_CALL = 16
 _CALIBRATE_TACTILE = partial(replace, offset=None)  # the next reading counts as untouched
 _CALLED: dict[str, Callable[[Driver], Driver]] = {
@@ -96,10 +89,7 @@ class ReflexNode(RosNode):
         except BadMessage as error:
             self._inbox.refuse(f"{topic} refused: {error}")
             return
-        if topic == "command":
-            self._change(lambda driver: reflex_driver.to_pose_at(driver, values[:4], values[4:]), sender)
-        else:
-            self._change(lambda driver: _COMMANDED[topic](driver, values), sender)
+        self._change(lambda driver: reflex_driver.follow(driver, topic, values), sender)
 
     def _answer(self, service: str, body: bytes) -> bytes:
         if service == "set_speed":
