@@ -1,5 +1,6 @@
 """The identification's programme drives a hand and stops: on a wish, on a contact, on silence."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -120,6 +121,7 @@ def test_a_step_from_here_is_counted_from_where_each_motor_stands(bare: Twin):
 
 
 def test_silence_stops_the_programme(bare: Twin):
+    bare.readings()  # its first step takes a machine with much to do longer
     threading.Timer(1.5, lambda: setattr(bare, "silent", True)).start()
     outcome = drive_programme(bare, HAND, BARE, stop=threading.Event())
     assert "said nothing" in outcome.why
@@ -143,10 +145,21 @@ def test_from_what_a_finger_met_to_the_command_to_stay_it_takes_a_tenth_of_a_sec
 
 @pytest.mark.timing
 def test_from_a_lost_hands_last_word_to_the_command_to_stay_it_takes_a_tenth_of_a_second_at_most(bare: Twin):
+    bare.readings()  # its first step takes a machine with much to do longer
     threading.Timer(1.5, lambda: setattr(bare, "silent", True)).start()
     outcome = drive_programme(bare, HAND, BARE, stop=threading.Event())
     assert "said nothing" in outcome.why
     assert outcome.reacted_s < 0.1
+
+
+def test_a_hand_that_nobody_hears_is_not_moved_and_told_why(bare: Twin):
+    bare.silent = True
+    for _ in range(2):
+        with contextlib.suppress(ThenarError):
+            bare.readings()
+    with pytest.raises(ThenarError, match="not moved: nobody publishes"):
+        drive_programme(bare, HAND, BARE, stop=threading.Event())
+    assert not any(np.isfinite(command.target_rad).any() for command in bare.sent)
 
 
 def test_a_hand_whose_wire_tells_no_force_is_not_moved(bare: Twin):

@@ -50,15 +50,19 @@ class _Watch(threading.Thread):
         self._line, self._over = line, threading.Event()
         self.newest: Readings | None = None
         self.at_s = time.perf_counter()
+        self.why = "this wire does not carry them; use inspire or modbus"
 
     def run(self) -> None:
         while not self._over.is_set():
-            with contextlib.suppress(ThenarError):
+            try:
                 readings = self._line.readings()
-                if not isinstance(readings, Readings):
-                    self.newest = None
-                    return
-                self.newest, self.at_s = readings, time.perf_counter()
+            except ThenarError as error:
+                self.why = str(error)
+                continue
+            if not isinstance(readings, Readings):
+                self.newest = None
+                return
+            self.newest, self.at_s = readings, time.perf_counter()
 
     def end(self) -> None:
         self._over.set()
@@ -127,7 +131,7 @@ def _zero(watch: _Watch) -> FloatArray:
         if watch.newest is not None:
             seen.append(watch.newest.force * GRAM_FORCE_N)
         elif time.perf_counter() > until_s + 3.0:
-            raise ThenarError("the hand says nothing of its forces, so it is not moved; see thenar inspect")
+            raise ThenarError(f"the hand says nothing of its forces, so it is not moved: {watch.why}")
         time.sleep(POLL_S)
     return np.median(seen, axis=0)
 
