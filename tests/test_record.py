@@ -350,6 +350,28 @@ def test_a_wrong_byte_in_an_index_or_in_the_summary_is_told_and_costs_nothing(gr
     assert thenar.Recording(tmp_path / "mended.mcap").damage == ""
 
 
+def test_an_hour_of_recording_keeps_half_a_megabyte_of_where_its_chunks_are(tmp_path: Path):
+    from mcap.reader import make_reader
+
+    luck, chunks, hour = np.random.default_rng(3), 2000, 4 * 3600
+    path = tmp_path / "long.mcap"
+    with path.open("wb") as file:
+        chunked = ChunkedFile(file)
+        chunked.begin("test", {})
+        for k in range(chunks):
+            at_ns = 250_000_000 * k + int(luck.integers(20_000_000))
+            drafts = [Draft(at_ns, at_ns, 0, luck.bytes(12)) for _ in range(luck.integers(1, 3))]
+            chunked.add_chunk({f"/topic{n}": (TEXT, drafts) for n in range(10)})
+        kept = len(chunked._noted) + len(chunked._notes.copy().flush())
+        chunked.finish()
+    assert 0 < kept * hour / chunks < 0.5e6
+    with path.open("rb") as file:
+        summary = make_reader(file).get_summary()
+    assert summary is not None
+    assert [len(index.message_index_offsets) for index in summary.chunk_indexes] == [10] * chunks
+    assert thenar.Recording(path).damage == ""
+
+
 @pytest.mark.parametrize("number", [0, 2, 4])
 def test_a_damaged_chunk_costs_its_own_messages_and_no_others(tmp_path: Path, number: int):
     path = tmp_path / "bent.mcap"

@@ -1,7 +1,8 @@
 """Who goes first on this machine: a twin before other programs, where the system allows it, and its physics before all.
 
-A nice value counts only among the programs of one terminal where Linux groups them (`sched_autogroup`), and a program
-that wakes up may wait for several milliseconds even then. A thread in real time does not wait.
+A nice value is a share of time: a program that wakes up may still wait for milliseconds until the one that runs has had
+its turn, and Linux may count it only among the programs of one terminal (`sched_autogroup`). A thread in real time does
+not wait.
 """
 
 from __future__ import annotations

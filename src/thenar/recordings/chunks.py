@@ -21,6 +21,8 @@ _HEAD = np.dtype(
     [("kind", "u1"), ("size", "<u8"), ("channel", "<u2"), ("sequence", "<u4"), ("log", "<u8"), ("publish", "<u8")]
 )
 _KIND_AND_SIZE = 9  # bytes, which the size of a record does not count
+_NOTE = struct.Struct("<QQQIIIII")  # where a chunk is, when it begins and ends, its sizes, and how many starts follow
+_START = struct.Struct("<HI")  # a channel, and where its index begins behind the chunk
 _INDEX = np.dtype([("log", "<u8"), ("offset", "<u8")])
 _QOS = "".join(
     f"{line}\n"
@@ -107,7 +109,8 @@ class ChunkedFile:
         self._schemas: dict[str, records.Schema] = {}
         self._channels: dict[str, records.Channel] = {}
         self._counts: dict[int, int] = {}
-        self._chunks, self._chunk_count = bytearray(), 0  # index, as bytes: objects would take 7 times the memory
+        # Where chunks are, for the summary: compressed, so that a day of it stays below 10 MB.
+        self._noted, self._notes, self._chunk_count = bytearray(), zlib.compressobj(1), 0
         self._metadata: list[McapRecord] = []
         self._first_ns, self._last_ns = 0, 0
         self._at, self._crc = 0, 0
@@ -186,25 +189,39 @@ class ChunkedFile:
         )
         began, made = self._at, self._bytes(chunk)
         self._put(made)
-        offsets, index_began = {}, self._at
+        starts, index_began = [], self._at
         for number, index in indices.items():
-            offsets[number] = self._at
+            starts.append(_START.pack(number, self._at - index_began))
             body = struct.pack("<HI", number, index.nbytes) + index.tobytes()
             self._put(struct.pack("<BQ", _MESSAGE_INDEX, len(body)) + body)
         self._file.flush()
-        index = records.ChunkIndex(
-            chunk_length=len(made),
-            chunk_start_offset=began,
-            compression=chunk.compression,
-            compressed_size=len(packed),
-            message_end_time=last_ns,
-            message_index_length=self._at - index_began,
-            message_index_offsets=offsets,
-            message_start_time=first_ns,
-            uncompressed_size=len(data),
-        )
-        self._chunks += self._bytes(index)
+        sizes = len(made), len(packed), len(data), self._at - index_began
+        note = _NOTE.pack(began, first_ns, last_ns, *sizes, len(starts)) + b"".join(starts)
+        self._noted += self._notes.compress(note)
         self._chunk_count += 1
+
+    def _chunk_indices(self) -> bytes:
+        """What the summary says of chunks, from what was noted of them."""
+        notes, at, made = zlib.decompress(bytes(self._noted) + self._notes.flush()), 0, bytearray()
+        while at < len(notes):
+            began, first_ns, last_ns, length, packed, size, index_length, count = _NOTE.unpack_from(notes, at)
+            at, end = at + _NOTE.size, at + _NOTE.size + count * _START.size
+            index = self._records.ChunkIndex(
+                chunk_length=length,
+                chunk_start_offset=began,
+                compression="zstd",
+                compressed_size=packed,
+                message_end_time=last_ns,
+                message_index_length=index_length,
+                message_index_offsets={
+                    number: began + length + start for number, start in _START.iter_unpack(notes[at:end])
+                },
+                message_start_time=first_ns,
+                uncompressed_size=size,
+            )
+            made += self._bytes(index)
+            at = end
+        return bytes(made)
 
     def finish(self) -> None:
         """Write the summary, with which the file is whole."""
@@ -226,7 +243,7 @@ class ChunkedFile:
             self._bytes(*self._schemas.values()),
             self._bytes(*self._channels.values()),
             self._bytes(statistics),
-            bytes(self._chunks),
+            self._chunk_indices(),
             self._bytes(*self._metadata),
         )
         summary, offsets = b"", b""
