@@ -369,7 +369,7 @@ def test_an_hour_of_recording_keeps_half_a_megabyte_of_where_its_chunks_are(tmp_
         summary = make_reader(file).get_summary()
     assert summary is not None
     assert [len(index.message_index_offsets) for index in summary.chunk_indexes] == [10] * chunks
-    assert thenar.Recording(path).damage == ""
+    assert read_contents(path).damage == ""
 
 
 @pytest.mark.parametrize("number", [0, 2, 4])

@@ -127,6 +127,11 @@ def test_six_ratios_outside_their_range_are_no_request(bad: float):
     assert tienkung_codec.six_ratios(struct.pack("<6f", *[0.5] * 6)) is not None
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_signalling_nan_is_no_request_and_no_complaint_either():
+    assert tienkung_codec.six_ratios(bytes.fromhex("0100a07f") * 6) is None
+
+
 def test_flexible_requests_come_back_and_bad_ones_say_why():
     body = tienkung_codec.encode_flexible_request(("3", "1"), [0.7, 0.5])
     names, ratios = tienkung_codec.flexible_request(body)

@@ -168,7 +168,8 @@ def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tu
 
 def six_ratios(body: bytes) -> FloatArray | None:
     """The six ratios of a fixed request; None where one of them is not within 0 and 1."""
-    ratios = np.frombuffer(body[:24], "<f4").astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which numpy would complain of on stderr
+        ratios = np.frombuffer(body[:24], "<f4").astype(np.float64)
     return ratios if np.all((ratios >= 0.0) & (ratios <= 1.0)) else None
 
 
