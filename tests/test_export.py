@@ -232,6 +232,15 @@ def test_the_parser_of_gazebo_reads_every_number_of_the_hand(name: str, format, 
         assert sensors[f"{box.name}_force"][:2] == ["force_torque", f"{box.name}_joint"]
 
 
+@pytest.mark.parametrize("format", ["urdf", "sdf", "sdf1.7"])
+def test_every_sensor_is_read_whether_or_not_anybody_listens(format):
+    """Gazebo leaves a sensor alone that is not always on: a program inside it that asked for a force was told 0."""
+    robot = ElementTree.fromstring(export_hand(hands.load("reflex"), format=format, sensor="pressure"))
+    sensors = list(robot.iter("sensor"))
+    assert len(sensors) == 2 * 38
+    assert {sensor.findtext("always_on") for sensor in sensors} == {"true"}
+
+
 def test_sdf_1_7_has_only_what_gazebo_11_knows():
     text = export_hand(hands.load("inspire_right"), format="sdf1.7")
     model = ElementTree.fromstring(text)

@@ -278,7 +278,7 @@ def add_contact_sensor(parent: Element, box: SensorBox) -> None:
 def add_force_sensor(joint: Element, box: SensorBox) -> None:
     """Gazebo's sensor of the force that a box passes on."""
     sensor = add(joint, "sensor", name=f"{box.name}_force", type="force_torque")
-    add(sensor, "update_rate", box.rate_hz)
+    add_all(sensor, always_on="true", update_rate=box.rate_hz)
     add(add(sensor, "force_torque"), "frame", "child")
 
 
