@@ -108,6 +108,7 @@ if __name__ == "__main__":
         point = {"steps": steps, "seconds": learned_s, "reward": reward, **told}
         curve.append(point)
         print(json.dumps(point), flush=True)
+        np.savez_compressed(given.out, **weights(runner.get_inference_policy()))
         if learned_s > given.seconds:
             break
     policy = runner.get_inference_policy()
@@ -121,5 +122,4 @@ if __name__ == "__main__":
     print(json.dumps({"touch": touch, **timing, "fresh": told}), flush=True)
     rows = {name: np.round(row, 4).tolist() for name, row in found.items()}
     report = {"touch": touch, "curve": curve, "timing": timing, "fresh": rows}
-    np.savez_compressed(given.out, **weights(policy))
     given.out.with_suffix(".json").write_text(json.dumps(report))

@@ -5,7 +5,6 @@ It is held out to the hand for a while, by something as soft as a spring, and th
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import mujoco
@@ -30,12 +29,13 @@ from thenar.sim.props import Sphere
 
 TASK = "Thenar-Hold-Inspire"
 WANTED_N, RELEASE_S, EPISODE_S, STEP_S, TIMESTEP_S = 1.0, 1.2, 2.4, 0.04, 0.002
-LOST_M, PLACE_M = 0.04, 0.003
+LOST_M, PLACE_M, REACH_M = 0.04, 0.003, 0.03
 MARBLE = Sphere(name="marble", radius_m=0.011, mass_kg=0.02, pos_m=(0.0335, 0.043, 0.058))
-POSTURE = {"index": 0.44, "thumb_bend": 0.36, "thumb_rotation": 1.0}  # just beside the marble
+POSTURE = {"index": 0.49, "thumb_bend": 0.42, "thumb_rotation": 1.0}  # just beside the marble
 HOLDER = "holder"
 HOLDER_SOLREF = (0.008, 1.0)  # about 300 N/m for a marble
 SIDES = ("index", "thumb")
+MOVED = ("index", "thumb_bend")
 
 
 def add_holder(spec: mujoco.MjSpec) -> None:
@@ -67,9 +67,20 @@ def error_n(env: Any, sensor: str = "touch") -> torch.Tensor:
 
 
 def near_wanted(env: Any, sensor: str = "touch") -> torch.Tensor:
-    """1 where both forces are as wanted, a half at half and at double, 0 without contact: any is better than none."""
+    """1 where both forces are as wanted, 0 without contact, and a quarter less for every newton too many.
+
+    The way back must lead downhill from any force: where it flattens out, a hand that has closed too far stays closed.
+    """
     share = side_forces(env, sensor) / WANTED_N
-    return torch.minimum(share, 1.0 / share.clamp(min=1.0)).mean(dim=1)
+    return torch.minimum(share, 1.25 - 0.25 * share).clamp(min=-2.0).mean(dim=1)
+
+
+def reaching(env: Any, hand: SceneEntityCfg, sensor: str = "touch") -> torch.Tensor:
+    """1 where both fingertips touch something, less the farther they are from the marble: force leads none there."""
+    tips_m = env.scene["hand"].data.site_pos_w[:, hand.site_ids]
+    away_m = torch.linalg.norm(tips_m - env.scene["marble"].data.root_link_pos_w[:, None], dim=2)
+    touched = side_forces(env, sensor) > 0.0
+    return torch.where(touched, 1.0, (1.0 - away_m / REACH_M).clamp(min=0.0)).mean(dim=1)
 
 
 def is_lost(env: Any) -> torch.Tensor:
@@ -96,6 +107,7 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
     if touch:
         seen["pads"] = ObservationTermCfg(func=pad_forces)
     marble = SceneEntityCfg("marble", geom_names=(".*",), body_names=(".*",))
+    tips = SceneEntityCfg("hand", site_names=tuple(f"{side}_tip" for side in SIDES), preserve_order=True)
     within = (-PLACE_M, PLACE_M)
     return ManagerBasedRlEnvCfg(
         decimation=round(STEP_S / TIMESTEP_S),
@@ -110,7 +122,7 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
             "actor": ObservationGroupCfg(seen, history_length=3, nan_policy="sanitize"),
             "critic": ObservationGroupCfg(known, history_length=3, nan_policy="sanitize"),
         },
-        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.01, motors=("index", "thumb_bend"))},
+        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.01, leash=0.06, motors=MOVED)},
         events={
             "begin": EventTermCfg(func=mdp.reset_scene_to_default, mode="reset"),
             "place": EventTermCfg(
@@ -132,7 +144,7 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
         },
         rewards={
             "near_wanted": RewardTermCfg(func=near_wanted, weight=1.0),
-            "lost": RewardTermCfg(func=is_lost, weight=-10.0),
+            "reaching": RewardTermCfg(func=reaching, weight=0.5, params={"hand": tips}),
         },
         metrics={"error_n": MetricsTermCfg(func=error_n), "held": MetricsTermCfg(func=is_held)},
         terminations={
@@ -146,13 +158,13 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
 
 def hold_rl_cfg() -> RslRlOnPolicyRunnerCfg:
     """PPO that learns it."""
-    spread = {"class_name": "GaussianDistribution", "init_std": 0.8, "std_type": "scalar"}
+    spread = {"class_name": "GaussianDistribution", "init_std": 0.6, "std_type": "scalar"}
     net = {"hidden_dims": (128, 64), "obs_normalization": True}
     return RslRlOnPolicyRunnerCfg(
         actor=RslRlModelCfg(**net, distribution_cfg=spread),
         critic=RslRlModelCfg(**net),
-        algorithm=RslRlPpoAlgorithmCfg(gamma=0.97, entropy_coef=0.002, learning_rate=1e-3),
-        num_steps_per_env=math.ceil(EPISODE_S / STEP_S / 3),
+        algorithm=RslRlPpoAlgorithmCfg(gamma=0.97, entropy_coef=0.0, learning_rate=1e-3),
+        num_steps_per_env=round(EPISODE_S / STEP_S / 2),
         max_iterations=100,
         experiment_name="thenar_hold",
         logger="tensorboard",

@@ -105,16 +105,15 @@ class MotorAction(ActionTerm):
 
     def readings(self) -> torch.Tensor:
         """What motors say, see `motor_readings`."""
-        share, speed = self.shares(), self._reading("velocity_rad_s") / self.stroke_rad
-        force = torch.nan_to_num(self._reading("force_n")) / 10.0
-        return torch.cat([share, speed, force, self.target], dim=1)
+        share, force = self.shares(), torch.nan_to_num(self._reading("force_n")) / 10.0
+        return torch.cat([share, force, self.target], dim=1)
 
     def _reading(self, name: str) -> torch.Tensor:
         return torch.cat([getattr(motor.readings, name) for motor in self.motors], dim=1)[:, self._order]
 
 
 def motor_readings(env: Any, action: str = "motors") -> torch.Tensor:
-    """Angle, velocity, force and target of every motor: shares of the stroke, shares a second, tens of newtons, shares.
+    """Angle, force and target of every motor, as hands report them: shares of the stroke, tens of newtons, shares.
 
     Args:
         env: The environment.
