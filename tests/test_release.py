@@ -48,7 +48,7 @@ def test_the_version_is_the_same_everywhere():
 @pytest.fixture
 def nowhere_to_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """As for a user without a home who runs what somebody else installed; the folder for temporary files is left."""
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda _, how: how == os.F_OK)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.delenv("NUMBA_CACHE_DIR")
@@ -63,6 +63,21 @@ def test_compiled_code_finds_a_place_where_nothing_can_be_written(nowhere_to_wri
     del os.environ["NUMBA_CACHE_DIR"]
     compiled.find_cache()
     assert os.environ["NUMBA_CACHE_DIR"] == str(chosen)  # what was compiled is found again
+
+
+def test_a_home_that_may_not_be_looked_into_does_not_end_the_program(nowhere_to_write, monkeypatch):
+    """As under `sudo -u somebody`, which keeps the home of who typed it."""
+    closed, look = nowhere_to_write / "home" / ".cache", Path.stat
+
+    def refuse(path: Path, **how: bool) -> os.stat_result:
+        if path == closed:
+            raise PermissionError(path)
+        return look(path, **how)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(closed))
+    monkeypatch.setattr(Path, "stat", refuse)
+    compiled.find_cache()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == nowhere_to_write
 
 
 def test_compiled_code_is_not_taken_from_a_folder_that_others_can_write(nowhere_to_write):

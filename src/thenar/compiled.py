@@ -19,7 +19,7 @@ def find_cache() -> None:
     loaded, so the folder must belong to this user alone.
     """
     own_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    nearest = next(folder for folder in (own_cache, *own_cache.parents) if folder.exists())
+    nearest = next(folder for folder in (own_cache, *own_cache.parents) if os.access(folder, os.F_OK))
     if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK) or os.access(nearest, os.W_OK):
         return
     import tempfile
