@@ -132,6 +132,7 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         # From open to closed, or from stop to stop where closing does not move a motor.
         ends = [(a.open_rad, a.closed_rad) if a.stroke_rad else (a.lower_rad, a.upper_rad) for a in self.hand.actuators]
         self._from_rad, self._stroke_rad = np.array(ends)[:, 0], np.diff(ends)[:, 0]
+        self._speed_rad_s = self.hand.top_speed_rad_s
         rest = (self.hand.open_rad - self._from_rad) / self._stroke_rad
         self._begin_at = np.array([self.posture.get(name, share) for name, share in zip(names, rest, strict=True)])
         sizes = [pad.taxels for pad in self.hand.pads]
@@ -311,8 +312,7 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
 
     def _command(self) -> None:
         target_rad = self._from_rad + self._target * self._stroke_rad
-        speed_rad_s = self.hand.top_speed_rad_s
-        command = HandCommand.to(target_rad, speed_rad_s=speed_rad_s, force_limit_n=FORCE_LIMIT_N)
+        command = HandCommand.to(target_rad, speed_rad_s=self._speed_rad_s, force_limit_n=FORCE_LIMIT_N)
         self.world.command(self.hand.name, command)
 
     def _spaces(self) -> dict[str, spaces.Space[Any]]:

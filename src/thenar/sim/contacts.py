@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import mujoco
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -124,11 +126,11 @@ class SolidReader:
         solids = self._solids.copy()
         solids["pos_m"] = data.geom_xpos
         solids["R"] = data.geom_xmat.reshape(-1, 3, 3)
-        contact = data.contact
-        frame = contact.frame.reshape(-1, 3, 3)
-        pyramids = _has_pyramids(data)
+        contact, pyramids = data.contact, _has_pyramids(data)
         force = _contact_forces(data, contact, pyramids=pyramids)
-        stiff = np.all(contact.geom >= 0, axis=1) if len(force) else np.zeros(0, dtype=bool)  # no soft body's
+        # As copies, so that one compiled function is for any number of contacts.
+        columns = (contact.geom, contact.pos, contact.frame, contact.friction, contact.dim)
+        pair, position_m, normal, force_n, slip_n = _stiff_contacts(*(one.copy() for one in columns), force, pyramids)
         return SolidContacts(
             stamp_s=stamp_s,
             solids=solids,
@@ -137,11 +139,11 @@ class SolidReader:
             planes=self._planes,
             first_beside=self._first_beside,
             beside=self._beside,
-            pair=contact.geom[stiff].astype(np.int64),
-            position_m=contact.pos[stiff],
-            normal=frame[stiff, 0],
-            force_n=np.einsum("nk,nkx->nx", force, frame)[stiff],
-            slip_n=_slip_forces(contact, force, pyramids=pyramids)[stiff],
+            pair=pair,
+            position_m=position_m,
+            normal=normal,
+            force_n=force_n,
+            slip_n=slip_n,
         )
 
 
@@ -150,31 +152,57 @@ def _contact_forces(data: mujoco.MjData, contact: mujoco.MjContact, *, pyramids:
     address, dim = contact.efc_address, contact.dim
     if not len(address) or not data.nefc:
         return np.zeros((len(address), 3))
-    if pyramids:
-        # Each pair of edges of a pyramid leans one way and the other; a contact without friction is a single edge.
-        edges = np.where(dim > 1, 2 * (dim - 1), 1)[:, None]
-        column = np.arange(10)
-        rows = np.minimum(np.maximum(address, 0)[:, None] + column, data.nefc - 1)
-        edge_n = data.efc_force[rows] * (column < edges)
-        tangent = (edge_n[:, 0:4:2] - edge_n[:, 1:4:2]) * contact.friction[:, :2] * (dim > 1)[:, None]
-        forces = np.column_stack([edge_n.sum(axis=1), tangent])
-    else:  # the solver's forces are the contact's own: normal first, then two tangents
-        column = np.arange(3)
-        rows = np.minimum(np.maximum(address, 0)[:, None] + column, data.nefc - 1)
-        forces = data.efc_force[rows] * (column < np.minimum(dim, 3)[:, None])
+    if not pyramids:  # the solver's forces are the contact's own: normal first, then two tangents
+        return _cone_forces(address.copy(), dim.copy(), data.efc_force)
+    # Each pair of edges of a pyramid leans one way and the other; a contact without friction is a single edge.
+    edges = np.where(dim > 1, 2 * (dim - 1), 1)[:, None]
+    column = np.arange(10)
+    rows = np.minimum(np.maximum(address, 0)[:, None] + column, data.nefc - 1)
+    edge_n = data.efc_force[rows] * (column < edges)
+    tangent = (edge_n[:, 0:4:2] - edge_n[:, 1:4:2]) * contact.friction[:, :2] * (dim > 1)[:, None]
+    forces = np.column_stack([edge_n.sum(axis=1), tangent])
     return forces * (address >= 0)[:, None]
 
 
-def _slip_forces(contact: mujoco.MjContact, force_n: FloatArray, *, pyramids: bool) -> FloatArray:
-    """Friction at which each contact slides in the direction in which it is pulled [N]. Shape (contacts,)."""
-    if not len(force_n):
-        return np.zeros(0)
-    coefficient = np.maximum(contact.friction[:, :2], 1e-12)
-    share = np.abs(force_n[:, 1:]) / coefficient
-    used = share[:, 0] + share[:, 1] if pyramids else np.hypot(share[:, 0], share[:, 1])
-    pull = np.hypot(force_n[:, 1], force_n[:, 2])
-    grip = np.where(used > 0.0, pull / np.where(used > 0.0, used, 1.0), coefficient[:, 0])
-    return np.where(contact.dim > 1, grip, 0.0) * force_n[:, 0]
+@nb.njit(cache=True)
+def _cone_forces(address: IntArray, dim: IntArray, efc_force: FloatArray) -> FloatArray:
+    """Forces of contacts with round cones, from where each stands among the constraints; below 0: nowhere."""
+    force_n = np.zeros((len(address), 3))
+    for n in range(len(address)):
+        if address[n] >= 0:
+            for k in range(min(dim[n], 3)):
+                force_n[n, k] = efc_force[address[n] + k]
+    return force_n
+
+
+@nb.njit(cache=True)
+def _stiff_contacts(
+    geom: IntArray,
+    position_m: FloatArray,
+    frame: FloatArray,
+    friction: FloatArray,
+    dim: IntArray,
+    force_n: FloatArray,
+    pyramids: bool,
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Geoms, place, normal, force in the world and `SolidContacts.slip_n` of all contacts but those of soft bodies."""
+    pair, slip_n = np.empty((len(geom), 2), np.int64), np.empty(len(geom))
+    numbers, count = np.empty((3, len(geom), 3)), 0
+    for n in range(len(geom)):
+        if geom[n, 0] < 0 or geom[n, 1] < 0:
+            continue
+        press, along, across = force_n[n]
+        pair[count] = geom[n]
+        for x in range(3):
+            numbers[0, count, x], numbers[1, count, x] = position_m[n, x], frame[n, x]
+            numbers[2, count, x] = press * frame[n, x] + along * frame[n, 3 + x] + across * frame[n, 6 + x]
+        # Of both coefficients what the direction of the pull makes of them.
+        first, second = max(friction[n, 0], 1e-12), max(friction[n, 1], 1e-12)
+        used = abs(along) / first + abs(across) / second if pyramids else math.hypot(along / first, across / second)
+        grip = math.hypot(along, across) / used if used > 0.0 else first
+        slip_n[count] = grip * press if dim[n] > 1 else 0.0
+        count += 1
+    return pair[:count], numbers[0, :count], numbers[1, :count], numbers[2, :count], slip_n[:count]
 
 
 def _has_pyramids(data: mujoco.MjData) -> bool:

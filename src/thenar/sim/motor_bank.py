@@ -48,6 +48,10 @@ class HandIndex:
     joint_names: tuple[str, ...]
     joint_qpos: IntArray
     joint_dof: IntArray
+    drive_qpos: IntArray
+    """Joints that each motor moves, in positions and velocities, and by how much. Shape (motors, TENDON_JOINTS)."""
+    drive_dof: IntArray
+    drive_weight: FloatArray
     pulls_only: BoolArray
     angle_noise_rad: FloatArray
     force_noise_n: FloatArray
@@ -73,8 +77,8 @@ class MotorBank:
         self._dark: tuple[float, NDArray[np.void]] | None = None  # until when, and the motors as they were
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
         self._params = motor_model.motor_params(actuators)
-        self._hands = _index_hands(model, hands, self._params)
         self.drives = _drives(model, hands.values())
+        self._hands = _index_hands(model, hands, self._params, self.drives)
         self._rest = motor_model.motor_state(actuators)
         # Shapes (1, n) and (1, n, PENDING_COMMANDS).
         self.records, self.pending = (array.copy() for array in self._rest)
@@ -177,8 +181,9 @@ class MotorBank:
         """Motors, positions and velocities. Shapes (readings, fields, motors), (readings, nq), (readings, nv)."""
         rows = np.array([reading.row for reading in readings])
         fields, joints = len(MOTOR_FIELDS), self._qpos.size
-        motors, rest = np.split(rows, [fields * self.records.size], axis=1)
-        return motors.reshape(len(rows), fields, -1), rest[:, :joints], rest[:, joints:]
+        numbers = fields * self.records.size
+        motors, qpos, qvel = rows[:, :numbers], rows[:, numbers : numbers + joints], rows[:, numbers + joints :]
+        return motors.reshape(len(rows), fields, -1), qpos, qvel
 
     @staticmethod
     def _joints(index: HandIndex, qpos: FloatArray, qvel: FloatArray) -> dict[str, NDArray[Any]]:
@@ -187,9 +192,8 @@ class MotorBank:
     def _reported(
         self, index: HandIndex, readings: Sequence[MotorReading], motors: FloatArray, qpos: FloatArray, qvel: FloatArray
     ) -> dict[str, NDArray[Any]]:
-        drives = self.drives[index.motors]
-        angle = (drives["weight"] * qpos[:, drives["qpos"]]).sum(axis=2)
-        velocity = (drives["weight"] * qvel[:, drives["dof"]]).sum(axis=2)
+        angle = (index.drive_weight * qpos[:, index.drive_qpos]).sum(axis=2)
+        velocity = (index.drive_weight * qvel[:, index.drive_dof]).sum(axis=2)
         screw, screw_speed, force, torque, current, temperature, status, error = motors[:, :8, index.motors].swapaxes(
             0, 1
         )
@@ -197,7 +201,7 @@ class MotorBank:
             # A motor on a cord reports where its spool is: at the finger's angle, or behind it where the cord is slack.
             slack = index.pulls_only & (screw < angle)
             angle, velocity = np.where(slack, screw, angle), np.where(slack, screw_speed, velocity)
-        shape = 2, len(drives)
+        shape = 2, len(index.actuator_names)
         noise = np.array([self._normals(READING_STREAM, index, reading.step, shape) for reading in readings])
         return {
             "angle_rad": angle + index.angle_noise_rad * noise[:, 0],
@@ -412,7 +416,7 @@ def _check_law(spec: HandSpec, law: TorqueLaw) -> None:
 
 
 def _index_hands(
-    model: mujoco.MjModel, hands: Mapping[str, HandSpec], params: NDArray[np.void]
+    model: mujoco.MjModel, hands: Mapping[str, HandSpec], params: NDArray[np.void], drives: NDArray[np.void]
 ) -> dict[str, HandIndex]:
     index = {}
     first = 0
@@ -420,15 +424,19 @@ def _index_hands(
         joints = [model.joint(f"{name}/{joint}") for joint in spec.joint_names]
         screws = [a.motor if isinstance(a.motor, LeadScrew) else None for a in spec.actuators]
         strokes = np.array([a.stroke_rad for a in spec.actuators])
+        motors = slice(first, first + len(spec.actuators))
         index[name] = HandIndex(
             number=number,
             spec=spec,
-            motors=slice(first, first + len(spec.actuators)),
+            motors=motors,
             actuator_names=spec.actuator_names,
             joint_names=spec.joint_names,
             joint_qpos=np.array([joint.qposadr[0] for joint in joints]),
             joint_dof=np.array([joint.dofadr[0] for joint in joints]),
-            pulls_only=params["pulls_only"][first : first + len(spec.actuators)],
+            drive_qpos=drives["qpos"][motors].copy(),
+            drive_dof=drives["dof"][motors].copy(),
+            drive_weight=drives["weight"][motors].copy(),
+            pulls_only=params["pulls_only"][motors],
             angle_noise_rad=np.array([screw.angle_noise if screw else 0.0 for screw in screws]) * strokes,
             force_noise_n=np.array([screw.force_noise_n if screw else 0.0 for screw in screws]),
             latency_s=np.array([screw.latency_s if screw else 0.0 for screw in screws]),

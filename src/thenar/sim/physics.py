@@ -62,6 +62,7 @@ class Physics:
         self.timestep_s = config.timestep_s
         self.model = compile_model(config)
         self.data = mujoco.MjData(self.model)
+        self._warnings = self.data.warning.number  # how often the engine warned, by kind; the engine's own memory
         self.hand_names = tuple(config.specs)
         named = name_props((*config.scene.props, *config.props))
         self.motors = MotorBank(self.model, self.data, config.specs, seed=config.seed)
@@ -217,12 +218,12 @@ class Physics:
 
     def _check(self) -> None:
         """Stop at the first sign of a broken simulation, back at the last good state."""
-        seen = self.data.warning.number
+        seen = self._warnings
         if not seen.any():
             return
         at_s = self.time_s
         warnings = [_WARNINGS[mujoco.mjtWarning(i).name] for i in np.flatnonzero(seen)]
-        self.data.warning.number[:] = 0
+        seen[:] = 0
         self.restore(self._checkpoint)
         raise SimulationDiverged(at_s, self.time_s, warnings)
 

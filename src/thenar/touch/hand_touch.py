@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import numba as nb
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
@@ -20,7 +22,7 @@ from thenar.touch.solver.barometer_stress import build_dies
 from thenar.touch.solver.frame import solve_touch
 from thenar.touch.solver.groups import GROUP, MAX_GROUPS
 from thenar.touch.solver.influence import elastic_tables, reduced_modulus_pa
-from thenar.touch.solver.pads import build_pads
+from thenar.touch.solver.pads import HandPads, build_pads
 from thenar.touch.solver.touch_records import Contacts, Faces, Scene, Skin, TaxelForces
 from thenar.touch.solver.window import SMOOTH_GRID, WINDOW
 
@@ -57,11 +59,10 @@ class HandTouch:
             raise BadValue("pads", sorted(kinds), "one kind of sensor on a whole hand")
         buried = kinds == {"barometer"}
         own = {pad.name: calibration.pad(pad.name) for pad in hand.pads}
-        pads = build_pads(
-            hand,
-            modulus_pa={name: reduced_modulus_pa(pad.young_pa) for name, pad in own.items()},
-            thickness_m={name: pad.thickness_m for name, pad in own.items()},
-        )
+        laid = _lay_pads(SkinSpec(links=hand.links, pads=hand.pads))
+        pads = replace(laid, pads=laid.pads.copy())
+        pads.pads["modulus_pa"] = [reduced_modulus_pa(pad.young_pa) for pad in own.values()]
+        pads.pads["thickness_m"] = [pad.thickness_m for pad in own.values()]
         link_of_shape = np.full(len(bodies), -1, dtype=np.int64)
         for number, link in enumerate(pads.links):
             link_of_shape[list(skin_shapes.get(link, ()))] = number
@@ -69,7 +70,7 @@ class HandTouch:
         for whole in pieces:
             surface_of_shape[list(whole)] = min(whole)
         first_piece, all_pieces = _parts(surface_of_shape, len(bodies))
-        self._links, self._area_m2 = pads.links, pads.area_m2
+        self._links, self._area_m2, self._first = pads.links, pads.area_m2, pads.pads["first"].copy()
         self.laid = pads
         """The pads as records."""
         self._skin = Skin(
@@ -170,7 +171,7 @@ class HandTouch:
 
     def is_touched(self, pair: IntArray) -> bool:
         """Whether any of these pairs of shapes has to do with this skin. Shape (contacts, 2)."""
-        return len(pair) > 0 and bool(np.any(self._skin.link_of_shape[pair] >= 0))
+        return bool((self._skin.link_of_shape[pair] >= 0).any())
 
     def untouched(self, stamp_s: float) -> TouchFrame:
         """The frame of an instant at which nothing touches the skin."""
@@ -201,18 +202,16 @@ class HandTouch:
             *(self._skin, self._elastic, self._windows, self._frame, self._groups, self._grid, out),
         )
         self.die_stress_pa = out.die_pa
-        forces = np.add.reduceat(out.load_n, self._skin.pads["first"])
-        touched = forces > 0.0
-        centres = np.full((len(forces), 2), math.nan)
-        centres[touched] = out.moment_nm[touched] / forces[touched, None]
+        forces = np.add.reduceat(out.load_n, self._first)
+        pressure_pa, shear_pa, centres, slip = _per_area(out, area, forces)
         return TouchFrame(
             stamp_s=stamp_s,
             layout=self.layout,
-            taxel_pressure_pa=out.normal_n / area,
-            taxel_shear_pa=out.shear_n / area[:, None],
+            taxel_pressure_pa=pressure_pa,
+            taxel_shear_pa=shear_pa,
             pad_force_n=forces,
             pad_centre_m=centres,
-            pad_slip=out.patch_m2[:, 1] / np.maximum(out.patch_m2[:, 0], 1e-30),
+            pad_slip=slip,
             bare_skin_n=bare,
             contact_n=total,
             **self._readings(out.normal_n, out.shear_n, out.die_pa, stamp_s),
@@ -245,6 +244,32 @@ class HandTouch:
                 since_s = stamp_s
             spoiled[taxel] = amount if stuck else spoiled[taxel] + amount * (stamp_s - since_s)
         return spoiled
+
+
+@lru_cache(maxsize=64)
+def _lay_pads(hand: SkinSpec) -> HandPads:
+    """Pads of a hand as records; what skin they lie under is still to be said."""
+    unsaid = dict.fromkeys((pad.name for pad in hand.pads), math.nan)
+    return build_pads(hand, modulus_pa=unsaid, thickness_m=unsaid)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _per_area(
+    out: TaxelForces, area_m2: FloatArray, force_n: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Pressure and shear of every taxel, centre of force and slipping share of every pad."""
+    pressure_pa, shear_pa = np.empty(len(area_m2)), np.empty((len(area_m2), 2))
+    for k in range(len(area_m2)):
+        pressure_pa[k] = out.normal_n[k] / area_m2[k]
+        for a in range(2):
+            shear_pa[k, a] = out.shear_n[k, a] / area_m2[k]
+    centre_m, slip = np.full((len(force_n), 2), math.nan), np.empty(len(force_n))
+    for pad in range(len(force_n)):
+        if force_n[pad] > 0.0:
+            for a in range(2):
+                centre_m[pad, a] = out.moment_nm[pad, a] / force_n[pad]
+        slip[pad] = out.patch_m2[pad, 1] / max(out.patch_m2[pad, 0], 1e-30)
+    return pressure_pa, shear_pa, centre_m, slip
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
-from thenar.touch.sensor.noise import dead_taxels, draw_taxels, draws
+from thenar.touch.sensor.noise import Noise, dead_taxels, draw_taxels
 from thenar.touch.sensor.response import Response
 
 DIES_STREAM, READINGS_STREAM = 12, 13  # of random numbers
@@ -20,7 +20,7 @@ class Barometers:
 
     def __init__(self, hand: SkinSpec, calibration: Calibration, *, seed: int):
         """Draw every die's own gain and offset, from the seed."""
-        self._seed = seed
+        self._noise = Noise(seed, READINGS_STREAM)
         self._calibration = calibration
         self._noise_pa = calibration.per_taxel(hand.pads, "noise")
         self._response = Response(
@@ -40,8 +40,7 @@ class Barometers:
         skin = self._calibration
         pressure = skin.ambient_pa + self._response.read(stress_pa, stamp_s, self.dead)
         if np.any(self._noise_pa > 0.0):
-            noise = draws(self._seed, READINGS_STREAM, self._readings)
-            pressure += self._noise_pa * noise.standard_normal(len(pressure))
+            pressure += self._noise_pa * self._noise.draw(self._readings, len(pressure))
         self._readings += 1
         temperature = skin.ambient_c + skin.warm_up_c * (1.0 - math.exp(-stamp_s / skin.warm_up_s))
         return pressure, np.full(len(pressure), temperature)

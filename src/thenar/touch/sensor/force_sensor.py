@@ -8,7 +8,7 @@ import numpy as np
 from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
-from thenar.touch.sensor.noise import dead_taxels, draw_taxels, draws
+from thenar.touch.sensor.noise import Noise, dead_taxels, draw_taxels
 from thenar.touch.sensor.response import Response
 
 TAXELS_STREAM, NOISE_STREAM, SHEAR_STREAM = 10, 11, 14  # of random numbers
@@ -19,7 +19,7 @@ class Sensor:
 
     def __init__(self, hand: SkinSpec, calibration: Calibration, *, seed: int):
         """Draw every taxel's own gain and offset, from the seed."""
-        self._seed = seed
+        self._normals, self._shear_normals = Noise(seed, NOISE_STREAM), Noise(seed, SHEAR_STREAM)
         gain, offset = draw_taxels(hand, calibration, seed=seed, stream=TAXELS_STREAM)
         columns = [calibration.per_taxel(hand.pads, name) for name in ("noise", "lowest_counts", "saturation_counts")]
         self._noise, self._lowest, self.top_counts = columns
@@ -48,7 +48,7 @@ class Sensor:
             return self._idle
         raw = self._response.read(force_n, stamp_s, self.dead)
         if self._noisy:
-            raw += self._noise * draws(self._seed, NOISE_STREAM, self._readings).standard_normal(len(raw))
+            raw += self._noise * self._normals.draw(self._readings, len(raw))
         self._readings += 1
         return _counts(raw, self._lowest, self.top_counts)
 
@@ -62,8 +62,7 @@ class Sensor:
         raw = np.zeros((len(self.dead), 2)) if shear_n is None else self._shear_gain[:, None] * shear_n
         raw[self.dead] = 0.0
         if self._noisy:
-            random = draws(self._seed, SHEAR_STREAM, self._readings)
-            raw = raw + self._noise[:, None] * random.standard_normal(raw.shape)
+            raw = raw + self._noise[:, None] * self._shear_normals.draw(self._readings, raw.shape)
         limit = self._shear_range[:, None]
         return (self._shear_offset[:, None] + np.clip(np.rint(raw), -limit, limit)).astype(np.int64)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numba as nb
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
 from thenar.hands.spec import Pad
 from thenar.touch.sensor.calibration import Calibration
-from thenar.touch.sensor.hysteresis import bend, creep_step, play_step
+from thenar.touch.sensor.hysteresis import bend
 from thenar.touch.sensor.learned import LearnedPad, around
 from thenar.touch.sensor.receptive import neighbors, taxel_shares
 
@@ -98,15 +99,36 @@ class Response:
         """Signal of every taxel that is not learned, after a step of all memories."""
         drive = _mixed(load, self._mixed)
         if self._remembers:
-            self._past = creep_step(self._past, drive, step_s, self._fade_s)
-            self._stuck = play_step(self._stuck, drive, self._width)
             parts = zip(self._states, self._learned, strict=True)
             self._states = [learned.step(past, load[part], step_s) for past, (part, _, learned) in parts]
             self._fresh = False
-            # The skin creeps and sticks: what is read lags a little behind what presses.
-            drive = drive + (self._creep * (self._past - drive) + self._play * (self._stuck - drive))
+            follow = 1.0 - np.exp(-step_s / self._fade_s)
+            drive = _lag(drive, follow, self._width, self._creep, self._play, self._past, self._stuck)
         signal = self._gain * drive
         return bend(signal, self._bend, self._knee) if self._bends else signal
+
+
+@nb.njit(cache=True)
+def _lag(
+    drive: FloatArray,
+    follow: FloatArray,
+    width: FloatArray,
+    creep: FloatArray,
+    play: FloatArray,
+    past: FloatArray,
+    stuck: FloatArray,
+) -> FloatArray:
+    """What is read of a load: the skin creeps and sticks, and so lags a little behind what presses.
+
+    The last two are its memories, of a `creep_step` and a `play_step`, and are written over.
+    """
+    lagging = np.empty_like(drive)
+    for k in range(len(drive)):
+        now = drive[k]
+        past[k] += follow[k] * (now - past[k])
+        stuck[k] = min(max(stuck[k], now - width[k]), now + width[k])
+        lagging[k] = now + (creep[k] * (past[k] - now) + play[k] * (stuck[k] - now))
+    return lagging
 
 
 def _mixed(load: FloatArray, mixing: list[tuple[slice, FloatArray]]) -> FloatArray:
