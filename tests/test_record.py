@@ -136,6 +136,36 @@ def test_a_replay_gives_the_same_bytes(grip: Path):
     np.testing.assert_array_equal(again.touch("inspire_left").taxel_counts, rec.touch("inspire_left").taxel_counts)
 
 
+def test_what_proximity_sensors_saw_is_recorded_as_ros_ranges_and_replayed(tmp_path: Path):
+    ball = thenar.Sphere(name="ball", radius_m=0.02, pos_m=(0.0, 0.03, 0.10))
+    world, path, seen = thenar.World("brainco_right", props=[ball]), tmp_path / "near.mcap", []
+    with thenar.record(world, path):
+        world.touch("brainco_right")
+        for _ in range(30):  # the ball falls past the fingertips, and fingers close on it
+            world.command("brainco_right", thenar.HandCommand.closing(0.6))
+            world.advance(0.02)
+            seen.append(world.touch("brainco_right").pad_proximity_m)
+    recording = thenar.Recording(path)
+    columns = recording.touch("brainco_right")
+    told = columns.pad_proximity_m
+    assert told.shape == (len(columns.stamp_s), len(columns.layout))
+    pads = world.hand("brainco_right").pads
+    assert [not column.any() for column in np.isnan(told).T] == [pad.proximity_range_m > 0.0 for pad in pads]
+    assert np.nanmin(told) < 0.01  # something came near
+    rows = {row.tobytes() for row in told}
+    assert all(frame.astype(np.float32).astype(np.float64).tobytes() in rows for frame in seen)
+    again = thenar.replay(recording)
+    assert again.differs_at == ""
+    np.testing.assert_array_equal(again.touch("brainco_right").pad_proximity_m, told)
+    assert thenar.replay(recording, touch=False).differs_at == ""
+    mcap_ros2 = pytest.importorskip("mcap_ros2.reader")
+    name = next(pad.name for pad in pads if pad.proximity_range_m > 0.0)
+    found = [one.ros_msg for one in mcap_ros2.read_ros2_messages(path, topics=[f"/brainco_right/proximity/{name}"])]
+    number = [pad.name for pad in pads].index(name)
+    assert [one.range for one in found] == told[:, number].tolist()
+    assert (found[0].radiation_type, found[0].max_range) == (1, pytest.approx(pads[number].proximity_range_m))
+
+
 def test_a_replay_in_another_world_says_where_it_first_differs(grip: Path):
     other = thenar.World(HANDS, scene="in_hand", seed=4)  # another latency of every command
     again = thenar.replay(grip, world=other)

@@ -17,7 +17,7 @@ from thenar.arrays import FloatArray, IntArray
 from thenar.cdr import BadMessage
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.recordings.container import Channel, Contents, read_contents
-from thenar.recordings.ros_messages import ACTIONS, MOTOR_NUMBERS, ROBOT, decode_text, topic, transform_paths
+from thenar.recordings.ros_messages import ACTIONS, MOTOR_NUMBERS, PROXIMITY, ROBOT, decode_text, topic, transform_paths
 from thenar.recordings.ros_schema import Layout, layout_of
 from thenar.signals import PadLayout
 
@@ -91,6 +91,8 @@ class TouchColumns(Mapping[str, NDArray[np.float32]]):
     """Normal force on each pad [N]. Shape (T, pads)."""
     bare_skin_n: FloatArray
     """Normal force that fell beside every pad [N]. Shape (T,)."""
+    pad_proximity_m: FloatArray
+    """Distance from each pad to what is in front of it [m], NaN of pads that do not measure it. Shape (T, pads)."""
 
     def __getitem__(self, pad: str) -> NDArray[np.float32]:
         """Pressure of a pad [Pa]. Shape (T, rows, cols)."""
@@ -249,6 +251,11 @@ class Recording:
         for name, rows_of, cols_of in zip(skin.listed("pad"), n_rows, n_cols, strict=True):
             pads.append(PadLayout(name=name, first=first, rows=rows_of, cols=cols_of))
             first += rows_of * cols_of
+        proximity_m = np.full((len(rows), len(pads)), np.nan)
+        for number, pad in enumerate(pads):
+            if topic(hand, PROXIMITY + pad.name) in self.contents.channels:
+                seen, seen_rows, _ = self._rows(hand, PROXIMITY + pad.name)
+                proximity_m[:, number] = seen.column(seen_rows, "range")
         return TouchColumns(
             stamp_s=stamp_s,
             layout=tuple(pads),
@@ -257,6 +264,7 @@ class Recording:
             taxel_counts=skin.column(skin_rows, "counts"),
             pad_force_n=skin.column(skin_rows, "pad_force_n"),
             bare_skin_n=skin.column(skin_rows, "bare_skin_n"),
+            pad_proximity_m=proximity_m,
         )
 
     @cached_property

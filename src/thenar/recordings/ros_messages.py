@@ -57,6 +57,13 @@ TRANSFORMS = _schema(
     *(part for part in _PARTS if part.startswith("geometry_msgs")),
 )
 TEXT = _schema("std_msgs/msg/String", "string data")
+RANGE = _schema(
+    "sensor_msgs/msg/Range",
+    "std_msgs/Header header\nuint8 ULTRASOUND=0\nuint8 INFRARED=1\nuint8 radiation_type\nfloat32 field_of_view\n"
+    "float32 min_range\nfloat32 max_range\nfloat32 range\nfloat32 variance",
+    *_HEADER,
+)
+INFRARED = 1
 REPORTED = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c", "status", "error")
 TOLD = ("target_rad", "speed_rad_s", "force_limit_n", "current_limit_a")
 MOTOR_NUMBERS = (*REPORTED, *TOLD)
@@ -85,12 +92,14 @@ ROBOT = "robot"
 """In place of a hand in the topics of the robot that holds the hands."""
 Rows = NDArray[np.uint8]
 """Messages of one kind, one a row. Shape (T, bytes)."""
+PROXIMITY = "proximity/"
+"""Before the name of a pad in the topic of its proximity sensor."""
 ACTIONS = "/thenar/actions"
 """Topic of everything that changed the world, one JSON object each: what a replay does again."""
 
 
 def topic(hand: str, kind: str) -> str:
-    """Topic of a hand: ``joint_states``, ``motors``, ``command``, ``touch``, ``skin`` or ``robot_description``."""
+    """Topic of a hand: ``joint_states``, ``motors``, ``command``, ``touch``, ``skin`` and so on."""
     return f"/{hand}/{kind}"
 
 
@@ -180,8 +189,21 @@ class HandMessages:
             self._touch_sheet = Sheet(
                 Kind(topic(self.name, "touch"), TACTILE_STATE, self._pack_touch, len(self._touch.blank)),
                 Kind(topic(self.name, "skin"), SKIN, self._pack_skins, len(self._skin.blank)),
+                *(self._range_kind(number) for number in np.flatnonzero(~np.isnan(frame.pad_proximity_m)).tolist()),
             )
         return self._touch_sheet
+
+    def _range_kind(self, number: int) -> Kind:
+        """Distances before one pad; how wide such a sensor sees is not known."""
+        pad = self._spec.pads[number]
+        layout = self._layout(RANGE, header={"frame_id": f"{self.name}/{pad.link}"})
+        what = {"radiation_type": INFRARED, "max_range": pad.proximity_range_m}
+
+        def pack(rows: Rows, stamps_ns: Sequence[int], frames: Sequence[TouchFrame]) -> None:
+            away_m = [frame.pad_proximity_m[number] for frame in frames]
+            layout.fill(rows, {**_stamped(stamps_ns), **what, "range": away_m})
+
+        return Kind(topic(self.name, f"{PROXIMITY}{pad.name}"), RANGE, pack, len(layout.blank))
 
     def _pack_joints(self, rows: Rows, stamps_ns: Sequence[int], states: Sequence[HandState]) -> None:
         self.fill_joints(

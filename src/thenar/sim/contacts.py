@@ -129,8 +129,10 @@ class SolidReader:
         contact, pyramids = data.contact, _has_pyramids(data)
         force = _contact_forces(data, contact, pyramids=pyramids)
         # As copies, so that one compiled function is for any number of contacts.
-        columns = (contact.geom, contact.pos, contact.frame, contact.friction, contact.dim)
-        pair, position_m, normal, force_n, slip_n = _stiff_contacts(*(one.copy() for one in columns), force, pyramids)
+        geom, place_m, frame = contact.geom.copy(), contact.pos.copy(), contact.frame.copy()
+        friction, dim = contact.friction.copy(), contact.dim.copy()
+        found = _stiff_contacts(geom, place_m, frame, friction, dim, force, pyramids)
+        pair, position_m, normal, force_n, slip_n = found
         return SolidContacts(
             stamp_s=stamp_s,
             solids=solids,

@@ -15,7 +15,7 @@ from thenar.hands.motors_file import MotorValues
 from thenar.recordings.chunks import Bundle, Draft, Entry, Sheet
 from thenar.recordings.container import Channel, Contents, Message
 from thenar.recordings.recording import Recording, with_contents
-from thenar.recordings.ros_messages import ACTIONS, decode_text, topic
+from thenar.recordings.ros_messages import ACTIONS, PROXIMITY, decode_text, topic
 from thenar.recordings.ros_schema import Schema, fill_rows, runs_alike
 from thenar.signals import SolidContacts
 from thenar.signals.fault_kinds import FAULTS
@@ -269,7 +269,7 @@ def _first_difference(recording: Recording, again: Recording, *, touch: bool) ->
     for name, channel in recording.contents.channels.items():
         if name == ACTIONS or name.endswith("/robot_description"):  # what was done, and words about the hand
             continue
-        if not touch and name.endswith(("/touch", "/skin")):
+        if not touch and (name.endswith(("/touch", "/skin")) or f"/{PROXIMITY}" in name):
             continue
         theirs = again.contents.channels[name].messages if name in again.contents.channels else []
         same = zip(channel.messages, theirs, strict=False)
