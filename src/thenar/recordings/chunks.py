@@ -274,7 +274,7 @@ class ChunkedFile:
                 schema_id=self._schemas[schema.name].id,
             )
             news.append(self._channels[topic])
-        return self._channels[topic].id, self._bytes(*news)
+        return self._channels[topic].id, self._bytes(*news) if news else b""
 
     @staticmethod
     def _bytes(*made: McapRecord) -> bytes:

@@ -17,7 +17,7 @@ from thenar.recordings.file_records import DamagedFile, read_records
 from thenar.recordings.ros_schema import Schema
 
 CHUNK_BYTES = 1 << 20  # a chunk is ended by time: more of it waits only behind a slow disk
-FLUSH_S = 0.25  # a writer that is killed loses what is younger than this
+FLUSH_S = 0.35  # a writer that is killed loses what is younger than this; more at once costs less
 MAX_WAITING_BYTES = 64 << 20  # what a slow disk may keep waiting before messages are lost
 
 
