@@ -425,6 +425,6 @@ def identified(
 def warm_up_touch() -> None:
     """Load the compiled code of touch, so that the first contact of a running twin is not late."""
     ball = Sphere(radius_m=0.03, pos_m=(0.0, 0.04, 0.031))
-    world = World("inspire_right", props=[ball], profile="ideal")
+    world = World("inspire_right", props=[ball])  # of a measured skin, whose sensors have a memory too
     world.advance(0.1)  # the ball settles in the palm
     world.touch("inspire_right")
