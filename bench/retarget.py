@@ -1,8 +1,9 @@
 """Retargeting beside its peers: the same targets, the same run, one judge.
 
-    python bench/retarget.py [LOG ...] [--out docs/bench]
+    python -m bench.retarget [LOG ...] [--out docs/bench]
 
 Without logs it measures on recordings of the parametric person, and on those in ``../shared/data`` where they are.
+The last two columns are judged on published meshes (`retarget_meshes.py`).
 Peers run in an environment of their own under ``.cache/peers/retarget``, made from ``requirements-retarget.txt``.
 """
 
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bench.retarget_meshes import MeshJudge, OnMeshes
 from thenar import hands
 from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
@@ -31,6 +33,7 @@ from thenar.twin.retarget_measure import Quality, measure, time_frames_us
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".cache" / "peers" / "retarget"
+MESHES = HERE.parent / ".cache" / "peers" / "meshes"
 SHARED = HERE.parents[1] / "shared" / "data"
 LIFTED = 100.0
 TITLE = "# Retargeting beside its peers\n"
@@ -44,6 +47,7 @@ class Row:
     method: str
     quality: Quality
     cpu_us: np.ndarray
+    on_meshes: OnMeshes
 
 
 def peer_python() -> Path | None:
@@ -60,7 +64,9 @@ def peer_python() -> Path | None:
     return python
 
 
-def our_rows(model: HandModel, checker: CollisionChecker, nodes: np.ndarray, step_s: np.ndarray) -> list[Row]:
+def our_rows(
+    model: HandModel, checker: CollisionChecker, meshes: MeshJudge, nodes: np.ndarray, step_s: np.ndarray
+) -> list[Row]:
     """Our solver with everything on, and with limits alone, at the motors' speed and without that limit."""
     rows = []
     for name, config in {
@@ -74,12 +80,17 @@ def our_rows(model: HandModel, checker: CollisionChecker, nodes: np.ndarray, ste
         angles = retarget_recording(model, shown, step_s, config)
         cpu_us = time_frames_us(model, config, nodes, step_s)
         quality = measure(model, nodes, step_s, angles, speed_scale=config.speed_scale, checker=checker)
-        rows.append(Row(f"thenar, {name}", quality, cpu_us))
+        rows.append(Row(f"thenar, {name}", quality, cpu_us, meshes.judge(model, nodes, angles)))
     return rows
 
 
 def peer_rows(
-    model: HandModel, checker: CollisionChecker, nodes: np.ndarray, step_s: np.ndarray, python: Path
+    model: HandModel,
+    checker: CollisionChecker,
+    meshes: MeshJudge,
+    nodes: np.ndarray,
+    step_s: np.ndarray,
+    python: Path,
 ) -> list[Row]:
     """Every peer on the same targets."""
     spec = hands.build_spec(with_outlines(model.hand))  # the same shapes for all
@@ -122,7 +133,7 @@ def peer_rows(
                 continue
             angles = held[f"{name}|angle"][:, at]
             quality = measure(model, nodes, step_s, angles, checker=checker)
-            rows.append(Row(name, quality, held[f"{name}|cpu"]))
+            rows.append(Row(name, quality, held[f"{name}|cpu"], meshes.judge(model, nodes, angles)))
     return rows
 
 
@@ -136,7 +147,7 @@ def table(title: str, rows: list[Row]) -> str:
     head = (
         "| method | CPU us median / 99 % | tip mm | segment deg | pinch closed % | on the pads % | > 1 mm deep % | "
         "deepest mm | over limits deg | speed / limit | reversals > 0.1 / 0.5 deg | swings > 0.5 deg | "
-        "above 5 Hz deg | late ms |\n|---|" + "---|" * 13
+        "above 5 Hz deg | late ms | meshes: > 1 mm deep % | meshes: pinch closed % |\n|---|" + "---|" * 15
     )
     lines = [f"## {title}\n", head]
     for row in rows:
@@ -148,7 +159,8 @@ def table(title: str, rows: list[Row]) -> str:
             f"{q.segment_deg:.2f} | {100 * q.pinch_ok:.1f} | {palmar} | {100 * q.penetrating:.2f} | "
             f"{q.max_penetration_mm:.1f} | {q.limit_excess_deg:.1f} | {speed} | "
             f"{q.reversals_per_s[0.1]:.2f} / {q.reversals_per_s[0.5]:.2f} | {q.swings_per_s:.2f} | "
-            f"{q.fast_motion_deg:.2f} | {1e3 * q.lag_s:.0f} |"
+            f"{q.fast_motion_deg:.2f} | {1e3 * q.lag_s:.0f} | {100 * row.on_meshes.deep:.2f} | "
+            f"{100 * row.on_meshes.closed:.1f} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -166,13 +178,14 @@ def main() -> None:
         logs |= {path.name: read_log(path) for path in sorted(SHARED.glob("manus*")) if path.suffix in (".csv", ".npz")}
     model = build_model(hands.load("shadow_right"))
     checker, python = CollisionChecker(model.hand), None if options.no_peers else peer_python()
+    meshes = MeshJudge(MESHES)
     parts, nodes = [], np.empty((0, 21, 3))
     for name, log in logs.items():
         nodes = np.ascontiguousarray(log.finger_m[-FRAMES:])
         step_s = time_steps(log.stamp_s[-FRAMES:])
-        rows = our_rows(model, checker, nodes, step_s)
+        rows = our_rows(model, checker, meshes, nodes, step_s)
         if python is not None:
-            rows += peer_rows(model, checker, nodes, step_s, python)
+            rows += peer_rows(model, checker, meshes, nodes, step_s, python)
         parts.append(table(f"{name} ({len(nodes)} frames)", rows))
         sys.stdout.write(parts[-1] + "\n")
     hour = np.concatenate([nodes, nodes[::-1]] * (1 + 414000 // (2 * len(nodes))))[:414000]
