@@ -362,9 +362,9 @@ def _verdict(
     warm_s = watch.at_s[0] + min(300.0, (watch.at_s[-1] - watch.at_s[0]) / 3.0)
     slope, spread = watch.growth_mb_h(warm_s)
     warm = next(n for n, at_s in enumerate(watch.at_s) if at_s >= warm_s)
-    # Clients come and go: the fewest of some seconds are what stays.
-    more_files = min(watch.descriptors[-10:]) - min(watch.descriptors[warm : warm + 10])
-    more_threads = min(watch.threads[-10:]) - min(watch.threads[warm : warm + 10])
+    # Clients come, stay for some seconds and go: the fewest of a minute are what stays.
+    more_files = min(watch.descriptors[-60:]) - min(watch.descriptors[warm : warm + 60])
+    more_threads = min(watch.threads[-60:]) - min(watch.threads[warm : warm + 60])
     calls, drove = said["call"], said["drive"]
     meanwhile = Counter(_meanwhile(at_s, planted) for at_s in calls["unanswered_s"])
     unanswered = "".join(f"; {count} not, {what}" for what, count in meanwhile.items())
