@@ -12,7 +12,6 @@ ALLOWED_SKIPS = (
     "network namespaces cannot be made here",  # containers may forbid it even to root
     "network namespaces need root",
     "needs root and the ip command",
-    "no Python 3.12 beside this one",  # the wheel with ROS 2's own programs is for that one
     "the machine is busy",  # the 400 Hz loop cannot be judged then
 )
 

@@ -26,6 +26,7 @@ def publish_once(number: int) -> list[str]:
     return ["topic", "pub", "--once", "/inspire_hand/ctrl/right_hand", "sensor_msgs/msg/JointState", message]
 
 
+@pytest.mark.soak  # a wheel of 130 MB, and a Python 3.12
 @pytest.mark.parametrize("middleware", ["cyclonedds", "fastrtps"])
 @pytest.mark.parametrize("distro", ["humble", "jazzy"])
 def test_ros2_lists_all_of_the_twin_without_a_warning_and_every_command_published_once_arrives(
