@@ -19,11 +19,10 @@ from thenar.touch.solver.window import KEPT, LEFT, RESIZED, TURNED, patch_extent
 Extent = tuple[int, int, int, int]
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there
 PROBES, FIRST_PROBES = 5, 11  # lines across a patch on which its edges are looked for: later on, and at first
-BEYOND = 0.75  # distances between probes from the last one to the end of the patch
+BEYOND = 1 / 44  # of a patch's width from the middle of its last cell to its end
 BISECTIONS = 8
 NEAR = 1  # cells: an edge as near as this to a patch's last cell cuts it
-STRAIGHT = 0.25  # of a cell: an edge that strays less than this lies along the window's border
-SNAPPED, LOOSE = 0.02, 0.5  # of a cell: how near to the border a straight edge should be, and any other
+SNAPPED = 0.02  # of a cell: how near to an edge's farthest point the border should be
 SQUARE = 3.0  # patches that are longer lie along their own axis
 RIGHT_ANGLED = 0.6  # how well directions of a patch's edges agree, up to quarter turns, if they are those of a box
 
@@ -58,10 +57,10 @@ def lay_on_edges(group: Record, window: Record, lines: Lines, probes: int, turn_
         window.edged = True
         cell, sign = group.cell_u if side < 2 else group.cell_v, -1.0 if side % 2 == 0 else 1.0
         if window.cut[side]:
+            # A border short of the edge would cut off its peak; one beyond it would let the last row of cells reach
+            # far out to the edge, where pressure is steepest.
             at = _farthest(edge, sign)
-            straight = np.nanmax(edge) - np.nanmin(edge) < STRAIGHT * cell
-            beyond = sign * (at - ends[side]) / cell  # a border short of the edge would cut off its peak
-            if beyond > SNAPPED or beyond < (-SNAPPED if straight else -LOOSE):
+            if abs(at - ends[side]) > SNAPPED * cell:
                 ends[side], change = at, RESIZED
         step = _place(group, window, extent, side, 1.0 / probes)[3] - _place(group, window, extent, side, 0.0)[3]
         for probe in range(1, probes):
@@ -119,7 +118,7 @@ def _farthest(edge: FloatArray, sign: float) -> float:
         far = edge[probe]
         beside = 1 if probe == 0 else last - 1
         if probe in (0, last) and sign * (far - edge[beside]) > 0.0:
-            far += BEYOND * (far - edge[beside])
+            far += (0.5 + BEYOND * len(edge)) * (far - edge[beside])
         if not math.isnan(far) and (math.isnan(at) or sign * (far - at) > 0.0):
             at = far
     return at

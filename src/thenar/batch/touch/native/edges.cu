@@ -69,17 +69,16 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
             const float sign = side & 1 ? 1.0f : -1.0f, cell = side < 2 ? lie.x : lie.x * lie.y, other = side < 2 ? lie.x * lie.y : lie.x;
             const float across = (side < 2 ? extent[3] - extent[2] : extent[1] - extent[0]) * other / probes;
             bool all = true, any = false;
-            float least = 1e9f, most = -1e9f, far = none;
+            float far = none;
 #pragma unroll 1
             for (int k = 0; k < probes; ++k) {
                 all = all && e[k] < goes_on;
                 if (e[k] >= none) continue;
                 any = true;
-                least = fminf(least, e[k]); most = fmaxf(most, e[k]);
                 float at = e[k];
                 if (k == 0 || k == probes - 1) {  // a slanted edge goes on beyond the last probe, to the end of the patch
                     const float beside = e[k == 0 ? 1 : probes - 2];
-                    if (beside < none && sign * (at - beside) > 0.0f) at += 0.75f * (at - beside);
+                    if (beside < none && sign * (at - beside) > 0.0f) at += (0.5f + probes / 44.0f) * (at - beside);
                 }
                 if (far >= none || sign * (at - far) > 0.0f) far = at;
                 if (k > 0 && e[k - 1] < none && across > 0.0f) {
@@ -94,8 +93,7 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
             edged = true;
             if (all) {
                 now |= 1u << side;
-                const float beyond = sign * (far - ends[side]) / cell;
-                if (beyond > 0.02f || beyond < (most - least < 0.25f * cell ? -0.02f : -0.5f)) { ends[side] = far; change = RESIZED; }
+                if (fabsf(far - ends[side]) > 0.02f * cell) { ends[side] = far; change = RESIZED; }
             }
         }
         cut = now;
