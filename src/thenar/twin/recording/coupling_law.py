@@ -6,6 +6,7 @@ them. So every law's twin is told what the hand was told, and stands somewhere; 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -102,8 +103,13 @@ def fit_coupling(tracks: Sequence[Sequence[Track]], hand: HandSpec) -> CouplingV
         for event in _find_events([own[number] for own in tracks]):
             events.setdefault(event.key, []).append(event)
     # What took few commands and little time is done again soon, and says as much as anything else.
-    shortest = sorted(events, key=lambda key: (len(events[key][0].command_s), events[key][0].end_s))[:MAX_EVENTS]
-    events = {key: events[key] for key in shortest}
+    shortest = sorted(events, key=lambda key: (len(events[key][0].command_s), events[key][0].end_s))
+    alike: Counter[tuple[int, ...]] = Counter()  # presses of one thumb must not take the place of all other meetings
+    rank = {}
+    for key in shortest:
+        who = tuple(events[key][0].met)
+        rank[key], alike[who] = alike[who], alike[who] + 1
+    events = {key: events[key] for key in sorted(shortest, key=rank.__getitem__)[:MAX_EVENTS]}
     once = [same[0] for same in events.values()]
     stood = {law: _stand(with_variant(hand, law), once) for law in laws}
     meetings = []
