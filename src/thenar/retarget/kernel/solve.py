@@ -20,17 +20,8 @@ from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_st
 from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
-from thenar.retarget.kernel.qp_terms import add_bends, add_pads, add_pairs, add_points
-from thenar.retarget.kernel.solver_memory import (
-    ARRIVED,
-    CONTACT,
-    OPEN_A_LITTLE,
-    OPEN_HALF,
-    OPENED_TWICE,
-    PINCH,
-    REACH,
-    SPEED,
-)
+from thenar.retarget.kernel.qp_terms import add_pads, add_pairs, add_points
+from thenar.retarget.kernel.solver_memory import ARRIVED, CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.kernel.targets import (
     USUAL_FINGER_M,
     blend_pinches,
@@ -47,16 +38,12 @@ SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a b
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
 # The way of another hand from open to the same frame, with time to arrive, and how much of it is followed in one frame.
-WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 14, 32, 2, 1.0 / 60.0
-REST_STOPPED_RAD = 0.0015  # that hand has arrived when no variable moves more in a step
+WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 2, 1.0 / 60.0
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
 STAY_M, STOPPED_M = 0.00005, 0.00002
 SAME_RAD = 1e-9
-ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S, GIVE_UP_S = 0.01, 0.3, 0.05, 0.15
-# Fingers that are held up farther than this from their end open, first for a moment, then half way, if the end costs so
-# much less than where they are.
-IN_PLACE_RAD, OPEN_A_LITTLE_S, OPEN_S, WORTH_OPENING = 0.3, 0.15, 1.0, 0.8
+ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 # How long a still person's hand is watched, and the way in that time above which it may swing; one that is held takes
 # half a step at this speed of nodes, less below.
 WATCH_S, SWING_RAD, HELD_M_S, MAX_HOLD = 1.0, 0.002, 1e-4, 3e4
@@ -106,60 +93,24 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
                     open_m = scale * targets.open_node_m[i, a]
                     other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
             _solve_frame(hand, tuning, targets, other, w, REST_STEP_S)
-            if state.rest_frames == WAY_FRAMES // 2:
-                for i in range(hand.variables):
-                    state.half_rad[i] = other.angle_rad[i]
-            elif state.rest_frames > WAY_FRAMES and _stands(hand, other):
-                state.rest_frames = REST_FRAMES
-                break
         if state.rest_frames == REST_FRAMES and other.cost < tuning.dearer * state.cost:
-            state.detour = 0 if other.cost < WORTH_OPENING * state.cost else OPENED_TWICE
-            _pull_to(hand, state, other.angle_rad)
+            state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
+            for i in range(hand.variables):
+                state.pull_rad[i] = other.angle_rad[i]
             for i in range(21):
                 for a in range(3):
                     state.rest_node_m[i, a] = state.node_m[i, a]
     elif state.pull > 0:
-        _go_on_pulling(hand, state, other, scale, step_s)
+        _go_on_pulling(hand, state, scale, step_s)
     elif state.held == 0:
         _watch(hand, state, step_s)
 
 
 @njit(**OPTIONS)
-def _pull_to(hand, state, angle_rad):
-    """Begin to pull a hand to a posture."""
-    state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
-    for i in range(hand.variables):
-        state.pull_rad[i] = angle_rad[i]
-
-
-@njit(**OPTIONS)
-def _stands(hand, state):
-    """True where no variable moves any more."""
-    fastest = 0.0
-    for i in range(hand.variables):
-        fastest = max(fastest, abs(state.velocity_rad_s[i]))
-    return fastest * REST_STEP_S < REST_STOPPED_RAD
-
-
-@njit(**OPTIONS)
-def _open_crossed_fingers(hand, state):
-    """Pull those fingers that are not in place to where the other hand had them half way, the others stay."""
-    for f in range(hand.fingers):
-        joint, away = hand.pad_joint[f], 0.0
-        for m in range(hand.chain_length[joint]):
-            i = hand.variable[hand.chain[joint, m]]
-            away = max(away, abs(state.pull_rad[i] - state.angle_rad[i]))
-        for m in range(hand.chain_length[joint] if away > IN_PLACE_RAD else 0):
-            i = hand.variable[hand.chain[joint, m]]
-            state.pull_rad[i] = state.half_rad[i]
-    state.detour, state.stuck_s = state.detour + 1, 0.0
-
-
-@njit(**OPTIONS)
-def _go_on_pulling(hand, state, other, scale, step_s):
+def _go_on_pulling(hand, state, scale, step_s):
     """Free a hand that is held up on its way, or has arrived and the person has moved on, however slowly.
 
-    One whose fingers stand on the wrong side of each other opens those a little, or half way, where that is worth it.
+    It never opens to try again, for it may hold.
     """
     if state.pull == ARRIVED:
         square = 0.0
@@ -169,23 +120,17 @@ def _go_on_pulling(hand, state, other, scale, step_s):
         if square > (scale * STAY_M) ** 2:
             state.pull, state.moved_on = 0, 1
         return
-    apart = 0.0
+    apart = largest = 0.0
     for i in range(hand.variables):
-        apart = max(apart, abs(state.pull_rad[i] - state.angle_rad[i]))
-    opening = state.detour == OPEN_A_LITTLE or state.detour == OPEN_HALF
-    state.stuck_s = 0.0 if not opening and apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
+        apart += abs(state.pull_rad[i] - state.angle_rad[i])
+        largest = max(largest, abs(state.pull_rad[i] - state.angle_rad[i]))
+    state.stuck_s = 0.0 if apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
     state.apart_rad = min(state.apart_rad, apart)
-    if opening:
-        if apart <= ARRIVED_RAD or state.stuck_s >= (OPEN_A_LITTLE_S if state.detour == OPEN_A_LITTLE else OPEN_S):
-            state.detour += 1
-            _pull_to(hand, state, other.angle_rad)
-    elif state.detour < OPENED_TWICE and state.stuck_s >= STUCK_S and apart > IN_PLACE_RAD:
-        _open_crossed_fingers(hand, state)
-    elif state.stuck_s >= GIVE_UP_S:
+    if state.stuck_s >= STUCK_S:
         state.pull = 0
-    elif apart <= ARRIVED_RAD and state.held == 0:
+    elif largest <= ARRIVED_RAD and state.held == 0:
         state.pull = ARRIVED
-    elif apart <= ARRIVED_RAD:
+    elif largest <= ARRIVED_RAD:
         state.pull = 0
 
 
@@ -210,7 +155,6 @@ def _watch(hand, state, step_s):
             for i in range(hand.variables):
                 state.pull_rad[i] /= state.watched_s
             state.held = state.pull = 1
-            state.detour = OPENED_TWICE
             state.apart_rad, state.stuck_s = 1e3, 0.0
         state.watched_s = 0.0
 
@@ -338,7 +282,6 @@ def _linearize(hand, tuning, targets, state, w):
     pull = tuning.pull if state.pull > 0 else 0.0
     if pull == 0.0:
         add_points(hand, tuning, targets, w)
-        add_bends(hand, tuning, w, v)
     for i in range(v):
         # A linear map says where a knuckle is; directions do not.
         prior = tuning.twist * hand.twist[i] + (tuning.posture * hand.posture[i] if targets.linear == 0 else 0.0)

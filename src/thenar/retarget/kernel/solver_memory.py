@@ -21,7 +21,6 @@ UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
 REACH, SPEED, CONTACT, PINCH = 1, 2, 4, 8  # what keeps a finger from its target
 ARRIVED = 2  # where a still hand was pulled to
-OPEN_A_LITTLE, OPEN_HALF, OPENED_TWICE = 1, 3, 4  # fingers that cross on the way there
 
 F, I = np.float64, np.int64  # noqa: E741
 
@@ -103,8 +102,6 @@ STATE = np.dtype(
         # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: free; ARRIVED: it stays.
         ("pull", I),
         ("pull_rad", F, VARIABLES),  # to where
-        ("half_rad", F, VARIABLES),  # where the other hand was half way from open
-        ("detour", I),  # OPEN_A_LITTLE, OPEN_HALF: fingers that were held up open; OPENED_TWICE: they do so no more
         ("rest_node_m", F, (NODES, 3)),  # where the person's nodes were when that was known
         ("moved_on", I),  # 1: the person has moved on since, slowly
         ("apart_rad", F),  # sum of what was left to go when it last came nearer
@@ -193,14 +190,11 @@ class Tuning(NamedTuple):
     """The same where hulls touch otherwise."""
     pinch_damping: float = 60.0
     """Extra damping of the variables of a pinch, as a multiple."""
-    bend_free_rad: float = 1.0
-    """How far a finger's bend may be from the person's before it is bent or stretched for its own sake."""
-    bend_weight: float = 0.03
     detection_m: float = 0.012
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
-    at_rest_m: float = 0.00013
+    at_rest_m: float = 0.00016
     """A person of usual size whose nodes are so near to where they have been is at rest."""
     dearer: float = 1.5
     """A posture that costs so many times as much is not gone to."""
