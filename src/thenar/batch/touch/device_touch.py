@@ -399,7 +399,8 @@ class Touch:
         for number, skin in enumerate(self._skins):
             index = np.flatnonzero(world == number)
             contact = SimpleNamespace(
-                pos=c.pos.numpy()[index].astype(np.float64), frame=c.frame.numpy()[index].astype(np.float64),
+                pos=c.pos.numpy()[index].astype(np.float64),
+                frame=c.frame.numpy()[index].reshape(-1, 9).astype(np.float64),  # as one world has it
                 geom=c.geom.numpy()[index], efc_address=c.efc_address.numpy()[index, 0],
                 dim=c.dim.numpy()[index], friction=c.friction.numpy()[index].astype(np.float64),
             )  # fmt: skip
