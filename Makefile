@@ -41,7 +41,7 @@ soak: .venv/.ready  ## Run a twin among bad clients and faults for ten minutes, 
 lock: .venv/.deps  ## Bring requirements.lock in line with pyproject.toml (ARGS=--upgrade takes newer releases)
 	@cp requirements.lock .venv/lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --group docs --extra modbus --extra humanoid --extra film --extra record --extra lerobot --extra view --extra gym --extra camera --extra gpu --output-file .venv/lock --quiet \
-		--universal --python-version 3.11 --generate-hashes \
+		--universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(ARGS)
 	@cmp -s .venv/lock requirements.lock || cp .venv/lock requirements.lock  # the same lock keeps the environment
 
@@ -50,7 +50,7 @@ dist: .venv/.deps  ## Build the wheel, the source archive and the bill of materi
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/uv pip compile pyproject.toml --extra all --extra gpu --constraints requirements.lock --output-file .venv/runtime.lock --quiet \
-		--universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
+		--universal --python-version 3.11 --generate-hashes --no-strip-extras --no-annotate --no-header --no-emit-index-url
 	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements .venv/runtime.lock --pyproject pyproject.toml \
 		--output-format JSON --output-reproducible --output-file dist/thenar.cdx.json
 

@@ -1,6 +1,7 @@
 """Order in the house: who imports whom, what the lock holds, how fast it starts, what the wheel carries."""
 
 import ast
+import importlib.metadata
 import os
 import re
 import statistics
@@ -15,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "thenar"
@@ -192,12 +195,13 @@ def test_files_are_short_enough_for_one_idea():
 
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+INSTALLED = {canonicalize_name(found.name) for found in importlib.metadata.distributions()}
 LOCKED = [line for line in LOCK.replace("\\\n", " ").splitlines() if not line.startswith("#")]
 
 
 def test_lock_pins_every_requirement_by_hash():
     assert LOCKED
-    assert [line for line in LOCKED if not re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line)] == []
+    assert [line for line in LOCKED if not re.match(r"[\w.-]+(\[\w+\])?==\S+ .*--hash=sha256:[0-9a-f]{64}", line)] == []
 
 
 def test_lock_names_no_address():
@@ -208,8 +212,26 @@ def test_lock_names_no_address():
 def test_lock_has_what_pyproject_asks_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     asked = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    locked = {line.partition("==")[0] for line in LOCKED}
+    locked = {re.split(r"[^\w.-]", line)[0] for line in LOCKED}
     assert {re.split(r"[^\w.-]", requirement)[0] for requirement in asked} <= locked
+
+
+def test_lock_pins_packages_with_the_extras_that_others_ask_for():
+    # pip takes "name[extra]" for pinned only while the pinned release happens to be the newest one.
+    pinned = {line.partition("==")[0].lower() for line in LOCKED}
+    asked = [
+        Requirement(text)
+        for line in LOCKED
+        if (name := re.split(r"[^\w.-]", line)[0]) in INSTALLED
+        for text in importlib.metadata.requires(name) or ()
+    ]
+    with_extras = {
+        f"{canonicalize_name(needed.name)}[{','.join(sorted(needed.extras))}]"
+        for needed in asked
+        if needed.extras and (needed.marker is None or needed.marker.evaluate({"extra": ""}))
+    }
+    assert "etils[epath]" in with_extras
+    assert with_extras <= pinned
 
 
 def best_of_five_s(*command: str) -> float:
@@ -273,6 +295,8 @@ def test_wheel_carries_the_licence_the_types_and_every_module(tmp_path: Path):
 
 SKIPPING = """
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 def test_passes(): pass
 def test_asks_for_too_much(): pytest.skip("no such tool")
 def test_may_be_skipped(): pytest.skip("network namespaces cannot be made here: no")
