@@ -29,7 +29,7 @@ from thenar.retarget.config import LIMITS_ALONE, RetargetConfig
 from thenar.retarget.model.hand_model import HandModel, build_model
 from thenar.retarget.solver import key_point_targets_m
 from thenar.sim.collision_checker import CollisionChecker, with_outlines
-from thenar.twin.retarget_measure import Quality, measure, time_frames_us
+from thenar.twin.reports.retarget_measure import Quality, measure, time_frames_us
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".cache" / "peers" / "retarget"

@@ -19,7 +19,7 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import HandCommand
 from thenar.sim.press import Indenter, parse_indenter
 from thenar.sim.props import Box, Sphere
-from thenar.twin.press_report import PadPress, press_pad
+from thenar.twin.reports.press_report import PadPress, press_pad
 from thenar.twin.world import World
 
 FINGERS = ("little", "ring", "middle", "index", "thumb")

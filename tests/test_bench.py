@@ -11,7 +11,7 @@ from bench.touch import Cost, measure_accuracy
 from bench.touch_report import METHODS, write_touch_report
 from thenar import hands
 from thenar.sim.press import parse_indenter
-from thenar.twin.press_report import press_pad
+from thenar.twin.reports.press_report import press_pad
 
 SOFT = (0.02, 1.0)
 

@@ -18,7 +18,7 @@ from thenar.twin import live_twin
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.wire.clients.manus_client import ManusListener
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, discovery, messages
 from thenar.wire.rtps.discovery import SampleIdentity
 from thenar.wire.rtps.messages import CYCLONE_VENDOR

@@ -11,7 +11,7 @@ from thenar import hands
 from thenar.sim.press import parse_indenter
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL
-from thenar.twin.press_report import press_pad
+from thenar.twin.reports.press_report import press_pad
 
 HAND = hands.load("inspire_right")
 FINGERS = ("little_top", "ring_palm", "index_top", "middle_palm", "thumb_top")

@@ -15,7 +15,7 @@ from thenar.hands.shapes import Box, Capsule
 from thenar.sim.press import parse_indenter
 from thenar.touch.lay_pads import check_overlaps
 from thenar.touch.solver.pads import build_pads, taxel_areas_m2
-from thenar.twin.press_report import press_pad
+from thenar.twin.reports.press_report import press_pad
 
 HANDS = ["inspire_right", "inspire_left"]
 SHADOWS = ["shadow_right", "shadow_left"]

@@ -20,7 +20,7 @@ from thenar.sim.scenes import Mount
 from thenar.touch.sensor.barometers import Barometers
 from thenar.touch.sensor.calibration import BAROMETERS, IDEAL, Calibration, PadCalibration
 from thenar.twin.drops import drop_cubes, measure_drops, random_cube
-from thenar.twin.press_report import press_pad
+from thenar.twin.reports.press_report import press_pad
 
 HAND = hands.load("reflex")
 AMBIENT_PA = 101_325.0

@@ -29,7 +29,7 @@ from thenar.retarget.retargeter import Following, Retargeter, aligned_nodes
 from thenar.retarget.solver import Solver
 from thenar.signals import FloatArray, GloveLayout
 from thenar.sim.collision_checker import CollisionChecker
-from thenar.twin.retarget_measure import Quality, measure, time_frames_us
+from thenar.twin.reports.retarget_measure import Quality, measure, time_frames_us
 
 LIFTED = 100.0
 MOTIONS = ("fist", "pinch_index", "pinch_middle", "pinch_ring", "pinch_little", "wave", "thumbs_up", "random")

@@ -12,7 +12,7 @@ import thenar
 from thenar.cli import main
 from thenar.retarget.batch import retarget_recording, time_steps
 from thenar.retarget.model.hand_model import build_model
-from thenar.twin.retarget_view import FAR_MM, FILM_FPS, Followed, film_follow, thumb_gap_mm, write_page
+from thenar.twin.reports.retarget_view import FAR_MM, FILM_FPS, Followed, film_follow, thumb_gap_mm, write_page
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.hertz import hertz_ellipse
 from thenar.touch.sensor.calibration import IDEAL
 from thenar.touch.solver.influence import POISSON, reduced_modulus_pa
-from thenar.twin.press_report import press_pad
+from thenar.twin.reports.press_report import press_pad
 
 INSPIRE = hands.load("inspire_right")
 FINE = {"rows": 12, "cols": 12, "row_pitch_m": 0.6e-3, "col_pitch_m": 0.6e-3}  # taxels smaller than the patch

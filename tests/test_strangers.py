@@ -34,7 +34,7 @@ from thenar.twin.world import World
 from thenar.wire.clients.survey import find_problems
 from thenar.wire.codecs import status_codec
 from thenar.wire.links.dds_link import DdsLink
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 from thenar.wire.rtps import LATCHED, Participant
 from thenar.wire.wire_config import ModbusOptions
 

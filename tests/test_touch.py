@@ -24,7 +24,7 @@ from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads, chart
 from thenar.touch.solver.pressure import meet_moments
-from thenar.twin.press_report import PadPress, press_pad
+from thenar.twin.reports.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
 FINGERS = ("little", "ring", "middle", "index", "thumb")

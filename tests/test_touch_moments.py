@@ -13,7 +13,7 @@ from thenar.signals import SolidContacts, SolidKind, TouchFrame
 from thenar.sim.press import parse_indenter
 from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import IDEAL
-from thenar.twin.press_report import PadPress, press_pad
+from thenar.twin.reports.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
 

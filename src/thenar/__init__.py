@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from thenar.twin.live_twin import LiveTwin as LiveTwin
     from thenar.twin.pictures import Film as Film
     from thenar.twin.pictures import Picture as Picture
-    from thenar.twin.press_report import press_pad as press_pad
     from thenar.twin.recording.convert import convert as convert
     from thenar.twin.recording.recorder import record as record
     from thenar.twin.recording.replay import replay as replay
+    from thenar.twin.reports.press_report import press_pad as press_pad
     from thenar.twin.serve_config import PageOptions as PageOptions
     from thenar.twin.serve_config import ServeConfig as ServeConfig
     from thenar.twin.serving import serve as serve
@@ -107,7 +107,7 @@ _NAMES = {
     "thenar.twin.drops": "drop_cubes",
     "thenar.twin.live_twin": "LiveTwin",
     "thenar.twin.pictures": "Film Picture",
-    "thenar.twin.press_report": "press_pad",
+    "thenar.twin.reports.press_report": "press_pad",
     "thenar.twin.recording.convert": "convert",
     "thenar.twin.recording.recorder": "record",
     "thenar.twin.recording.replay": "replay",

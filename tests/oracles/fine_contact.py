@@ -14,7 +14,7 @@ from thenar.hands.spec import HandSpec, Pad
 from thenar.signals import SolidKind
 from thenar.touch.solver.influence import reduced_modulus_pa
 from thenar.touch.solver.pads import build_pads, chart
-from thenar.twin.press_report import PadPress
+from thenar.twin.reports.press_report import PadPress
 
 FAR_M = 0.05
 WIDER = 1.12  # than the window under test, so that nothing is cut off

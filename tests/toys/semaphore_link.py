@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from toys import semaphore_codec
 
 from thenar.signals import HandSettings, HandState, Request, TouchFrame
-from thenar.wire.links.inbox import Inbox, LinkHealth
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth
 from thenar.wire.links.registry import LinkContext, Protocol
 
 PROTOCOL = Protocol(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
-import math
 import os
 import queue
 import sys
@@ -35,8 +34,9 @@ from thenar.signals import (
 from thenar.twin.faults.message_faults import MessageFaults
 from thenar.twin.recording.recorder import FileRecorder
 from thenar.twin.twin_health import HandHealth, Health, RecordingHealth
+from thenar.twin.watchdog import Watchdog
 from thenar.twin.world import World, warm_up_touch
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,6 @@ MAX_SENDERS = 64  # of a hand, kept for the last second's
 REQUESTS_PER_TICK = 16  # of each link; what comes faster waits
 SCENE_REQUESTS_PER_TICK = 2  # of each link: putting everything back costs more than a step
 MAX_WAITING = 256  # requests of each link; a flood beyond it loses the oldest
-STANDING_S = 1.0  # a stage that is at the same thing for so long is reported
-MAX_TOLD = 16  # warnings that are logged; health has all of them
 LATENCIES = 4096  # of the newest commands, for the statistics
 
 T = TypeVar("T")
@@ -152,8 +150,7 @@ class LiveTwin:
         self._calls: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._waiting: list[deque[Request]] = [deque() for _ in self.links]
         """Requests that no tick had time for yet, of each link."""
-        self._turned_s = {"physics": math.inf, "touch": math.inf}
-        """When each loop began its last turn, of those that run."""
+        self._watchdog = Watchdog("physics", "touch")
         self._commanded = {name: _Commanded() for name in world.hand_names}
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES)
         self._refused: Counter[str] = Counter()
@@ -170,7 +167,7 @@ class LiveTwin:
         self._stopping = threading.Event()
         self._nice: int | None = None
         self._failure: BaseException | None = None
-        self._stumbled: dict[str, str] = {}
+        self._failed_parts: dict[str, str] = {}
         """What went wrong last in parts that go on, by part."""
         self._pre_step, self._status_sink = pre_step, publish_status
         self._record_path = record
@@ -311,7 +308,7 @@ class LiveTwin:
         recorder.finish()
         health = recorder.health()
         if health.failed:
-            self._stumbled["recording"] = f"{health.path} {health.failed}; {health.lost} messages were lost"
+            self._failed_parts["recording"] = f"{health.path} {health.failed}; {health.lost} messages were lost"
         return health
 
     def episode(self, task: str, *, success: bool | None = None) -> None:
@@ -367,35 +364,22 @@ class LiveTwin:
             failed=(
                 # Once it stops, threads end in good order.
                 *(f"{link.wire}: {link.failed}" for link in links if link.failed and not self._stopping.is_set()),
-                *(f"{part}: {why}" for part, why in self._stumbled.items()),
+                *(f"{part}: {why}" for part, why in self._failed_parts.items()),
                 *([f"recording: {recording.path} {recording.failed}"] if recording and recording.failed else []),
             ),
             recording=recording,
-            standing=tuple(
-                f"{stage} has been at the same thing for {standing_s:.0f} s"
-                for stage, standing_s in (
-                    *((stage, now_s - turned_s) for stage, turned_s in self._turned_s.items()),
-                    *((f"the {link.wire} link", link.standing_s) for link in links),
-                )
-                if standing_s > STANDING_S and self.running
-            ),
+            standing=self._watchdog.standing(links) if self.running else (),
         )
 
     def _status_loop(self) -> None:
-        standing, told = False, set[str]()
         while not self._stopping.wait(STATUS_EVERY_S):
             try:
                 health = self.health()
-                if health.standing and not standing:
-                    logger.warning("%s", "; ".join(health.standing))
-                standing = bool(health.standing)
-                for news in sorted({*health.warnings, *health.failed} - told)[: MAX_TOLD - len(told)]:
-                    logger.warning("%s", news)
-                    told.add(news)
+                self._watchdog.tell(health)
                 if self._status_sink is not None:
                     self._status_sink(health)
             except Exception as error:  # told once, and tried again: the twin does not depend on it
-                self._stumbled["health"] = clean_text(repr(error))
+                self._failed_parts["health"] = clean_text(repr(error))
 
     def _run(self) -> None:
         switch_s = sys.getswitchinterval()
@@ -414,7 +398,7 @@ class LiveTwin:
         self.due_s = next_state_s = next_touch_s = self._began_s
         keeps_up = False
         while not self._stopping.is_set():
-            self._turned_s["physics"] = time.perf_counter()
+            self._watchdog.turn("physics")
             wait_s = self.due_s - time.perf_counter()
             if wait_s > 0.0:
                 if not keeps_up:
@@ -543,7 +527,7 @@ class LiveTwin:
         """Sample skins beside the physics, which goes on meanwhile."""
         try:
             while not self._stopping.is_set():
-                self._turned_s["touch"] = time.perf_counter()
+                self._watchdog.turn("touch")
                 with contextlib.suppress(queue.Empty):
                     self._publish_touch(*self._touch_queue.get(timeout=0.2))
                     self._touches += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.noise import dead_taxels
 from thenar.touch.solver.pads import taxel_areas_m2
 
-MOST_PA = 1e9
+MAX_PA = 1e9
 GAIN, OFFSET, NOISE = wp.constant(3), wp.constant(4), wp.constant(5)  # streams of random numbers, behind the motors'
 
 
@@ -65,7 +65,7 @@ def taxel_records(hand: HandSpec, calibration: Calibration) -> Any:
     for name in set(records.dtype.names) - {"area_m2", "inverse_ceiling", "dead"}:
         records[name] = calibration.per_taxel(hand.pads, name)
     if buried:  # stress is read as it is, and no reading is cut off
-        records["area_m2"], records["lowest_counts"], records["saturation_counts"] = 1.0, -MOST_PA, MOST_PA
+        records["area_m2"], records["lowest_counts"], records["saturation_counts"] = 1.0, -MAX_PA, MAX_PA
     elif hand.pads:
         records["area_m2"] = np.concatenate([taxel_areas_m2(hand, pad).ravel() for pad in hand.pads])
     records["inverse_ceiling"] = 1.0 / calibration.per_taxel(hand.pads, "ceiling")

@@ -58,7 +58,7 @@ def deposit_text(*, slot: int, cells: int, pad_taxels: int, dies: bool, warps: i
     """The native function that lays windows into taxels, and brings them to buried dies."""
     return native_text(
         "deposit", shared_texts(), WARPS=warps, SLOT=slot, SCALE=SCALE, PA_SCALE=PA_SCALE, CELLS=cells,
-        MOST_TAXELS=pad_taxels, DIES=int(dies),
+        MAX_TAXELS=pad_taxels, DIES=int(dies),
     )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ class CalibrateFit:
     def run(self) -> None:
         """Fit, print and write."""
         from thenar.touch.calibrate import OPTIONAL_GROUPS, fit_pad, read_recording, write_calibration
-        from thenar.twin.calibration_report import known_rows, notes, score_rows, write_report
+        from thenar.twin.reports.calibration_report import known_rows, notes, score_rows, write_report
 
         if self.out is not None and self.out.suffix != ".toml":
             raise BadValue("--out", str(self.out), "a name that ends in .toml")
@@ -211,7 +211,7 @@ class CalibrateScore:
     def run(self) -> None:
         """Score and print."""
         from thenar.touch.calibrate import load_calibration, read_recording, score_pad
-        from thenar.twin.calibration_report import score_row
+        from thenar.twin.reports.calibration_report import score_row
 
         if self.calibration is None:
             raise BadValue("--calibration", None, "a file that fit has written")

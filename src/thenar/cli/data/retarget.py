@@ -153,8 +153,8 @@ class Retarget:
 
     def _follow(self, name: str, model: HandModel, stamp_s: FloatArray, nodes: FloatArray, step_s: FloatArray) -> None:
         from thenar.retarget.batch import retarget_recording
-        from thenar.twin.retarget_measure import measure, time_frames_us
-        from thenar.twin.retarget_report import quality_rows, write_motion, write_report
+        from thenar.twin.reports.retarget_measure import measure, time_frames_us
+        from thenar.twin.reports.retarget_report import quality_rows, write_motion, write_report
 
         config, title = self.following.config(), f"{self.hand} follows {name}"
         linear_map = choose_map(self.map, model)
@@ -174,7 +174,7 @@ class Retarget:
         if self.report is not None:
             write_report(self.report, title, model, stamp_s, angles, quality, cpu_us)
         if self.view is not None or self.film is not None:
-            from thenar.twin.retarget_view import Followed, film_follow, write_page
+            from thenar.twin.reports.retarget_view import Followed, film_follow, write_page
 
             seen = {"nodes_m": nodes, "variable_rad": angles, "error_mm": quality.tip_frame_mm}
             followed = Followed(title=title, model=model, time_s=stamp_s - stamp_s[0], **seen)

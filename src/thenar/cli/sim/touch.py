@@ -52,7 +52,7 @@ class Touch:
         from thenar.sim.drawing import render
         from thenar.sim.press import parse_indenter
         from thenar.touch.sensor.calibration import IDEAL, load_calibration
-        from thenar.twin.press_report import press_pad
+        from thenar.twin.reports.press_report import press_pad
 
         spec = hands.load(self.hand)
         if not spec.pads:

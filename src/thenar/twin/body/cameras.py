@@ -25,7 +25,7 @@ from thenar.sim.drawing.eyes import Eyes, model_bytes
 from thenar.twin.world import World
 from thenar.view.shared_memory import SharedRecords
 from thenar.wire.codecs.unitree import teleimager
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 from thenar.wire.rtps.network import interface_address
 
 SHARES = (1.0, 0.75, 0.5, 0.375, 0.25)

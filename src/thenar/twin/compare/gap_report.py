@@ -16,7 +16,7 @@ from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.motor_findings import MotorPair, find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
-from thenar.twin.svg_panel import OURS, SCALE, STYLE, Panel, html_table
+from thenar.twin.reports.svg_panel import OURS, SCALE, STYLE, Panel, html_table
 
 POINTS = 1200
 EXPECTED_HZ = {"inspire": (100.0, 50.0), "dfx": (100.0, 0.0), "tienkung": (25.0, 0.0), "reflex": (40.0, 40.0)}

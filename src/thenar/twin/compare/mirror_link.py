@@ -27,7 +27,7 @@ from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.recording.listen import merged, untold
 from thenar.wire.clients.listener import Flow, Listener, Place
-from thenar.wire.links.inbox import LinkHealth
+from thenar.wire.links.link_health import LinkHealth
 
 WINDOW_S = 8.0
 LOOK_S = 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from thenar.signals import HandSettings, HandState
-from thenar.wire.bad_line import BadLine
+from thenar.wire.line_faults import LineFaults
 from thenar.wire.links.registry import SIM
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PER_MOTOR = (
 class LineLink(Protocol):
     """A link whose messages go out over a line that may be bad."""
 
-    line: BadLine
+    line: LineFaults
 
 
 @runtime_checkable

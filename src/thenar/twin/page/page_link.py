@@ -22,7 +22,8 @@ from thenar.twin.world import World
 from thenar.view.page_process import PageProcess
 from thenar.view.page_scene import Message, PageScene, Rows
 from thenar.view.shared_memory import MAX_CONTACTS, STATE_FIELDS
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth, PeerStats
 from thenar.wire.links.registry import PROTOCOLS
 
 if TYPE_CHECKING:

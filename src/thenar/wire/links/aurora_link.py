@@ -14,7 +14,8 @@ from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
 from thenar.wire.links.dds_link import find_rivals
-from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME, LinkHealth, PeerHealth, ended
+from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME
+from thenar.wire.links.link_health import LinkHealth, PeerHealth, ended
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
 logger = logging.getLogger(__name__)

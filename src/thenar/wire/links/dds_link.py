@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from thenar import cdr
 from thenar.signals import Request, TouchFrame
-from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs import status_codec
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
+from thenar.wire.line_faults import LineFaults
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth, PeerStats, ended
 from thenar.wire.links.type_ids import TYPE_IDS
 from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Reader, Sample, Service, Writer
 
@@ -32,7 +33,7 @@ class DdsLink:
 
     def __init__(self, participant: Participant):
         """No topics yet."""
-        self.line = BadLine()
+        self.line = LineFaults()
         self.publish_status = StatusPublisher(participant).publish
         self._inbox = Inbox()
         self._participant = participant

@@ -19,13 +19,14 @@ from thenar.cdr import BadMessage
 from thenar.errors import BadValue
 from thenar.pace import Pace
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
-from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs import reflex_udp_codec as codec
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_udp_codec import GROUP, STATE_BYTES, Mode, Modes, Targets
+from thenar.wire.line_faults import LineFaults
 from thenar.wire.links.dds_link import StatusPublisher
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerStats, ended
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth, PeerStats, ended
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps.network import interface_address
 
@@ -47,7 +48,7 @@ class ReflexUdp:
         port, interface = config.reflex.port, config.interface
         self._board = Board(context.hands)
         self._pace = Pace(config.publish_hz("reflex"))
-        self.line = BadLine()
+        self.line = LineFaults()
         self._inbox = Inbox()
         self._peer_stats: dict[str, PeerStats] = {}
         self._rival, self._rival_s = "", -math.inf

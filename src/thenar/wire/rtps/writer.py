@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from thenar.wire.bad_line import BadLine
+from thenar.wire.line_faults import LineFaults
 from thenar.wire.rtps import messages
 from thenar.wire.rtps.discovery import Address, EndpointInfo
 from thenar.wire.rtps.messages import UNKNOWN_ENTITY, AckNack, NackFrag
@@ -89,7 +89,7 @@ class Writer:
         self.readers: dict[bytes, MatchedReader] = {}
         self.mismatches: dict[bytes, str] = {}
         """Why a reader of the same topic is not served, by its GUID."""
-        self.line: BadLine | None = None
+        self.line: LineFaults | None = None
         """What posted samples go through; None: a good line."""
         self._participant = participant
         self._lock = participant.lock

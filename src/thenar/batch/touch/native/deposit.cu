@@ -2,7 +2,7 @@
 //
 // Forces are added up as whole numbers (SCALE to the newton), first over one pad in shared memory, then over the frame:
 // whole numbers add up the same in every order, so a frame does not depend on how the GPU scheduled it.
-// Before this stand WARPS, SLOT, SCALE, PA_SCALE, CELLS, MOST_TAXELS (of a pad) and DIES (whether any lie under pads), see
+// Before this stand WARPS, SLOT, SCALE, PA_SCALE, CELLS, MAX_TAXELS (of a pad) and DIES (whether any lie under pads), see
 // window_kernels.py.
 enum { PAD = 32, DIE = 8, GROUP = 24, QUEUES = 12, EVERY = 8, EDGE_GRID = 24 };
 enum : unsigned { ALL = 0xffffffffu };
@@ -14,7 +14,7 @@ SKIN
 
 __shared__ unsigned short shared_cell[WARPS][CELLS];
 __shared__ float shared_high[WARPS][DIES ? CELLS : 1];
-__shared__ int shared_sum[WARPS][3 * MOST_TAXELS];
+__shared__ int shared_sum[WARPS][3 * MAX_TAXELS];
 const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 unsigned short* const cells = shared_cell[warp];
 int* const sums = shared_sum[warp];
@@ -104,7 +104,7 @@ for (int item = tid >> 5; item < items; item += stride) {
         // Lengths in a chart are never shorter than straight ones: is all of the window beside the pad?
         if (fabsf(pu_ + (solved ? lie.z * au_ + lie.w * bu_ : 0.0f)) > half_u + reach) continue;
         if (chart == 2 && fabsf(pv_ + (solved ? lie.z * av_ + lie.w * bv_ : 0.0f)) > half_v + reach) continue;
-        for (int k = lane; k < rows * columns; k += 32) sums[k] = sums[MOST_TAXELS + k] = sums[2 * MOST_TAXELS + k] = 0;
+        for (int k = lane; k < rows * columns; k += 32) sums[k] = sums[MAX_TAXELS + k] = sums[2 * MAX_TAXELS + k] = 0;
         __syncwarp();
         float taken = 0.0f, taken_u = 0.0f, taken_v = 0.0f;
         for (int k = lane; k < n; k += 32) {
@@ -184,8 +184,8 @@ for (int item = tid >> 5; item < items; item += stride) {
                         if (part <= 0.0f) continue;
                         const int taxel = y * columns + x;
                         atomicAdd(sums + taxel, __float2int_rn(part * stretch));
-                        atomicAdd(sums + MOST_TAXELS + taxel, __float2int_rn(part * fu));
-                        atomicAdd(sums + 2 * MOST_TAXELS + taxel, __float2int_rn(part * fv));
+                        atomicAdd(sums + MAX_TAXELS + taxel, __float2int_rn(part * fu));
+                        atomicAdd(sums + 2 * MAX_TAXELS + taxel, __float2int_rn(part * fv));
                         taken += part;
                         taken_u = fmaf(part, 0.5f * (low_r + high_r) - mid_row, taken_u);
                         taken_v = fmaf(part, 0.5f * (low_c + high_c) - mid_col, taken_v);
@@ -197,8 +197,8 @@ for (int item = tid >> 5; item < items; item += stride) {
         int* const out = taxel_sum.data + (size_t)who.z * taxels * 3 + first;
         for (int k = lane; k < rows * columns; k += 32) {
             if (sums[k]) atomicAdd(out + k, sums[k]);
-            if (sums[MOST_TAXELS + k]) atomicAdd(out + taxels + k, sums[MOST_TAXELS + k]);
-            if (sums[2 * MOST_TAXELS + k]) atomicAdd(out + 2 * taxels + k, sums[2 * MOST_TAXELS + k]);
+            if (sums[MAX_TAXELS + k]) atomicAdd(out + taxels + k, sums[MAX_TAXELS + k]);
+            if (sums[2 * MAX_TAXELS + k]) atomicAdd(out + 2 * taxels + k, sums[2 * MAX_TAXELS + k]);
         }
 #pragma unroll
         for (int o = 16; o; o >>= 1) {

@@ -23,7 +23,8 @@ from thenar.wire.codecs.registers import modbus_pdu, register_map
 from thenar.wire.codecs.registers.action_steps import BLOCK_BYTES, steps_of
 from thenar.wire.codecs.registers.modbus_pdu import EXCEPTION, Refusal
 from thenar.wire.codecs.registers.register_map import Write
-from thenar.wire.links.inbox import Inbox, PeerHealth, PeerStats
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import PeerHealth, PeerStats
 from thenar.wire.links.registers.action_player import ActionPlayer
 from thenar.wire.links.registry import LinkContext
 

@@ -8,8 +8,8 @@ import threading
 from functools import partial
 
 from thenar.errors import BadValue, ThenarError
-from thenar.wire.bad_line import BadLine
-from thenar.wire.links.inbox import LinkHealth, ended
+from thenar.wire.line_faults import LineFaults
+from thenar.wire.links.link_health import LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps.network import interface_address
@@ -38,7 +38,7 @@ class ModbusServer(RegisterLink):
             name: (hosts[n % len(hosts)], options.port + step)
             for n, (name, step) in enumerate(zip(names, steps, strict=True))
         }
-        self.line = BadLine()
+        self.line = LineFaults()
         self._servers: list[asyncio.Server] = []
         self._clients: dict[asyncio.Task[None], bool] = {}
         """Whether each has asked for something yet; the one that was silent longest first."""

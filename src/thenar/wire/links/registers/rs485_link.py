@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from thenar.errors import BadFile, BadValue
-from thenar.wire.bad_line import BadLine
 from thenar.wire.codecs.registers import rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import Refusal
 from thenar.wire.codecs.registers.register_map import REGISTERS
 from thenar.wire.codecs.registers.rs485_frames import READ_COMMAND, REPLY, REQUEST, WRITE_COMMAND, WRITTEN, own_frame
-from thenar.wire.links.inbox import Inbox, LinkHealth, ended
+from thenar.wire.line_faults import LineFaults
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth, ended
 from thenar.wire.links.registers.hand_registers import HandRegisters, RegisterLink
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
@@ -37,7 +38,7 @@ class SerialHands(RegisterLink):
         if len(ports) not in (0, 1, len(names)):
             raise BadValue("rs485.ports", ",".join(ports), f"one name, or one for each of {', '.join(names)}")
         super().__init__(context, medium="RS-485")
-        self.line = BadLine()
+        self.line = LineFaults()
         hands = list(self._hands.values())
         lines = [hands] if len(ports) < 2 else [[hand] for hand in hands]
         self._lines: list[SerialLine] = []

@@ -13,7 +13,7 @@ from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs.serial_bus import dynamixel_packets, dynamixel_table
 from thenar.wire.codecs.serial_bus.dynamixel_packets import BROADCAST, Instruction, Packet, Part, Trouble, status
 from thenar.wire.codecs.serial_bus.dynamixel_table import READ_ONLY, STORED, TABLE
-from thenar.wire.links.inbox import PeerHealth, PeerStats
+from thenar.wire.links.link_health import PeerHealth, PeerStats
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.serial_bus.serial_link import SerialLink
 

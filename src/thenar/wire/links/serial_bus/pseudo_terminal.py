@@ -8,7 +8,7 @@ import time
 import tty
 from pathlib import Path
 
-from thenar.wire.bad_line import BadLine
+from thenar.wire.line_faults import LineFaults
 
 RECENT_S = 2.0
 READ_BYTES = 1024
@@ -35,7 +35,7 @@ class PseudoTerminal:
                 os.close(self._theirs)
                 raise
         self._stop, self._stopped = os.pipe()
-        self.line = BadLine()
+        self.line = LineFaults()
         """What is sent goes through it."""
         self.heard_s = -1.0
         """When something came last, by `time.perf_counter`."""

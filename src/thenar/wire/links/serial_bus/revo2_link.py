@@ -15,7 +15,8 @@ from thenar.wire.codecs.registers import modbus_pdu, rs485_frames
 from thenar.wire.codecs.registers.modbus_pdu import READ, READ_INPUT, Refusal
 from thenar.wire.codecs.serial_bus import revo2_registers
 from thenar.wire.codecs.serial_bus.revo2_registers import AREAS, WRITABLE
-from thenar.wire.links.inbox import Inbox, PeerHealth, PeerStats
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import PeerHealth, PeerStats
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.serial_bus.serial_link import SerialLink
 

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from thenar.errors import BadFile
 from thenar.signals import Request
-from thenar.wire.links.inbox import Inbox, LinkHealth, PeerHealth, ended
+from thenar.wire.links.inbox import Inbox
+from thenar.wire.links.link_health import LinkHealth, PeerHealth, ended
 from thenar.wire.links.serial_bus.pseudo_terminal import PseudoTerminal
 
 

@@ -15,7 +15,7 @@ from thenar.errors import NoRenderer, writing
 from thenar.retarget.model.hand_model import HandModel
 from thenar.signals import FloatArray
 from thenar.sim.drawing import render
-from thenar.twin.retarget_measure import Quality
+from thenar.twin.reports.retarget_measure import Quality
 
 STYLE = (
     "body{font:15px system-ui;max-width:60em;margin:2em auto;padding:0 1em;color:#222}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 
-class BadLine:
+class LineFaults:
     """What a link's messages go through on their way out; a good one passes on every message, once and whole."""
 
     def __init__(self) -> None:

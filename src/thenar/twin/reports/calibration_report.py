@@ -13,7 +13,7 @@ from thenar.errors import BadValue, writing
 from thenar.touch.calibrate.identifiability import TOLERANCE, USUAL_TOLERANCE
 from thenar.touch.calibrate.procedure import PadResult
 from thenar.touch.calibrate.score import Score, one_scale
-from thenar.twin.svg_panel import OURS, READ, SCALE, STYLE, Panel, html_table
+from thenar.twin.reports.svg_panel import OURS, READ, SCALE, STYLE, Panel, html_table
 
 WIDTH, HEIGHT = 960, 560
 POINTS = 900

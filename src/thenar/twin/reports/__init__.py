@@ -1,0 +1,1 @@
+"""Pages and tables that say how well something went: presses, calibrations, retargeting."""
