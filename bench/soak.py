@@ -254,7 +254,7 @@ def _soak(minutes: float, log: Path | None, twin: LiveTwin, page: PageLink, wher
     asked = twin.health().hands[LEFT_ALONE].requests
     planned = _faults(page, starts)
     with contextlib.ExitStack() as honest:
-        honest.enter_context(_teleoperation(where))
+        teleoperation = honest.enter_context(_teleoperation(where))
         heard = {
             work.__name__: honest.enter_context(in_a_process(work, where))
             for work in (crowd.drive, crowd.call, crowd.poll, crowd.wave)
@@ -278,6 +278,7 @@ def _soak(minutes: float, log: Path | None, twin: LiveTwin, page: PageLink, wher
             time.sleep(SAMPLE_S)
             for name, pipe in heard.items():
                 _hear(pipe, said[name])
+            said["teleoperation"] = {"code": teleoperation.poll()}
             if log is not None and all(said.values()) and time.monotonic() - logged_s > LOG_EVERY_S:
                 logged_s = time.monotonic()
                 _write_line(log, logged_s - began_s, verdict())
@@ -389,6 +390,12 @@ def _verdict(
             drove["longest_gap_s"] < 3.0 and drove["states"] > 0,
         ),
         _row("Modbus", f"{said['poll']['polls']}, failed {said['poll']['failed']}", "none", not said["poll"]["failed"]),
+        _row(
+            "teleoperation",
+            "runs" if (code := said["teleoperation"]["code"]) is None else f"ended with code {code}",
+            "runs",
+            code is None,
+        ),
         _row(
             "the hand that nobody asked",
             f"{asked} requests, moved {np.degrees(watch.moved_rad):.2f} degrees",

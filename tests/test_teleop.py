@@ -20,11 +20,12 @@ from peer_env import PEERS, fast2_program, quiet_environment
 import thenar
 from thenar import hands
 from thenar.cli import main
-from thenar.errors import ThenarError
+from thenar.errors import HandLost, ThenarError
 from thenar.glove.glove_socket import GloveReceiver, GloveSender
 from thenar.glove.make import make_log
 from thenar.hands.rotations import matrix_about, matrix_from_quat_wxyz
-from thenar.retarget.retargeter import Following, Retargeter
+from thenar.retarget.retargeter import Following, Retargeted, Retargeter
+from thenar.twin import teleoperation
 from thenar.twin.serving import serve
 from thenar.twin.teleoperation import DrivenHand, drive, teleoperate
 from thenar.wire.clients.ros2_follower import FollowNode
@@ -102,6 +103,86 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
     assert "following" in told["following"][:2]  # it may have waited before
     assert told["following"][-2:] == ["holding: the glove is silent", "opening: the glove has been silent for long"]
     assert max(told["angle_rad"][:4]) < 0.15  # what the hand itself reports
+
+
+def test_a_live_glove_goes_on_with_a_hand_that_was_gone_meanwhile(domain: int):
+    port, stop = free_port(), threading.Event()
+    options = ["--hand", "inspire_right", "--wire", "inspire", "--domain", str(domain), "--port", str(port), "--json"]
+
+    def close_it() -> None:
+        sender = GloveSender(port=port)
+        while not stop.wait(1 / 60):
+            sender.send(FIST)
+        sender.close()
+
+    def closes(twin: thenar.LiveTwin) -> bool:
+        return wait_for(lambda: twin.run_on_loop(lambda world: world.state("inspire_right")).angle_rad[2] > 0.8, 90.0)
+
+    glove = threading.Thread(target=close_it)
+    glove.start()
+    try:
+        with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
+            command = [sys.executable, "-m", "thenar.cli", "teleop", "live", *options]
+            teleop = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            assert closes(twin)
+        time.sleep(1.0)  # longer than teleoperation has patience for
+        with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
+            assert closes(twin)
+            teleop.send_signal(signal.SIGINT)
+            told = json.loads(teleop.communicate(timeout=20)[0])
+    finally:
+        stop.set()
+        glove.join()
+    assert teleop.returncode == 0
+    assert told["following"][-3:] == ["following", "lost", "following"]
+
+
+def test_a_lost_hand_does_not_stop_the_other_one_and_goes_on_from_where_it_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(teleoperation, "LOOK_EVERY_S", 0.0)
+    specs = {side: hands.load(f"inspire_{side}") for side in ("left", "right")}
+    halfway_rad = 0.5 * (specs["left"].open_rad + specs["left"].closed_rad)
+    sent: dict[str, list[np.ndarray]] = {"left": [], "right": []}
+    gone = set[str]()
+
+    def sink(side: str) -> teleoperation.Sink:
+        def take(answer: Retargeted, _: object) -> None:
+            if side in gone:
+                raise HandLost("nobody listens")
+            sent[side].append(answer.command.target_rad)
+
+        return take
+
+    def regain() -> np.ndarray:
+        if "left" in gone:
+            raise HandLost("nobody publishes")
+        return halfway_rad
+
+    driven = [
+        DrivenHand(retargeter=Retargeter(spec), sinks=(sink(side),), regain=regain) for side, spec in specs.items()
+    ]
+    logs = make_log(("open",), side="left"), make_log(("open",))
+    frames = [frame for pair in zip(*(itertools.islice(log, 40) for log in logs), strict=True) for frame in pair]
+    lost, heard_meanwhile = list[str](), 0
+    for number, step in enumerate(drive(frames, driven)):
+        if number == 20:
+            gone.add("left")
+        if number == 50:
+            heard_meanwhile = len(sent["right"])
+            gone.clear()
+        lost.append(step.lost)
+    assert heard_meanwhile > 20
+    assert {"", "nobody listens", "nobody publishes"} == set(lost)
+    assert lost[-1] == ""
+    most_rad = specs["left"].top_speed_rad_s * 1.05 * np.diff(logs[0].stamp_s[:40]).max()
+    assert np.all(np.abs(sent["left"][10] - halfway_rad) <= most_rad)  # not from where it was commanded last
+
+
+def test_a_hand_that_cannot_be_asked_ends_teleoperation_when_it_is_lost():
+    def sink(*_: object) -> None:
+        raise HandLost("nobody listens")
+
+    with pytest.raises(HandLost):
+        list(teleoperate(make_log(("open",)), Retargeter("inspire_right"), sink))
 
 
 def test_a_live_glove_drives_a_twin_of_its_own(capsys):

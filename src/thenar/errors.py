@@ -46,6 +46,10 @@ class BadValue(ThenarError, ValueError):
         super().__init__(f"{field} is {got!r}; wanted {wanted}")
 
 
+class HandLost(ThenarError):
+    """A hand at the other end of a wire that does not answer; it may come back."""
+
+
 class BadCommand(ThenarError, ValueError):
     """A command that does not fit the hand it was sent to; the hand is left as it was."""
 

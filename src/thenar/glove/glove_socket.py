@@ -129,7 +129,9 @@ def decode_frame(message: bytes) -> GloveFrame:
         except (ValueError, RecursionError):
             values = None
     if not isinstance(values, dict):
-        raise BadValue("datagram", message[:40], "a JSON object")
+        # Rubbish is refused for one reason, not for as many as there are bytes.
+        shown = _short(message.decode()) if message.isascii() and message.decode().isprintable() else "no plain text"
+        raise BadValue("datagram", shown, "a JSON object")
     side, stamp = values.get("side"), values.get("stamp_s")
     if side != "left" and side != "right":
         raise BadValue("side", _short(side), "left or right")

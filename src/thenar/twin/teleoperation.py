@@ -14,9 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from thenar.errors import BadValue, count_reason
+from thenar.errors import BadValue, HandLost, count_reason
 from thenar.glove.glove_socket import PORT, GloveReceiver
 from thenar.glove.log import GloveLog
 from thenar.glove.palm import frame_in_palm_axes
@@ -27,11 +27,14 @@ from thenar.retarget.retargeter import Following, Retargeted, Retargeter, aligne
 from thenar.signals import FloatArray, GloveFrame, GloveSide
 from thenar.twin.world import World
 from thenar.wire.clients.hand_connection import HandConnection
+from thenar.wire.clients.listener import CONNECT_S
 from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs.inspire_counts import ANGLE_TOP, Readings, Scale, command
 
 TICK_S = 0.01
 MAX_LATE_S = 0.1
+LOOK_EVERY_S = 1.0  # for a hand that was lost
+PATIENCE_S = 0.1  # with a hand that has answered before: another one waits meanwhile
 
 Sink: TypeAlias = Callable[[Retargeted, GloveFrame | None], None]
 """Takes what the hand should do and the frame it comes from; None where the glove is silent."""
@@ -46,6 +49,8 @@ class DrivenHand:
     """Take the commands."""
     measured_rad: FloatArray | None = None
     """Where its motors are: it goes to the first frame from there, at the motors' speed [rad]. None: it jumps there."""
+    regain: Callable[[], FloatArray] | None = None
+    """Asks a hand that was lost where its motors are now [rad]; it goes on from there. None: a lost hand ends it."""
 
     @property
     def name(self) -> str:
@@ -67,6 +72,8 @@ class TeleopStep:
     answer: Retargeted
     latency_s: float
     """From the frame to its command."""
+    lost: str = ""
+    """Why nothing was sent: the hand does not answer. Empty while it does."""
 
 
 def teleoperate(
@@ -74,6 +81,7 @@ def teleoperate(
     retargeter: Retargeter,
     *sinks: Sink,
     measured_rad: FloatArray | None = None,
+    regain: Callable[[], FloatArray] | None = None,
 ) -> Iterator[TeleopStep]:
     """Drive a hand with a glove, one frame for each step that is asked for. Before the first one nothing is sent.
 
@@ -82,18 +90,27 @@ def teleoperate(
         retargeter: Turns them into commands.
         sinks: Take the commands.
         measured_rad: As in `DrivenHand`.
+        regain: As in `DrivenHand`.
     """
-    yield from drive(frames, [DrivenHand(retargeter=retargeter, sinks=sinks, measured_rad=measured_rad)])
+    hand = DrivenHand(retargeter=retargeter, sinks=sinks, measured_rad=measured_rad, regain=regain)
+    yield from drive(frames, [hand])
 
 
 def drive(frames: Iterable[GloveFrame | None], driven: Sequence[DrivenHand]) -> Iterator[TeleopStep]:
-    """Drive one hand or both with gloves: a frame goes to the hand of its side, and silence to the others."""
+    """Drive one hand or both with gloves: a frame goes to the hand of its side, and silence to the others.
+
+    A hand that does not answer is waited for while the other one goes on; then it goes on from where it is.
+    """
+    lost: dict[str, _Lost | None] = {}
     for hand in driven:
         if hand.measured_rad is not None:
             hand.retargeter.begin_at(hand.measured_rad)
     for frame in frames:
         for hand in driven:
             start_s = time.perf_counter()
+            gone = lost.get(hand.name)
+            if gone is not None and start_s >= gone.look_again_s:
+                gone = _look_for(hand)
             if frame is None:
                 answer, own = hand.retargeter.tick(start_s), None
             elif len(driven) == 1 or hand.takes(frame.side):
@@ -102,10 +119,40 @@ def drive(frames: Iterable[GloveFrame | None], driven: Sequence[DrivenHand]) -> 
                 answer, own = hand.retargeter.tick(frame.stamp_s), None
                 if answer.following is Following.FOLLOWING:  # nothing new
                     continue
-            if answer.following is not Following.WAITING:
-                for sink in hand.sinks:
-                    sink(answer, own)
-            yield TeleopStep(hand=hand.name, frame=own, answer=answer, latency_s=time.perf_counter() - start_s)
+            if answer.following is not Following.WAITING and gone is None:
+                gone = _send(hand, answer, own)
+            lost[hand.name] = gone
+            took_s, why = time.perf_counter() - start_s, "" if gone is None else gone.why
+            yield TeleopStep(hand=hand.name, frame=own, answer=answer, latency_s=took_s, lost=why)
+
+
+class _Lost(NamedTuple):
+    """A hand that does not answer."""
+
+    why: str
+    look_again_s: float
+
+
+def _send(hand: DrivenHand, answer: Retargeted, frame: GloveFrame | None) -> _Lost | None:
+    """Hand a command to every sink; why not, if the hand is lost."""
+    try:
+        for sink in hand.sinks:
+            sink(answer, frame)
+    except HandLost as error:
+        if hand.regain is None:
+            raise
+        return _Lost(str(error), time.perf_counter() + LOOK_EVERY_S)
+    return None
+
+
+def _look_for(hand: DrivenHand) -> _Lost | None:
+    """Ask a hand that was lost whether it is back: then the glove leads it on from where it is."""
+    assert hand.regain is not None
+    try:
+        hand.retargeter.begin_at(hand.regain())
+    except HandLost as error:
+        return _Lost(str(error), time.perf_counter() + LOOK_EVERY_S)
+    return None
 
 
 def recorded_frames(log: GloveLog | Sequence[GloveLog], stop: threading.Event) -> Generator[GloveFrame]:
@@ -208,15 +255,17 @@ class WireSink:
     def __init__(self, hand: HandSpec, connection: HandConnection):
         """Take a connection; a hand that reports nothing raises before it is moved."""
         self._connection, self._scale = connection, Scale.of(hand)
+        self._patience_s = CONNECT_S
         self._connection.readings()
 
     def __call__(self, answer: Retargeted, frame: GloveFrame | None = None) -> None:
         """Send the command."""
-        self._connection.send(answer.command)
+        self._connection.send(answer.command, patience_s=self._patience_s)
+        self._patience_s = PATIENCE_S
 
     def angle_rad(self) -> FloatArray:
         """Angle of each motor, as the hand reports it [rad]."""
-        readings = self._connection.readings()
+        readings = self._connection.readings(patience_s=self._patience_s)
         angle = readings.angle if isinstance(readings, Readings) else ANGLE_TOP * readings
         return command(self._scale, angle=angle)[0].target_rad
 

@@ -22,7 +22,7 @@ from thenar.cli.data.retarget import Following, choose_map, read_own_side
 from thenar.cli.run.running import check_duration, end_of, stop_on_signals
 from thenar.cli.show import console, listed, make_table, print_json
 from thenar.cli.wire.wires import ConnectionOptions
-from thenar.errors import BadValue
+from thenar.errors import BadValue, HandLost
 
 if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
@@ -95,23 +95,24 @@ class Teleop:
             sinks = self._sinks(specs, opened)
             others = self._ros2_sinks(models, opened)
             driven = [
-                DrivenHand(retargeter=one, sinks=(sink, *more), measured_rad=sink.angle_rad())
+                DrivenHand(retargeter=one, sinks=(sink, *more), measured_rad=sink.angle_rad(), regain=sink.angle_rad)
                 for one, sink, more in zip(retargeters, sinks, others, strict=True)
             ]
             view = opened.enter_context(nullcontext() if self.json else Live(console=console, auto_refresh=False))
             until_s, drawn_s = end_of(self.duration), 0.0
             for step in drive(frames, driven):
-                one, following, now_s = shown[step.hand], step.answer.following.value, time.perf_counter()
+                one, now_s = shown[step.hand], time.perf_counter()
+                following = "lost" if step.lost else step.answer.following.value
                 one.step = step
                 if step.frame is not None:
                     one.latencies_s.append(step.latency_s)
                 if one.reported[-1:] != [following]:
                     one.reported.append(following)
                     if view:
-                        view.console.print(f"{step.hand}: {following}", highlight=False)
+                        view.console.print(f"{step.hand}: {following}{step.lost and ', ' + step.lost}", highlight=False)
                 if view and now_s - drawn_s > REDRAWN_S:
                     parts = [
-                        _status(spec, last, sink.angle_rad(), len(shown[spec.name].latencies_s))
+                        _status(spec, last, _measure(sink, last), len(shown[spec.name].latencies_s))
                         for spec, sink in zip(specs, sinks, strict=True)
                         if (last := shown[spec.name].step) is not None
                     ]
@@ -119,7 +120,7 @@ class Teleop:
                     drawn_s = now_s
                 if stop.is_set() or now_s > until_s:
                     break
-            angles = [sink.angle_rad().tolist() for sink in sinks]
+            angles = [_measure(sink, shown[spec.name].step) for spec, sink in zip(specs, sinks, strict=True)]
         told = {
             name: one.summary(retargeters[0].added_latency_s) | {"angle_rad": angle_rad}
             for (name, one), angle_rad in zip(shown.items(), angles, strict=True)
@@ -200,10 +201,22 @@ def _report_refused(reason: str) -> None:
     console.print(f"[yellow]frames are refused:[/] {escape(reason)}", highlight=False)
 
 
-def _status(spec: HandSpec, step: TeleopStep, angle_rad: FloatArray, frames: int) -> Group:
+def _measure(sink: TwinSink | WireSink, last: TeleopStep | None) -> FloatArray | None:
+    """Where the motors are [rad]; None of a hand that does not answer."""
+    if last is not None and last.lost:
+        return None
+    try:
+        return sink.angle_rad()
+    except HandLost:
+        return None
+
+
+def _status(spec: HandSpec, step: TeleopStep, angle_rad: FloatArray | None, frames: int) -> Group:
+    is_rad = np.full(len(spec.actuator_names), np.nan) if angle_rad is None else angle_rad
     rows = [
         {"motor": name, "target_deg": round(float(np.degrees(a)), 1), "is_deg": round(float(np.degrees(b)), 1)}
-        for name, a, b in zip(spec.actuator_names, step.answer.command.target_rad, angle_rad, strict=True)
+        for name, a, b in zip(spec.actuator_names, step.answer.command.target_rad, is_rad, strict=True)
     ]
-    head = Text(f"{spec.name}: {step.answer.following.value}; {frames} frames, the last {step.answer.age_s:.2f} s old")
+    doing = "lost" if step.lost else step.answer.following.value
+    head = Text(f"{spec.name}: {doing}; {frames} frames, the last {step.answer.age_s:.2f} s old")
     return Group(head, make_table("", rows))

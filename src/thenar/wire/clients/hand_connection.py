@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar import cdr
-from thenar.errors import BadValue, ThenarError
+from thenar.errors import BadValue, HandLost
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand
 from thenar.wire.clients.inspire_clients import DfxClient, InspireClient, TienkungClient
@@ -33,16 +33,16 @@ ENDS_MOTIONS = ("inspire", "modbus")
 class HandSender(Protocol):
     """A hand that takes commands."""
 
-    def send(self, command: HandCommand) -> None:
-        """Send a command, without what the wire does not carry."""
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
+        """Send a command, without what the wire does not carry; `HandLost` if nobody listens for so long."""
         ...
 
 
 class HandConnection(HandSender, Protocol):
     """An Inspire hand at the other end of a wire."""
 
-    def readings(self) -> Readings | NDArray[np.float32]:
-        """The next state: counts, or how far open each motor is where a wire tells no more."""
+    def readings(self, *, patience_s: float = CONNECT_S) -> Readings | NDArray[np.float32]:
+        """The next state: counts, or how far open each motor is where a wire tells no more; `HandLost` without one."""
         ...
 
 
@@ -96,15 +96,15 @@ class _InspireConnection:
     def __init__(self, client: InspireClient, spec: HandSpec, place: Place):
         self._client, self._scale, self._place = client, Scale.of(spec), place
 
-    def send(self, command: HandCommand) -> None:
-        self._place.check(self._client.wait_until_heard(CONNECT_S), "listens to inspire ctrl")
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
+        self._place.check(self._client.wait_until_heard(patience_s), "listens to inspire ctrl")
         angle, (speed, force) = _angles(self._scale, command), limit_counts(self._scale, command)
         groups = ((angle, Mode.ANGLE), (speed, Mode.SPEED), (force, Mode.FORCE))
         mode = sum(bit for values, bit in groups if values)
         self._client.send(Ctrl(angle=angle, speed=speed, force=force, mode=mode))
 
-    def readings(self) -> Readings:
-        found = self._client.wait_for_news(touch=False, timeout_s=CONNECT_S)
+    def readings(self, *, patience_s: float = CONNECT_S) -> Readings:
+        found = self._client.wait_for_news(touch=False, timeout_s=patience_s)
         self._place.check(found, "publishes inspire state")
         assert self._client.readings is not None
         return self._client.readings
@@ -121,13 +121,13 @@ class _DfxConnection:
         self._client, self._scale, self._place, self._side = client, Scale.of(spec), place, spec.side
         self._sent = sent  # to all hands that are driven: one message is for both
 
-    def send(self, command: HandCommand) -> None:
-        self._place.check(self._client.wait_until_heard(CONNECT_S), "listens to dfx commands")
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
+        self._place.check(self._client.wait_until_heard(patience_s), "listens to dfx commands")
         if self._client.q is None:
             self.readings()
         assert self._client.q is not None
         if self._client.lost[self._side]:
-            raise ThenarError(f"no {self._side} hand at the other end: its readings are marked as lost")
+            raise HandLost(f"no {self._side} hand at the other end: its readings are marked as lost")
         # The message has no hold: a motor that is to stay is sent to where it is.
         q = {side: values.astype(float).tolist() for side, values in self._client.q.items()}
         angles = zip(q[self._side], angle_counts(self._scale, command.target_rad), strict=True)
@@ -136,8 +136,8 @@ class _DfxConnection:
             del q["left"]
         self._client.send(q | self._sent)  # a right hand that is not driven is told to stay where it is
 
-    def readings(self) -> NDArray[np.float32]:
-        self._place.check(self._client.wait_for_news(timeout_s=CONNECT_S), "publishes dfx state")
+    def readings(self, *, patience_s: float = CONNECT_S) -> NDArray[np.float32]:
+        self._place.check(self._client.wait_for_news(timeout_s=patience_s), "publishes dfx state")
         assert self._client.q is not None
         return self._client.q[self._side]
 
@@ -149,13 +149,13 @@ class _TienkungConnection:
     def __init__(self, client: TienkungClient, spec: HandSpec, place: Place):
         self._client, self._scale, self._place = client, Scale.of(spec), place
 
-    def send(self, command: HandCommand) -> None:
-        self._place.check(self._client.wait_until_heard(CONNECT_S), "listens to tienkung control messages")
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
+        self._place.check(self._client.wait_until_heard(patience_s), "listens to tienkung control messages")
         angles = zip(FINGER_IDS, angle_counts(self._scale, command.target_rad), strict=True)
         self._client.send({name: a / ANGLE_TOP for name, a in angles if a >= 0})
 
-    def readings(self) -> NDArray[np.float32]:
-        self._place.check(self._client.wait_for_news(timeout_s=CONNECT_S), "publishes tienkung state")
+    def readings(self, *, patience_s: float = CONNECT_S) -> NDArray[np.float32]:
+        self._place.check(self._client.wait_for_news(timeout_s=patience_s), "publishes tienkung state")
         assert self._client.opened is not None
         return self._client.opened
 
@@ -167,7 +167,7 @@ class _ModbusConnection:
     def __init__(self, hand: ModbusHand):
         self._hand, self._lock = hand, threading.Lock()  # one question at a time, from whichever thread
 
-    def readings(self) -> Readings:
+    def readings(self, *, patience_s: float = CONNECT_S) -> Readings:
         with self._lock:
             return self._hand.readings()
 
@@ -175,7 +175,7 @@ class _ModbusConnection:
         with self._lock:
             return self._hand.taxel_counts()
 
-    def send(self, command: HandCommand) -> None:
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
         angle, (speed, force) = _angles(self._hand.scale, command), limit_counts(self._hand.scale, command)
         with self._lock:
             for name, values in (("SPEED_SET", speed), ("FORCE_SET", force), ("ANGLE_SET", angle)):
@@ -195,7 +195,7 @@ class _TopicSender:
     def __init__(self, spec: HandSpec, writer: Writer, encode: Callable[[HandSpec, HandCommand], bytes]):
         self._spec, self._writer, self._encode = spec, writer, encode
 
-    def send(self, command: HandCommand) -> None:
+    def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
         self._writer.write(self._encode(self._spec, command))
 
 

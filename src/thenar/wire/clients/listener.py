@@ -21,7 +21,7 @@ import numpy as np
 
 from thenar import cdr
 from thenar.arrays import FloatArray
-from thenar.errors import BadValue, ThenarError, UnknownName, count_reason
+from thenar.errors import BadValue, HandLost, ThenarError, UnknownName, count_reason
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
 from thenar.wire.clients.survey import reasons_for_silence
@@ -94,7 +94,7 @@ class Place:
         """Say what to do if nobody was found."""
         if not found:
             place = f"--domain {self.domain} --interface {self.interface}"
-            raise ThenarError(
+            raise HandLost(
                 f"nobody {what} on domain {self.domain}, interface {self.interface}; to see why: thenar inspect {place}"
             )
 

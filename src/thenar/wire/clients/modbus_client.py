@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thenar.errors import MissingExtra, ThenarError
+from thenar.errors import HandLost, MissingExtra, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.wire.codecs.inspire_codec import TouchLayout
 from thenar.wire.codecs.inspire_counts import Readings, Scale
@@ -83,7 +83,7 @@ class ModbusHand:
         try:
             answer = ask()
         except ModbusException as error:
-            raise ThenarError(f"the hand at {self._where} has hung up ({error})") from error
+            raise HandLost(f"the hand at {self._where} has hung up ({error})") from error
         if answer.isError():
             raise ThenarError(f"the hand at {self._where} answers {answer}")
         return list(answer.registers)
