@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pinocchio")
 
-from thenar.humanoid.control.contact import ContactEstimator, least_pushes
+from thenar.humanoid.control.foot_contact import ContactEstimator, least_pushes
 from thenar.humanoid.control.fsm import WholeBody
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.parts import ContactData

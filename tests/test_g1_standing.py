@@ -14,7 +14,7 @@ from bench.body import standing_g1, withstands
 from tests.peer_env import PEERS, quiet_environment
 from tests.test_g1_wire import command, refused_by
 from thenar.errors import BadValue
-from thenar.humanoid.control.contact import ContactEstimator
+from thenar.humanoid.control.foot_contact import ContactEstimator
 from thenar.twin.body.g1_twin import G1Config, G1Robot, LiveG1, serve_g1
 
 LEGS, ARMS = slice(0, 12), slice(15, 29)

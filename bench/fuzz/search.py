@@ -8,6 +8,7 @@ import random
 import signal
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,6 +108,11 @@ class _Watchdog:
         self._seen = self.inputs
 
 
+def _warnings_count() -> warnings.catch_warnings:
+    """Numpy's complaints are findings: whoever sends bytes must not write to our stderr."""
+    return warnings.catch_warnings(action="error", category=RuntimeWarning)
+
+
 def search(
     target: Target, *, seconds: float = 60.0, inputs: int | None = None, seed: int = 0, until_found: bool = False
 ) -> Result:
@@ -121,7 +127,7 @@ def search(
         with contextlib.suppress(Exception):
             target.read(data)
     end_s = time.monotonic() + seconds
-    with _Watchdog() as dog:
+    with _warnings_count(), _Watchdog() as dog:
         while (time.monotonic() < end_s) if inputs is None else (made < inputs):
             if first:
                 data = first.pop()
@@ -160,7 +166,7 @@ def search(
 
 def check(target: Target, data: bytes) -> str:
     """What is wrong with one input, such as one that was found before; empty when nothing is."""
-    with _Watchdog() as dog:
+    with _warnings_count(), _Watchdog() as dog:
         tried = [_try(target, data, dog) for _ in range(1 + AGAIN)]
     too_slow = min(one.cost_s for one in tried) > target.limit_s or min(one.tick_s for one in tried) > TICK_S
     return tried[0].broken or (TOO_SLOW if too_slow else "")

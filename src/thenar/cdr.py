@@ -83,6 +83,12 @@ class Reader:
         return self._body[start : self._at]
 
 
+def as_float64(values: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Numbers of a message as doubles; numpy would complain of a signalling NaN on stderr."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64)
+
+
 def put(out: bytearray, kinds: str, *values: float) -> None:
     """Append numbers of one size, aligned to it; ``kinds`` are those of `struct`."""
     size = struct.calcsize("<" + kinds[-1])

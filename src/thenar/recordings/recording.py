@@ -142,6 +142,8 @@ class Recording:
         """Digest and time of the last state; empty where the writer was killed."""
         if not self.about:
             raise BadFile(self.name, "an MCAP file, but not one that thenar has written: it has no record named thenar")
+        if not self.about.get("start_ns", "").isdecimal():
+            raise BadFile(self.name, "its record named thenar does not say when the recording began (start_ns)")
         self._span_s = (-np.inf, np.inf)
         self.differs_at = ""
         """Of a replay: where it first differs from what was recorded; empty where every byte is the same."""

@@ -16,7 +16,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.errors import BadCommand, ThenarError, UnknownName
 from thenar.humanoid.control.command_board import JointCommand
-from thenar.humanoid.control.contact import ContactEstimator
+from thenar.humanoid.control.foot_contact import ContactEstimator
 from thenar.humanoid.control.fsm import (
     BUTTONS,
     CLIENT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thenar.humanoid.control.command_board import JointCommand
-from thenar.humanoid.control.contact import ContactEstimator
+from thenar.humanoid.control.foot_contact import ContactEstimator
 from thenar.humanoid.control.low_level import UPPER_BODY
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import PdStandTask

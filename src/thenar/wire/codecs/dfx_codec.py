@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.signals import HandCommand
@@ -93,7 +94,7 @@ def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | 
 
     Values outside 0..1 are clamped, as the robot's service does; what is not a number leaves the motor as it is.
     """
-    q = commands["q"].astype(np.float64)
+    q = cdr.as_float64(commands["q"])
     if not q.size:
         return None, 0
     known = np.isfinite(q)

@@ -186,7 +186,7 @@ def decode_numbers(topic: str, body: bytes) -> FloatArray:
     """Numbers of a command topic: f1, f2, f3, preshape; ``command`` has four angles, then four speeds."""
     dtype, count = _NUMBERS.get(COMMANDS[topic], ("f8", 4))
     reader = cdr.Reader(cdr.HEADER + body)
-    values = reader.numbers(dtype, count, topic).astype(np.float64)
+    values = cdr.as_float64(reader.numbers(dtype, count, topic))
     reader.end()
     if not np.isfinite(values).all():
         raise BadMessage(f"{topic} has numbers that are none")

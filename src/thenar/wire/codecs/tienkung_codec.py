@@ -168,8 +168,7 @@ def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tu
 
 def six_ratios(body: bytes) -> FloatArray | None:
     """The six ratios of a fixed request; None where one of them is not within 0 and 1."""
-    with np.errstate(invalid="ignore"):  # a signalling NaN, which numpy would complain of on stderr
-        ratios = np.frombuffer(body[:24], "<f4").astype(np.float64)
+    ratios = cdr.as_float64(np.frombuffer(body[:24], "<f4"))
     return ratios if np.all((ratios >= 0.0) & (ratios <= 1.0)) else None
 
 
@@ -177,7 +176,7 @@ def flexible_request(body: bytes) -> tuple[tuple[str, ...], FloatArray]:
     """Names and ratios of a ``SetAngleFlexible`` request; anything else raises `BadMessage`."""
     reader = cdr.Reader(cdr.HEADER + body)
     names = _strings(reader)
-    ratios = reader.sequence("f4", MAX_NAMES, "angle_ratio").astype(np.float64)
+    ratios = cdr.as_float64(reader.sequence("f4", MAX_NAMES, "angle_ratio"))
     reader.end()
     return names, ratios
 

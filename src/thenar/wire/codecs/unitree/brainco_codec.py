@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.arrays import FloatArray, IntArray
 from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState
@@ -45,7 +46,7 @@ def command_of(spec: HandSpec, motors: NDArray[np.void], order: IntArray) -> tup
         return None, 0
     at = order[: motors.size]
     q, speed = np.full((2, len(spec.actuators)), np.nan)
-    q[at], speed[at] = motors["q"][: at.size], motors["dq"][: at.size]
+    q[at], speed[at] = (cdr.as_float64(motors[name][: at.size]) for name in ("q", "dq"))
     known = np.isfinite(q) & np.isfinite(speed)
     wrong = int((~known[at]).sum() + sum(((v[known] < 0.0) | (v[known] > 1.0)).sum() for v in (q, speed)))
     q, speed = (np.where(known, np.clip(v, 0.0, 1.0), np.nan) for v in (q, speed))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState, TorqueLaw
 from thenar.wire.codecs.unitree.unitree_go import COMMANDS_TYPE, MOTOR_STATE, STATES_TYPE, encode_motors
@@ -26,7 +27,7 @@ def command_of(spec: HandSpec, motors: NDArray[np.void]) -> tuple[HandCommand | 
     """What a command asks; or None, and why."""
     if motors.size != 1:
         return None, f"a command for {motors.size} motors; a Dex1-1 has 1"
-    q, dq, tau, kp, kd = (motors[name].astype(np.float64) for name in ("q", "dq", "tau", "kp", "kd"))
+    q, dq, tau, kp, kd = (cdr.as_float64(motors[name]) for name in ("q", "dq", "tau", "kp", "kd"))
     if not np.isfinite([q, dq, tau, kp, kd]).all():
         return None, "a motor with values that are no numbers"
     if kp[0] < 0.0 or kd[0] < 0.0:

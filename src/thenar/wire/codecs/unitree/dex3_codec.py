@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.arrays import FloatArray
 from thenar.hands.spec import HandSpec, Servo
 from thenar.signals import HandCommand, HandState, TorqueLaw, TouchFrame
@@ -41,7 +42,7 @@ def command_of(spec: HandSpec, motors: NDArray[np.void]) -> tuple[HandCommand | 
     count = len(spec.actuators)
     if motors.size != count:
         return None, False, [f"a command for {motors.size} motors; a Dex3-1 has {count}"]
-    mode, values = motors["mode"], {name: motors[name].astype(np.float64) for name in ("q", "dq", "tau", "kp", "kd")}
+    mode, values = motors["mode"], {name: cdr.as_float64(motors[name]) for name in ("q", "dq", "tau", "kp", "kd")}
     named = (mode & 0x0F) == np.arange(count)
     finite = np.all([np.isfinite(value) for value in values.values()], axis=0)
     signs = (values["kp"] >= 0.0) & (values["kd"] >= 0.0)

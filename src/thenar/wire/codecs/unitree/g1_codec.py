@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thenar import cdr
 from thenar.cdr import BadMessage
 from thenar.hands.rotations import matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.signals import ImuReading, MotorReadings, MotorTargets
@@ -50,7 +51,7 @@ def decode_targets(
         )
     motors = command["motor_cmd"][:MOTORS]
     on = (motors["mode"] == 1) | arms
-    values = {name: np.where(on, motors[name], 0.0).astype(np.float64) for name in ("q", "dq", "tau", "kp", "kd")}
+    values = {name: cdr.as_float64(np.where(on, motors[name], 0.0)) for name in ("q", "dq", "tau", "kp", "kd")}
     for name, array in values.items():
         if not np.isfinite(array).all():
             raise BadMessage(f"{name} of motor {int(np.flatnonzero(~np.isfinite(array))[0])} is not a number")

@@ -182,7 +182,7 @@ def decode_hand_state(message: bytes) -> HandMessage:
     for name in ("quaternion", "gyroscope", "accelerometer", "rpy"):
         imu[name] = reader.numbers("f4", imu[name].size, name)
     imu["temperature"] = reader.numbers("i2", 1, "temperature")[0]
-    power = reader.numbers("f4", 4, "power").astype(float)
+    power = cdr.as_float64(reader.numbers("f4", 4, "power"))
     error, reserve = (tuple(reader.numbers("u4", 2, what).tolist()) for what in ("error", "reserve"))
     reader.end()
     volts = dict(zip(("power_v", "power_a", "system_v", "device_v"), power.tolist(), strict=True))
