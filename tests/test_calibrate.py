@@ -269,7 +269,8 @@ def test_one_place_cannot_tell_depth_and_cross_talk():
 
 
 def test_a_short_recording_cannot_tell_drift_but_the_rest():
-    steps = plan(REFLEX.pad(FINGER[1]))[:3]  # one and a half minutes
+    first = ("rest", "each taxel", "between")  # one and a half minutes
+    steps = tuple(step for step in plan(REFLEX.pad(FINGER[1])) if step.name in first)
     recording = record(REFLEX, hidden(FINGER, 0, False)[0], steps)
     assert recording.time_s[-1] < 120.0
     refused = refusals(recording, FINGER)

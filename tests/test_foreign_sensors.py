@@ -41,7 +41,9 @@ def share_within_the_stated_limit(result: PadResult, sensor: ForeignSensor, seed
     return float(np.mean((off <= result.score.p95)[part]))
 
 
-@pytest.mark.parametrize(("where", "kind", "seed"), [(FINGER, "bouc_wen", 3), (TIP, "leaning", 4)])
+@pytest.mark.parametrize(
+    ("where", "kind", "seed"), [(FINGER, "bouc_wen", 3), (TIP, "leaning", 4), (FINGER, "root", 70012)]
+)
 def test_a_sensor_unlike_our_formulas_is_fitted_and_its_error_stated_honestly(where, kind: str, seed: int):
     sensor, recording = recorded(where, kind, seed)
     result = fit_pad(recording, hands.load(where[0]), where[1])

@@ -105,9 +105,9 @@ def plan(pad: Pad) -> tuple[Step, ...]:
     last = f"Touch nothing until {WHOLE_S:g} s after switching on, {REST_S:g} s at least."
     return (
         Step(name="rest", instruction=rest, until_s=REST_S),
-        *pressed[:2],
+        # A skin that was never pressed firmly since it was switched on remembers less: that is tested, too.
         Step(name="elsewhere", instruction=elsewhere, presses=tuple(tests[:half])),
-        *pressed[2:],
+        *pressed,
         Step(name="elsewhere, late", instruction=elsewhere, presses=tuple(tests[half:])),
         Step(name="last rest", instruction=last, until_s=WHOLE_S),
     )
