@@ -24,7 +24,7 @@ from thenar.hands.spec import HandSpec
 from thenar.recordings.recording import JointColumns, MotorColumns
 from thenar.recordings.ros_messages import REPORTED, TOLD
 from thenar.touch.sensor.calibration import profile_of
-from thenar.twin.compare.finding import Finding
+from thenar.twin.compare.finding import Finding, in_one_grip
 from thenar.twin.compare.mirror_link import LOOK_S, LOOKS, WINDOW_S
 from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
@@ -252,7 +252,7 @@ def looks(hand: Heard, twin: Heard, targets: FloatArray) -> Iterator[tuple[float
             felt, expected = (_newest(one, now_s - WINDOW_S, now_s) for one in (hand.skin, twin.skin))
             found += find_skin_gaps(spec, felt, expected)
             found += find_rate_gaps(HAND, "touch", felt.stamp_s, TOUCH_HZ)
-        yield float(now_s), found
+        yield float(now_s), in_one_grip(found)
 
 
 def _between(columns: MotorColumns, from_s: float, to_s: float) -> MotorColumns:

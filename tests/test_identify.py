@@ -13,10 +13,11 @@ from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.motors_file import read_motors
 from thenar.hands.spec import LeadScrew
 from thenar.sim.identify.force_scale import fit_force_scale
-from thenar.sim.identify.motor_identity import MotorIdentity, identify_hand
+from thenar.sim.identify.motor_identity import POSTURES, MotorIdentity, finger_weights, identify_hand
 from thenar.sim.identify.moves import split_moves
 from thenar.sim.identify.programme import meetings, programme
-from thenar.sim.identify.readings_fit import Estimate, find_rests, fit_spring
+from thenar.sim.identify.readings_fit import Estimate, Rest, find_rests, fit_spring
+from thenar.sim.identify.zero_fit import fit_zeros
 from thenar.twin.recording.coupling_law import Meeting, fit_coupling, judge_meetings
 from thenar.twin.recording.identification import possible, read_weighed, write_identity
 from thenar.units import GRAM_FORCE_N
@@ -108,6 +109,39 @@ def test_a_finger_with_friction_needs_more_force_either_way():
     ring, middle = (forces[0] - forces[1]) / 2.0
     assert ring == pytest.approx(0.3, abs=0.05)
     assert middle == pytest.approx(0.0, abs=0.05)
+
+
+def stood(rng: np.random.Generator, weights: np.ndarray, gravity: np.ndarray, zero_n: float) -> list[Rest]:
+    """A finger that stands in postures from both sides, and in one more that it comes to fast, by closing only."""
+    sticks_n, share = rng.uniform(0.0, 0.01), rng.uniform(0.7, 1.4)
+    rests = []
+    for closed, way in [(at, way) for at in (0.1, 0.3, 0.5, 0.7, 0.9) for way in (1.0, -1.0)] + [(0.8, 1.0)] * 6:
+        held_n = -0.02 if closed == 0.8 else way * sticks_n
+        weight_n = share * float([np.interp(closed, POSTURES, weights[:, axis]) for axis in range(3)] @ gravity)
+        force_n = weight_n + held_n - zero_n + rng.normal(0.0, 0.05, 150)
+        rests.append(
+            Rest(
+                target=closed, direction=way, travel=0.2, reached=True, first=False,
+                closed=np.full(150, closed), force_n=force_n, current_a=np.zeros(150),
+            )
+        )  # fmt: skip
+    return rests
+
+
+def test_the_zero_of_a_force_is_as_unsure_as_how_the_hand_is_held_and_what_its_fingers_weigh():
+    rng, weights, inside, half_n = np.random.default_rng(4), finger_weights(SPEC), [], []
+    for _ in range(40):
+        gravity = rng.normal(0.0, 1.0, 3)
+        gravity *= 9.81 / np.linalg.norm(gravity)
+        zeros_n = rng.uniform(-0.3, 0.3, 6)
+        rests = [stood(rng, weights[n], gravity, zeros_n[n]) for n in range(6)]
+        found = fit_zeros(rests, weights, POSTURES, [0.0] * 6)
+        inside += [one.low <= zeros_n[n] <= one.high for n, one in enumerate(found) if one]
+        half_n.append([one.half_width for one in found if one])
+    assert len(inside) == 240
+    assert 0.9 <= np.mean(inside) <= 0.98
+    fingers, rotation = np.median(np.array(half_n)[:, :4]), np.median(np.array(half_n)[:, 5])
+    assert fingers < 0.02 < rotation  # sideways, only the thumb feels how it is held
 
 
 def test_standing_under_load_tells_the_spring_and_forces_of_other_moments_do_not(truth: dict, bare, pressed):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -30,7 +32,7 @@ class Mirror:
 
     thenar mirror inspire_left inspire_right --wire dfx --view
 
-    thenar mirror inspire_right --duration 60 --json
+    thenar mirror inspire_right --motors motors.toml --duration 60 --json
 
     Nothing is sent to the hand but DDS discovery; a Modbus hand must be asked, so it is polled.
     """
@@ -40,6 +42,9 @@ class Mirror:
     wire: str = "inspire"
     """Protocol: inspire, dfx, tienkung, reflex, dex3, brainco, or modbus (polled)."""
     connection: Annotated[ConnectionOptions, tyro.conf.arg(name="")] = field(default_factory=ConnectionOptions)
+    motors: Mapping[str, Path] = field(default_factory=dict)
+    """What the motors of the hand are like, or HAND=FILE for each hand, separated by commas; see thenar identify.
+    Without it the twin has the motors of the catalogue, and every way in which yours differ is told."""
     view: bool = False
     """Show both in a browser: the real hand solid, its twin as a ghost."""
     page: Annotated[PageOptions, tyro.conf.arg(name="")] = field(default_factory=PageOptions)
@@ -57,7 +62,8 @@ class Mirror:
         place = self.connection.place(self.wire)
         if not self.json:
             console.print("loading; the very first start compiles for about half a minute", style="dim")
-        twin, link = mirror(self.hands, place, page=self.page if self.view else None)
+        motors = self.motors.get("", self.motors)  # a file without a name is that of the only hand
+        twin, link = mirror(self.hands, place, motors=motors, page=self.page if self.view else None)
         with twin:
             if not self.json and twin.page_url:
                 console.print(f"the page is at [bold]{twin.page_url}[/bold]", highlight=False, soft_wrap=True)

@@ -23,7 +23,6 @@ from thenar.sim.identify.readings_fit import (
     fit_friction,
     fit_heat,
     fit_spring,
-    fit_zeros,
     noise_of,
 )
 from thenar.sim.identify.screw_fit import (
@@ -39,6 +38,7 @@ from thenar.sim.identify.screw_fit import (
     fit_screw,
     nominal,
 )
+from thenar.sim.identify.zero_fit import fit_zeros
 from thenar.sim.motor_bank import LATENCY_CLIP
 from thenar.sim.world_config import WorldConfig
 
@@ -69,7 +69,8 @@ ADVICE = {
     "stall_n": "let it press on something rigid up to 3 N at two speeds, five times each",
     "reaction_s": "let it press on something rigid until the force limit stops it, at two speeds, five times each",
     "newton_per_reported": SCALE_ADVICE,
-    "force_zero_n": "let it stand for two seconds in each of six postures from open to closed, with nothing in its way",
+    "force_zero_n": "send it to six postures from open to closed, by closing and by opening, with nothing in its way, and "
+    "let it stand for two seconds in each",
     "backlash": "send it to the same postures by closing and by opening, and let it stand there",
     "friction_n": "send it from one end to the other and back with nothing in its way, at two speeds, five times each",
     "angle_noise": "let it stand for ten seconds",

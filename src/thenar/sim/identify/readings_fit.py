@@ -1,4 +1,4 @@
-"""What standing and driving motors tell by themselves: noise, zero, backlash, current and heat."""
+"""What standing and driving motors tell by themselves: noise, backlash, spring, current, friction and heat."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ MAX_REST_S = 1.5
 MILLIAMPERE = 0.001  # currents are whole ones
 ROUNDED_C = 1.0  # temperatures are whole degrees
 MIN_CHANGES = 8  # of the temperature's last digit
-MIN_POSTURES = 5
-END = 0.04  # of the stroke
-TOUCHES_N = 0.03  # a finger that reads so much more than its weight may touch something
-WEIGHT_SPREAD, WEIGHT_ROUNDS = 0.5, 8  # how far what a sensor feels may be from the catalogue's weight, as a share
 METHOD_ERROR = 0.005  # of the current per newton: forces are not read at the very instant of the current
 EVEN = 9  # readings over which the force of an unloaded motor is smoothed
 FAR_FROM_LIMIT = 0.9  # of a force limit: less than that has not ended a motion
@@ -129,71 +125,6 @@ def noise_of(rests: Sequence[Rest]) -> tuple[Estimate, Estimate]:
         scattered = float(np.sqrt(np.sum((weight * (own - variance)) ** 2))) / (2.0 * max(value, 1e-12))
         found.append(estimate(value, max(deviation, scattered), len(own) - 1))
     return found[0], found[1]
-
-
-def fit_zeros(
-    rests: Sequence[Sequence[Rest]], weights: FloatArray, grid: FloatArray, offsets_n: Sequence[float]
-) -> list[Estimate | None]:
-    """What each force sensor takes for none: what is left once the weight of its finger is taken off.
-
-    How the hand is held follows from all fingers together; how much of its weight a sensor feels, from its own.
-
-    Args:
-        rests: Where each motor stood, with nothing in its way.
-        weights: Force that holds each finger up, for gravity along three axes [N per m/s^2]. Shape (motors, g, 3).
-        grid: Closing fractions of that table. Shape (g,).
-        offsets_n: See `LeadScrew.loaded_offset_n`.
-    """
-    away = [[rest for rest in own if END < rest.target < 1.0 - END] for own in rests]  # ends may be stops
-    used = [n for n, own in enumerate(away) if len(own) >= MIN_POSTURES and np.ptp([one.target for one in own]) > 0.5]
-    if not used:
-        return [None] * len(rests)
-    loads, tables = {}, {}
-    for n in used:
-        # A posture counts once, however often it was taken: in one of them a finger may touch something.
-        place = np.round([rest.target for rest in away[n]], 2)
-        groups = [np.flatnonzero(place == one) for one in np.unique(place)]
-        every = np.array([[rest.closed.mean(), load_of(rest.force_n, 0.0, offsets_n[n]).mean()] for rest in away[n]])
-        at, loads[n] = np.array([every[group].mean(axis=0) for group in groups]).T
-        tables[n] = np.stack([np.interp(at, grid, weights[n, :, axis]) for axis in range(3)], axis=1)
-    zeros = np.repeat(np.eye(len(used)), [len(loads[n]) for n in used], axis=0)
-    weak = np.concatenate([np.zeros((3, len(used))), np.eye(3) * 1e-3], axis=1)  # what no finger feels is no gravity
-    goal = np.concatenate([*(loads[n] for n in used), np.zeros(3)])
-    gravity, shared_error = np.zeros(3), np.zeros(len(used))
-    share = dict.fromkeys(used, 1.0)  # of the catalogue's weight that each sensor feels
-    trust = {n: np.ones(len(loads[n])) for n in used}  # who touches something is not to be believed
-    for _ in range(WEIGHT_ROUNDS):
-        matrix = np.concatenate([-zeros, np.concatenate([share[n] * tables[n] for n in used])], axis=1)
-        weight = np.concatenate([*(trust[n] for n in used), np.ones(3)])
-        full, right = np.concatenate([matrix, weak]) * weight[:, None], goal * weight
-        together = np.linalg.lstsq(full, right, rcond=None)[0]
-        gravity = together[len(used) :]
-        scatter = float(np.sum((right - full @ together) ** 2)) / max(len(goal) - len(used) - 3, 1)
-        shared_error = np.sqrt(np.diag(np.linalg.inv(full.T @ full))[: len(used)] * scatter)
-        for n in used:
-            own, _ = _own_zero(away[n], loads[n], tables[n] @ gravity, trust[n])
-            share[n] = float(own[1])
-            off = np.abs(loads[n] + own[0] - own[1] * (tables[n] @ gravity))
-            trust[n] = np.minimum(1.0, TOUCHES_N / np.maximum(off, TOUCHES_N)) ** 2
-        mean = float(np.mean(list(share.values())))
-        share = {n: one / mean for n, one in share.items()}
-    found: list[Estimate | None] = [None] * len(rests)
-    for n, shared in zip(used, shared_error, strict=True):
-        values, spread = _own_zero(away[n], loads[n], tables[n] @ gravity, trust[n])
-        error = float(np.hypot(spread, shared))
-        found[n] = estimate(float(values[0]), error, len(loads[n]) - 1)
-    return found
-
-
-def _own_zero(rests: Sequence[Rest], load: FloatArray, felt: FloatArray, trust: FloatArray) -> tuple[FloatArray, float]:
-    """Zero and share of the weight of one finger, and the standard error of the zero."""
-    spread = max(np.sqrt(np.mean([rest.force_n.var() / len(rest.force_n) for rest in rests])), 1e-6)
-    sure = trust[:, None] / spread
-    rows = np.concatenate([np.stack([-np.ones(len(felt)), felt], axis=1) * sure, [[0.0, 1.0 / WEIGHT_SPREAD]]])
-    right = np.append(load * sure[:, 0], 1.0 / WEIGHT_SPREAD)
-    values = np.linalg.lstsq(rows, right, rcond=None)[0]
-    scale = max(float(np.sum((right - rows @ values) ** 2)) / max(len(right) - 2, 1), 1.0)
-    return values, float(np.sqrt(np.linalg.inv(rows.T @ rows)[0, 0] * scale))
 
 
 def fit_backlash(

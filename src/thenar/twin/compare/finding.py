@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+HELD = frozenset({"meets", "misses", "feels"})
+"""Kinds that say: one of both holds something that the other lacks."""
+OF_ONE_GRIP = frozenset({"force scale", "touch gain"})
+"""Kinds that take both to press on the same thing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +35,9 @@ class Finding:
 
     def __str__(self) -> str:
         return self.words
+
+
+def in_one_grip(found: Sequence[Finding]) -> list[Finding]:
+    """Findings without those that compare forces on different things: of a hand that holds what its twin lacks."""
+    apart = {finding.hand for finding in found if finding.kind in HELD}
+    return [finding for finding in found if finding.kind not in OF_ONE_GRIP or finding.hand not in apart]

@@ -12,7 +12,7 @@ from thenar import hands
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName, writing
 from thenar.recordings.recording import JointColumns, Recording
-from thenar.twin.compare.finding import Finding
+from thenar.twin.compare.finding import Finding, in_one_grip
 from thenar.twin.compare.motor_findings import MotorPair, find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
@@ -120,7 +120,7 @@ def compare(recording: Recording | Path | str, again: Recording | Path | str) ->
             touch = _skin(recording, hand)
             findings += find_skin_gaps(spec, touch, _skin(again, hand) if again.has_touch(hand) else None)
             findings += find_rate_gaps(hand, "touch", touch.stamp_s, touch_hz)
-    return Gap(findings=tuple(findings), pairs=tuple(pairs), names=(recording.name, again.name))
+    return Gap(findings=tuple(in_one_grip(findings)), pairs=tuple(pairs), names=(recording.name, again.name))
 
 
 def _skin(recording: Recording, hand: str) -> SkinSeries:

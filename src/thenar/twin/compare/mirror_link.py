@@ -19,7 +19,7 @@ from thenar.recordings.ros_messages import REPORTED, TOLD
 from thenar.signals import HandCommand, HandSettings, HandState, Request, TouchFrame
 from thenar.touch.from_counts import CountsReader
 from thenar.touch.sensor.calibration import profile_of
-from thenar.twin.compare.finding import Finding
+from thenar.twin.compare.finding import Finding, in_one_grip
 from thenar.twin.compare.gap_report import EXPECTED_HZ
 from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps, find_silence
@@ -259,6 +259,7 @@ class MirrorLink:
                 mine, theirs = (_skin(self._skins[spec.name], part) for part in skins)
                 found += find_skin_gaps(spec, mine, theirs if len(theirs.stamp_s) else None)
                 found += find_rate_gaps(spec.name, "touch", mine.stamp_s[mine.stamp_s >= lately_s], touch_hz)
+        found = in_one_grip(found)
         return [one for one in found if one.kind in TIMELESS] if self.too_slow else found
 
     def _keep_looking(self) -> None:
