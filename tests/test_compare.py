@@ -15,6 +15,7 @@ from thenar.arrays import FloatArray
 from thenar.recordings.recording import JointColumns
 from thenar.sim.identify.follow import Commands, fit_follow, follow
 from thenar.touch.sensor.calibration import profile_of
+from thenar.twin.compare.finding import Finding, in_one_grip
 from thenar.twin.compare.motor_findings import find_motor_gaps, pair_motors
 from thenar.twin.compare.rates import find_rate_gaps
 
@@ -151,6 +152,18 @@ def test_each_taxel_counts_the_same_where_skins_have_gains_of_their_own(tmp_path
     (palm,) = (finding for finding in gap.findings if (finding.kind, finding.part) == ("touch gain", "palm"))
     assert palm.size == pytest.approx(0.25, rel=0.1)  # by force, which two of its six taxels carry, it is 0.38
     assert 0.02 < palm.error < 0.06
+
+
+def test_forces_of_a_hand_that_holds_what_its_twin_lacks_are_not_compared():
+    usual = {"unit": "", "words": "", "evidence": ""}
+    scale, gain, meets = (
+        Finding(kind=kind, hand="inspire_right", part=part, size=0.3, **usual)
+        for kind, part in (("force scale", "thumb_bend"), ("touch gain", "index_top"), ("meets", "ring"))
+    )
+    assert in_one_grip([scale, gain]) == [scale, gain]
+    assert in_one_grip([scale, gain, meets]) == [meets]
+    other = replace(gain, hand="inspire_left")
+    assert in_one_grip([meets, other]) == [meets, other]
 
 
 def test_messages_that_come_seldom_and_messages_that_are_missing_are_told_apart():

@@ -15,7 +15,8 @@ from serving import end_with_parent, served
 
 import thenar
 from thenar import HandSpec, hands
-from thenar.errors import ThenarError
+from thenar.errors import BadValue, ThenarError, UnknownName
+from thenar.hands.spec import LeadScrew
 from thenar.twin.compare.finding import Finding
 from thenar.twin.compare.mirror_link import TIMELESS
 from thenar.twin.compare.mirroring import mirror
@@ -160,6 +161,34 @@ def test_a_mirror_of_a_perfect_twin_finds_nothing():
     assert found == []
 
 
+def latencies_s(spec: HandSpec) -> dict[str, float]:
+    return {one.name: one.motor.latency_s for one in spec.actuators if isinstance(one.motor, LeadScrew)}
+
+
+@pytest.mark.timing
+def test_a_mirror_with_the_motors_of_its_hand_does_not_tell_how_they_differ_from_the_catalogue(tmp_path: Path):
+    spec = hands.load("inspire_right")
+    later_s = {name: 0.02 + latency_s for name, latency_s in latencies_s(spec).items()}
+    tables = "".join(f"[motors.{name}]\nlatency_s = {latency_s}\n" for name, latency_s in later_s.items())
+    (file := tmp_path / "motors.toml").write_text(tables)
+    with hidden_hand("latency") as domain:
+        twin, link = mirror(["inspire_right"], Place(domain=domain), motors=file)
+        with twin:
+            time.sleep(12.0)
+            apart_deg, found = link.apart_deg("inspire_right"), link.findings()
+    assert latencies_s(twin.world.hand("inspire_right")) == later_s
+    assert np.percentile(apart_deg, 99) < 2.0
+    assert found == []
+
+
+def test_motors_that_a_mirror_cannot_use_are_refused_before_it_listens(tmp_path: Path):
+    (file := tmp_path / "motors.toml").write_text("[motors.index]\nlatency_s = 0.05\n")
+    with pytest.raises(BadValue, match="a file for each hand by its name"):
+        mirror(["inspire_left", "inspire_right"], Place(), motors=file)
+    with pytest.raises(UnknownName, match="no hand in this world named 'inspire_left'"):
+        mirror(["inspire_right"], Place(), motors={"inspire_left": file})
+
+
 def test_what_the_hand_holds_and_the_twin_lacks_is_marked_where_it_touches():
     hand = "inspire_right"
     ball = thenar.Sphere(name="ball", radius_m=0.025, pos_m=(0.0, 0.055, 0.045), fixed=True)
@@ -187,7 +216,8 @@ def test_the_mirrors_words_and_numbers_are_read_line_by_line():
     assert table.count("<td>index</td>") == 1  # a motor is named once for all its values
     assert "1.00" in table
     assert "palm" not in table  # what is not measured is not shown
-    assert "pre-line" in status_html.caption("ring meets something\nindex follows later")
+    told = status_html.caption("ring meets something\nindex follows later")
+    assert told.count("text-indent") == 2  # a finding is a line of its own, however long it is
 
 
 def test_a_mirror_without_a_hand_says_why(domain: int, monkeypatch: pytest.MonkeyPatch):

@@ -50,12 +50,13 @@ def status_line(health: Mapping[str, Any], updates_hz: float) -> str:
 
 
 def caption(text: str) -> str:
-    """What the guided tour says, or a mirror, line by line."""
+    """What the guided tour says, or a mirror, line by line; what a line is too long for stands further in."""
     if not text:
         return ""
+    lines = (f'<div style="padding-left:1em;text-indent:-1em">{escape(line)}</div>' for line in text.splitlines())
     return (
         '<div style="margin:2px 10px;padding:8px 12px;border-radius:8px;background:rgba(255,146,43,0.14);'
-        f'border-left:3px solid #ff922b;font-size:0.9em;white-space:pre-line">{escape(text)}</div>'
+        f'border-left:3px solid #ff922b;font-size:0.9em">{"".join(lines)}</div>'
     )
 
 
@@ -109,12 +110,13 @@ def beside(hands: Mapping[str, Rows]) -> str:
         before = ["", *(what for what, *_ in rows)]
         cells = "".join(
             f"<tr><td>{'' if what == last else escape(what)}</td>"
-            + "".join(f"<td style='text-align:right'>{value:.2f}</td>" for value in (real, twin, real - twin))
+            + "".join(f"<td style='text-align:right'>{value:z.2f}</td>" for value in (real, twin, real - twin))
             + f"<td>{escape(unit)}</td></tr>"
             for (what, unit, real, twin), last in zip(rows, before, strict=False)
             if real == real and twin == twin
         )
-        head = f"<tr><th align=left>{escape(hand)}</th><th>hand</th><th>twin</th><th>apart</th><th></th></tr>"
+        titles = "".join(f"<th align=right>{title}</th>" for title in ("hand", "twin", "apart"))
+        head = f"<tr><th align=left>{escape(hand)}</th>{titles}<th></th></tr>"
         parts.append(f'<table style="width:100%;font-size:0.78em;padding:0 10px">{head}{cells}</table>')
     return "".join(parts)
 

@@ -69,8 +69,8 @@ ADVICE = {
     "stall_n": "let it press on something rigid up to 3 N at two speeds, five times each",
     "reaction_s": "let it press on something rigid until the force limit stops it, at two speeds, five times each",
     "newton_per_reported": SCALE_ADVICE,
-    "force_zero_n": "send it to six postures from open to closed, by closing and by opening, with nothing in its way, and "
-    "let it stand for two seconds in each",
+    "force_zero_n": "send it to six postures by closing and by opening, with nothing in its way, and let it stand for "
+    "two seconds in each",
     "backlash": "send it to the same postures by closing and by opening, and let it stand there",
     "friction_n": "send it from one end to the other and back with nothing in its way, at two speeds, five times each",
     "angle_noise": "let it stand for ten seconds",

@@ -65,23 +65,30 @@ def _postures(motor: int, rests: Sequence[Rest], weights: FloatArray, grid: Floa
     """A posture counts once, however often it was taken: in one of them a finger may touch something.
 
     Friction leaves a finger to one side of where its weight would have it, by how fast it came. Between closing and
-    opening that is gone; a posture that was taken by one of them only says little.
+    opening that is gone, but for what it is not the same everywhere: that shows in how both differ. A posture that was
+    taken by one of them only says little.
     """
     loads = [load_of(rest.force_n, 0.0, offset_n) for rest in rests]
     load, closed = np.array([one.mean() for one in loads]), np.array([rest.closed.mean() for rest in rests])
     variance = np.array([one.var() / len(one) for one in loads])
     place, side = np.round([rest.target for rest in rests], 2), np.array([rest.direction for rest in rests])
-    rows = []
+    rows, halves = [], []
     for one in np.unique(place):
         sides = [group for way in (1.0, -1.0) if (group := np.flatnonzero((place == one) & (side == way))).size]
+        means = np.array([(load[group].mean(), closed[group].mean()) for group in sides])
         chance = sum(float(variance[group].mean()) / len(group) for group in sides) / len(sides) ** 2
-        error_n = np.sqrt(chance + (STICKS_N**2 if len(sides) == 1 else 0.0))
-        rows.append((*np.mean([(load[group].mean(), closed[group].mean()) for group in sides], axis=0), error_n))
-    load, closed, error_n = np.array(rows).T
+        rows.append((*means.mean(axis=0), chance, len(sides) == 1))
+        if len(sides) == 2:
+            halves.append((0.5 * (means[0, 0] - means[1, 0]), chance))
+    uneven = 0.0
+    if len(halves) > 2:  # sum and difference of two readings err alike
+        half, chance = np.array(halves).T
+        uneven = max(float(np.var(half, ddof=1) - chance.mean()), 0.0)
+    load, closed, chance, one_sided = np.array(rows).T
     return Postures(
         motor=np.full(len(rows), motor),
         load_n=load,
-        error_n=error_n,
+        error_n=np.sqrt(chance + np.where(one_sided, STICKS_N**2, uneven)),
         weight=np.stack([np.interp(closed, grid, weights[:, axis]) for axis in range(3)], axis=1),
     )
 

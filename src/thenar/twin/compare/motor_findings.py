@@ -26,6 +26,7 @@ EDGE_S = 0.04  # of a motion: readings there pull a median to their side, by mil
 SHORT_RAD = np.radians(3.5)
 STUCK_RAD, MOVED_RAD = np.radians(1.5), np.radians(8.0)
 STUCK_S = 1.2
+SAME_GRIP_RAD = np.radians(1.5)  # who stands further from its twin presses on something else
 LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.025}
 AT_REST = 0.5  # of an offset must be there when hand and twin stand
 ALONE = 1.5  # what one motor alone differs by must be so much larger
@@ -388,7 +389,8 @@ def _forces(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
             yield _simple(
                 pair, "force zero", name, zero, "N", zero_error, f"reads {zero:+.2f} N where the twin reads none"
             )
-    pushes = ~free & (np.abs(velocity) < STILL_RAD_S)
+    alike = np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"]) < SAME_GRIP_RAD
+    pushes = ~free & (np.abs(velocity) < STILL_RAD_S) & alike
     for motor, name in enumerate(pair.names):
         both = pushes[:, motor] & (pair.hand["force_n"][:, motor] > LOAD_N) & (pair.twin["force_n"][:, motor] > LOAD_N)
         if both.sum() < MIN_SAMPLES:

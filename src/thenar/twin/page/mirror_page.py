@@ -21,7 +21,7 @@ from thenar.view.shared_memory import MAX_CONTACTS
 
 GHOST_RGB: Triple = (0.35, 0.65, 1.0)
 MAX_LINES = 6
-SHRUNK = 0.96
+SHRUNK = 0.92  # within half a degree or so of the hand a ghost stays inside it
 FELT_N = 0.1  # what a pad must feel to be in the table
 CONTACT_N = 0.3  # what it must feel beyond its twin's to be marked as a contact
 
