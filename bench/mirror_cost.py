@@ -52,7 +52,8 @@ def _hands(domain: int, stop: Event, answer: Any) -> None:
             yield datagram, source
 
     Network.receive = counting
-    with serve(BOTH, wires=("inspire",), domain=domain, state_hz=STATE_HZ, touch_hz=TOUCH_HZ) as twin:
+    # With nothing in them: the twins have nothing either, and whatever is told is invented.
+    with serve(BOTH, scene="empty", wires=("inspire",), domain=domain, state_hz=STATE_HZ, touch_hz=TOUCH_HZ) as twin:
         answer.send("ready")
         stop.wait()
         health = twin.health()

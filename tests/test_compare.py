@@ -156,12 +156,12 @@ def test_each_taxel_counts_the_same_where_skins_have_gains_of_their_own(tmp_path
 
 def test_forces_of_a_hand_that_holds_what_its_twin_lacks_are_not_compared():
     usual = {"unit": "", "words": "", "evidence": ""}
-    scale, gain, meets = (
-        Finding(kind=kind, hand="inspire_right", part=part, size=0.3, **usual)
-        for kind, part in (("force scale", "thumb_bend"), ("touch gain", "index_top"), ("meets", "ring"))
+    scale, gain, nothing, meets = (
+        Finding(kind=kind, hand="inspire_right", part="index", size=0.3, **usual)
+        for kind in ("force scale", "touch gain", "feels nothing", "meets")
     )
-    assert in_one_grip([scale, gain]) == [scale, gain]
-    assert in_one_grip([scale, gain, meets]) == [meets]
+    assert in_one_grip([scale, gain, nothing]) == [scale, gain, nothing]
+    assert in_one_grip([scale, gain, nothing, meets]) == [meets]
     other = replace(gain, hand="inspire_left")
     assert in_one_grip([meets, other]) == [meets, other]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 HELD = frozenset({"meets", "misses", "feels"})
 """Kinds that say: one of both holds something that the other lacks."""
-OF_ONE_GRIP = frozenset({"force scale", "touch gain"})
-"""Kinds that take both to press on the same thing."""
+OF_ONE_GRIP = frozenset({"force scale", "touch gain", "feels nothing"})
+"""Kinds that mean something only where both press on the same things."""
 
 
 @dataclass(frozen=True, kw_only=True)
