@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import numpy as np
@@ -12,9 +13,11 @@ from peer_env import PEERS, ros2_program
 import thenar
 from thenar import hands
 from thenar.signals import Request
+from thenar.twin.live_twin import Link
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
 from thenar.wire.wire_config import WireConfig
 
+SPEC = hands.load("inspire_right")
 ONCE = 8
 LISTS = (["node", "list"], ["node", "info", "/inspire_hand"], ["topic", "list", "-t"], ["service", "list", "-t"])
 DIRECT = ["--no-daemon", "--spin-time", "3"]
@@ -26,35 +29,26 @@ def publish_once(number: int) -> list[str]:
     return ["topic", "pub", "--once", "/inspire_hand/ctrl/right_hand", "sensor_msgs/msg/JointState", message]
 
 
-@pytest.mark.soak  # a wheel of 130 MB, and a Python 3.12
-@pytest.mark.parametrize("middleware", ["cyclonedds", "fastrtps"])
-@pytest.mark.parametrize("distro", ["humble", "jazzy"])
-def test_ros2_lists_all_of_the_twin_without_a_warning_and_every_command_published_once_arrives(
-    distro: str, middleware: str, domain: int
-):
+def start_ros2(distro: str, middleware: str, domain: int) -> subprocess.Popen[str]:
+    """A program that gives `ros2` its words, one command after the other, from its input."""
     python, environment = ros2_program(distro, middleware, domain)
-    spec = hands.load("inspire_right")
-    commands = [*([*words, *DIRECT] for words in LISTS), *(publish_once(number) for number in range(ONCE))]
-    with ExitStack() as opened:
-        context = LinkContext(hands=[spec], config=WireConfig(domain=domain), opened=opened)
-        link = PROTOCOLS["tienkung"].open(context)
-        world = thenar.World(spec.name, profile="ideal")
-        link.publish_state({spec.name: (world.state(spec.name), world.settings(spec.name))})  # services wait for it
-        done = subprocess.run(
-            [str(python), str(PEERS / "ros2_commands.py")],
-            input=json.dumps(commands),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            env=environment,
-        )
-        assert done.returncode == 0, done.stderr
-        got: list[Request] = []
-        wait_for(lambda: got.extend(link.receive()) or len(got) == ONCE, 2.0)
-    told = json.loads(done.stdout.splitlines()[-1])
+    command = [str(python), str(PEERS / "ros2_commands.py")]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, text=True, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def end_ros2(ros2: subprocess.Popen[str], commands: list[list[str]]) -> list[dict]:
+    """What `ros2` said to each of the commands, all of which did well and complained of nothing."""
+    out, err = ros2.communicate(json.dumps(commands), timeout=120)
+    assert ros2.returncode == 0, err
+    told = json.loads(out.splitlines()[-1])
     assert [one["status"] for one in told] == [0] * len(commands)
     assert [line for one in told for line in one["complained"] if UNASKED not in line] == []
+    return told
+
+
+def check_lists(told: list[dict]) -> None:
+    """Everything of the twin is in the four lists."""
     nodes, info, topics, services = (one["said"] for one in told[: len(LISTS)])
     assert "/inspire_hand" in nodes
     for kind in ("ctrl", "state"):
@@ -65,7 +59,43 @@ def test_ros2_lists_all_of_the_twin_without_a_warning_and_every_command_publishe
     assert "/inspire_hand/set_force/right_hand [bodyctrl_msgs/srv/SetForce]" in ours
     assert len(ours) == 9
     assert sum("bodyctrl_msgs/srv/" in line for line in info) == 9
-    little = spec.actuator_names.index("little")
-    closed, opened_rad = spec.closed_rad[little], spec.open_rad[little]
+
+
+def open_twin(domain: int, opened: ExitStack) -> Link:
+    context = LinkContext(hands=[SPEC], config=WireConfig(domain=domain), opened=opened)
+    link = PROTOCOLS["tienkung"].open(context)
+    world = thenar.World(SPEC.name, profile="ideal")
+    link.publish_state({SPEC.name: (world.state(SPEC.name), world.settings(SPEC.name))})  # services wait for it
+    return link
+
+
+@pytest.mark.soak  # a wheel of 130 MB, and a Python 3.12
+@pytest.mark.parametrize("middleware", ["cyclonedds", "fastrtps"])
+@pytest.mark.parametrize("distro", ["humble", "jazzy"])
+def test_ros2_lists_all_of_the_twin_without_a_warning_and_every_command_published_once_arrives(
+    distro: str, middleware: str, domain: int
+):
+    commands = [*([*words, *DIRECT] for words in LISTS), *(publish_once(number) for number in range(ONCE))]
+    with ExitStack() as opened:
+        ros2, link = start_ros2(distro, middleware, domain), open_twin(domain, opened)
+        told = end_ros2(ros2, commands)
+        got: list[Request] = []
+        wait_for(lambda: got.extend(link.receive()) or len(got) == ONCE, 2.0)
+    check_lists(told)
+    little = SPEC.actuator_names.index("little")
+    closed, opened_rad = SPEC.closed_rad[little], SPEC.open_rad[little]
     ratios = [(one.command.target_rad[little] - closed) / (opened_rad - closed) for one in got if one.command]
     np.testing.assert_allclose(sorted(ratios), np.arange(ONCE) / 1000, atol=1e-6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("middleware", ["cyclonedds", "fastrtps"])
+def test_humble_and_jazzy_see_all_of_one_twin_at_the_same_time(middleware: str, domain: int):
+    commands = [[*words, *DIRECT] for words in LISTS]
+    with ExitStack() as opened:
+        both = [start_ros2(distro, middleware, domain) for distro in ("humble", "jazzy")]
+        open_twin(domain, opened)
+        with ThreadPoolExecutor() as pool:
+            told = list(pool.map(lambda ros2: end_ros2(ros2, commands), both))
+    for one in told:
+        check_lists(one)
