@@ -1,14 +1,19 @@
 """Every example runs as it is shown, and says what it promises."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
+from patience import free_domain
 from serving import served
+
+from thenar import hands
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
 
@@ -47,6 +52,34 @@ def test_example_runs_and_says_what_it_promises(example: Path, tmp_path):
         )
     assert run.returncode == 0, run.stderr
     assert re.search(SAYS[example.stem], run.stdout), run.stdout
+
+
+def linear_policy(path: Path, per_n: float) -> Path:
+    """A policy as train_hold.py writes it, without hidden layers: fingers close by what they feel less than 1 N."""
+    names = [pad.name for pad in hands.load("inspire_right").pads]
+    motors, pads, steps = 18, len(names), 3
+    weight = np.zeros((2, steps * (motors + pads)))
+    newest = weight[:, -pads:]
+    for row, side in enumerate(("index", "thumb")):
+        newest[row, [name.startswith(side) for name in names]] = -per_n
+    size = weight.shape[1]
+    np.savez(path, mean=np.zeros(size), std=np.full(size, 0.99), weight_0=weight, bias_0=np.full(2, 0.8))
+    return path
+
+
+def test_a_policy_holds_a_marble_over_dds_by_what_it_feels_and_crushes_it_without(tmp_path: Path):
+    source = (EXAMPLES[0].parent / "learning" / "play_hold.py").read_text()
+    program = tmp_path / "play_hold.py"
+    program.write_text(re.sub(r"^DOMAIN = \d+", f"DOMAIN = {free_domain()}", source, flags=re.MULTILINE))
+    told = []
+    for per_n in (0.8, 0.0):
+        policy = linear_policy(tmp_path / f"{per_n}.npz", per_n)
+        words = [sys.executable, str(program), str(policy), "--json"]
+        told.append(json.loads(subprocess.run(words, capture_output=True, text=True, check=True, timeout=180).stdout))
+    feels, feels_not = told
+    assert feels["error_n"] < 0.4
+    assert feels["marble_moved_mm"] < 25.0
+    assert feels_not["error_n"] > 2.0
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
