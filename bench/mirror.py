@@ -94,8 +94,12 @@ PLANTS = {
     "speed": Plant(named=("speed",), part=ALL, spec=_motors(full_stroke_s=lambda s: s / 0.9)),
     "slow ring": Plant(named=("speed",), part="ring", spec=_motors("ring", full_stroke_s=lambda s: s / 0.8)),
     "current": Plant(named=("current",), part="middle", spec=_motors("middle", drive_a=lambda a: a + 0.2)),
-    "idle current": Plant(named=("current",), part="index", spec=_motors("index", idle_a=lambda a: a + 0.15)),
-    "friction": Plant(named=("friction",), part="index", spec=_friction("index", 0.03)),
+    "idle current": Plant(  # which warms it
+        named=("current",), follows=("temperature",), part="index", spec=_motors("index", idle_a=lambda a: a + 0.15)
+    ),
+    "friction": Plant(  # whose finger starts later, by what its spring gives way first
+        named=("friction",), follows=("latency",), part="index", spec=_friction("index", 0.03)
+    ),
     "noise": Plant(named=("angle noise",), part="little", spec=_motors("little", angle_noise=lambda v: v + 0.012)),
     "stuck": Plant(named=("stuck",), follows=("error",), part="middle", fault=("middle", "jam")),
     "hot motor": Plant(named=("error",), follows=("stuck", "temperature"), part="ring", fault=("ring", "hot")),

@@ -115,6 +115,12 @@ def test_a_slower_hand_and_a_later_one_are_told_apart_under_a_gloves_motions(pla
     assert all(re.match(pattern, one) for pattern, one in zip(words, told, strict=True))
 
 
+def test_a_hand_that_tells_half_of_its_states_is_not_taken_for_a_faster_one():
+    found = judge("rate", motions(9.0, None, 90311), seed=90311)
+    assert found.named_s is not None
+    assert found.invented == []
+
+
 def test_a_stuck_motor_is_named_with_its_place(twin: thenar.Recording, tmp_path: Path):
     places = []
 
@@ -155,9 +161,8 @@ def test_each_taxel_counts_the_same_where_skins_have_gains_of_their_own(tmp_path
 
 
 def test_forces_of_a_hand_that_holds_what_its_twin_lacks_are_not_compared():
-    usual = {"unit": "", "words": "", "evidence": ""}
     scale, gain, nothing, meets = (
-        Finding(kind=kind, hand="inspire_right", part="index", size=0.3, **usual)
+        Finding(kind=kind, hand="inspire_right", part="index", size=0.3, unit="", words="", evidence="")
         for kind in ("force scale", "touch gain", "feels nothing", "meets")
     )
     assert in_one_grip([scale, gain, nothing]) == [scale, gain, nothing]

@@ -21,6 +21,7 @@ STEP = np.array([4e-3, 0.02])  # of latency [s] and speed, for the slope
 USUAL = np.array([0.1, 0.3, 0.3, 0.3])  # how far hands differ, about; what motion does not tell stays that unsure
 MAX_CHANGE = np.array([0.05, 0.15, 0.1, 0.1])  # of one round
 PLACES_RAD = 0.4  # travel tells apart from offset only where a finger has been in several places
+LATER_S = 0.1  # by which a hand may hear its first command later than its twin
 MIN_SAMPLES = 20
 SURE, ALIKE = 4.0, 10.0  # standard deviations that differences must exceed together; readings that err alike
 BLOCK_S = 0.25  # readings err alike for so long
@@ -125,6 +126,9 @@ def fit_follow(
         open_rad: Where each motor is open. Shape (n,).
         latency_s: The twin's.
     """
+    # Where a motor goes before its first command acts is not known. Paths that began when each of them heard it were
+    # apart from the start, by what a motor goes in one reading.
+    free = free & (stamp_s > commands.stamp_s[0] + latency_s + LATER_S)[:, None]
     n = hand_rad.shape[1]
     own = np.full((1, n), latency_s), np.ones((1, n))
     model = follow(stamp_s, commands, *own, twin_rad, free)[:, 0]
