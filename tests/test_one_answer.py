@@ -53,6 +53,42 @@ def test_a_held_posture_is_the_same_however_it_was_reached(shadow: HandModel, la
     assert max(apart_deg(shadow, layout, RetargetConfig(speed_scale=LIFTED, rest=False))) > 10.0  # as it was before
 
 
+def test_a_still_hand_comes_to_its_posture_as_soon_at_any_rate(shadow: HandModel):
+    ways, typical_s = np.random.default_rng(SEED).choice(hard_log("manus25").finger_m, (24, 2)), []
+    solver = Solver(shadow, RetargetConfig(speed_scale=LIFTED))
+    for rate_hz in (30.0, 60.0, 120.0):
+        moved, frames, took_s = round(0.5 * rate_hz), round(1.5 * rate_hz), []
+        share = np.minimum(1.0, np.arange(1, frames + 1) / moved)[:, None, None]
+        out = np.empty((frames, len(shadow.variables)))
+        for start, pose in ways:
+            solver.settle(start)
+            solver.follow(start + share * (pose - start), np.full(frames, 1.0 / rate_hz), out)
+            moving = np.flatnonzero(np.abs(out - out[-1]).max(axis=1) > np.radians(0.1))
+            took_s.append((moving[-1] + 1 - moved) / rate_hz)
+        typical_s.append(np.quantile(took_s, 0.8))
+    assert min(typical_s) > 0.2
+    assert max(typical_s) < 0.5
+    assert np.ptp(typical_s) < 0.1
+
+
+@pytest.mark.parametrize("speed", [1.0, LIFTED])
+def test_a_fist_opens_when_the_person_bends_the_fingers_back(shadow: HandModel, speed: float):
+    # Tips of curled fingers are nearer to such targets by curling on: they stayed curled for as long as it was held.
+    nodes = make_log(("open", "fist")).finger_m
+    fist, back = nodes[np.argmin(np.linalg.norm(nodes[:, 12], axis=1))], nodes[0].copy()
+    for knuckle in (5, 9, 13, 17):
+        finger = slice(knuckle + 1, knuckle + 4)
+        back[finger] = back[knuckle] + (back[finger] - back[knuckle]) @ matrix_from_rpy((-0.8, 0.0, 0.0)).T
+    share = np.minimum(1.0, np.arange(1, MOVED + HELD + 1) / MOVED)[:, None, None]
+    out = np.empty((len(share), len(shadow.variables)))
+    solver = Solver(shadow, RetargetConfig(speed_scale=speed, rest=False))
+    solver.settle(fist)
+    assert np.degrees(solver.angle_rad[list(shadow.variables).index("FFJ2")]) > 60.0
+    solver.follow(fist + share * (back - fist), np.full(len(share), 1.0 / RATE_HZ), out)
+    curled = [list(shadow.variables).index(f"{finger}J{n}") for finger in ("FF", "MF", "RF", "LF") for n in (1, 2)]
+    assert np.degrees(out[-1, curled]).max() < 2.0
+
+
 def test_a_result_says_what_it_gave_up_and_why(shadow: HandModel):
     retargeter, log = Retargeter(shadow), make_log(("open", "fist", "pinch_index"))
     first = retargeter(log[0])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.kernel.solve import WAY_FRAMES, solve_frames
+from thenar.retarget.kernel.solve import WAY_STEPS, solve_frames
 from thenar.retarget.kernel.solver_memory import STATE, TARGETS, TUNING, WORK, as_record
 from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m, targets_of_frames
 from thenar.retarget.model.collision_hulls import min_distance_m
@@ -34,6 +34,7 @@ class Solver:
         # The second is of a hand that comes from open: free of its past, as fast as it likes, and soon at its end.
         free = tuning._replace(friction_rad=0.0, reversal_share=1.0, prediction_s=0.0, speed_scale=FREE_SPEED, rest=0.0)
         free = free._replace(slide_weight=0.5, touch_slide=0.1, pinch_damping=6.0)
+        free = free._replace(converged_rad=2.0 * tuning.trust_region_rad)  # one iteration is a step, and costs as much
         self._tuning = np.array([tuning, free], TUNING)
         self._targets = _target_record(model, linear_map)
         self._work = np.zeros(1, WORK)
@@ -84,7 +85,7 @@ class Solver:
             self.begin_at(alone_rad)
         else:
             start = self._targets["open_node_m"][0] * (finger_length_m(nodes) / USUAL_FINGER_M)
-            self._stay(start + np.arange(1, WAY_FRAMES + 1)[:, None, None] / WAY_FRAMES * (nodes - start))
+            self._stay(start + np.arange(1, WAY_STEPS + 1)[:, None, None] / WAY_STEPS * (nodes - start))
         self._state["min_distance_m"] = -1.0  # nothing is known of distances yet
         self._stay(nodes[None])
         self._tuning = chosen

@@ -69,6 +69,59 @@ def add_points(hand, tuning, targets, w):
 
 
 @njit(**OPTIONS)
+def add_bends(hand, tuning, w, v):
+    """Stretch fingers that are far more bent than the person's, wherever their tips are drawn.
+
+    The tip of a curled finger whose target is stretched, or bent back, is drawn to curl on, by the shorter way, and
+    stays there. A finger that follows closely is not touched by this.
+    """
+    for f in range(1, hand.fingers):
+        before, before_joint = w.knuckle, hand.knuckle_joint[f]
+        transform_point(before_joint, hand.knuckle_m[f], w.pos, w.R, before)
+        wanted_bone = minus(w.target[hand.finger_first[f]], hand.knuckle_open_m[f])
+        for i in range(hand.finger_first[f], hand.finger_first[f + 1] - 1):
+            joint, tip_joint = hand.point_joint[i], hand.point_joint[i + 1]
+            transform_point(joint, hand.point_m[i], w.pos, w.R, w.on_a)
+            transform_point(tip_joint, hand.point_m[i + 1], w.pos, w.R, w.on_b)
+            bone, tip_bone = minus(w.on_a, before), minus(w.on_b, w.on_a)
+            wanted_tip_bone = minus(w.target[i + 1], w.target[i])
+            turn, straight = cross(bone, tip_bone), _cosine(wanted_bone, wanted_tip_bone)
+            sine = math.sqrt(dot(turn, turn))
+            axis = (turn[0] / (sine + 1e-18), turn[1] / (sine + 1e-18), turn[2] / (sine + 1e-18))
+            wanted_sine = max(0.0, dot(axis, cross(wanted_bone, wanted_tip_bone)))  # bent back counts as straight
+            excess = math.atan2(sine, dot(bone, tip_bone)) - tuning.bend_free_rad
+            excess -= math.atan2(wanted_sine, dot(wanted_bone, wanted_tip_bone))
+            if excess > 0.0 and straight > 0.0:
+                # A pinch bends a finger as it must, and a person's finger beyond a right angle is not stretched.
+                weight = tuning.bend_weight * (1.0 - w.blend[f]) * straight
+                _clear(w.jac_row, v)
+                along = _turned_by(axis, bone)
+                add_jacobian(hand, joint, w.on_a, along, -1.0, w.pos, w.axis, w.jac_row)
+                add_jacobian(hand, before_joint, before, along, 1.0, w.pos, w.axis, w.jac_row)
+                along = _turned_by(axis, tip_bone)
+                add_jacobian(hand, tip_joint, w.on_b, along, 1.0, w.pos, w.axis, w.jac_row)
+                add_jacobian(hand, joint, w.on_a, along, -1.0, w.pos, w.axis, w.jac_row)
+                w.cost[0] += 0.5 * weight * excess * excess
+                _add_square(w.H, w.g, w.jac_row, weight, excess, v)
+            before_joint, wanted_bone = joint, wanted_tip_bone
+            for a in range(3):
+                before[a] = w.on_a[a]
+
+
+@njit(**OPTIONS)
+def _cosine(a, b):
+    """Cosine of the angle of two vectors."""
+    return dot(a, b) / math.sqrt(dot(a, a) * dot(b, b) + 1e-36)
+
+
+@njit(**OPTIONS)
+def _turned_by(axis, bone):
+    """How fast the end of a bone goes for it to turn about an axis by an angle: its scalar product with that is 1."""
+    moved, square = cross(axis, bone), dot(bone, bone) + 1e-18
+    return moved[0] / square, moved[1] / square, moved[2] / square
+
+
+@njit(**OPTIONS)
 def _met_before(hand, joint, m, variable):
     """True where an earlier joint of the chain follows the same variable."""
     met = False

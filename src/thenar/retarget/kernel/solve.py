@@ -20,7 +20,7 @@ from thenar.retarget.kernel.bounds import add_tendon_rows, frame_bounds, take_st
 from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
-from thenar.retarget.kernel.qp_terms import add_pads, add_pairs, add_points
+from thenar.retarget.kernel.qp_terms import add_bends, add_pads, add_pairs, add_points
 from thenar.retarget.kernel.solver_memory import ARRIVED, CONTACT, PINCH, REACH, SPEED
 from thenar.retarget.kernel.targets import (
     USUAL_FINGER_M,
@@ -37,11 +37,13 @@ TURN_RAD, FORGET_S = 0.0175, 0.3
 SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
-# The way of another hand from open to the same frame, with time to arrive, and how much of it is followed in one frame.
-WAY_FRAMES, REST_FRAMES, REST_FRAMES_PER_FRAME, REST_STEP_S = 20, 36, 2, 1.0 / 60.0
+# The way of another hand from open to the same frame, and the steps it has to arrive, fewer where it stands sooner.
+WAY_STEPS, LEAD_STEPS, LEAD_STEP_S, LEAD_STOPPED_RAD = 12, 32, 1.0 / 60.0, 0.0015
+# How fast that is gone, whatever the rate of frames; a slow frame takes no more steps than this.
+LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 120.0, 4
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
-STAY_M, STOPPED_M = 0.00005, 0.00002
+STAY_M, STOPPED_M = 0.00005, 0.000012
 SAME_RAD = 1e-9
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 # How long a still person's hand is watched, and the way in that time above which it may swing; one that is held takes
@@ -80,20 +82,12 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
         away = minus(state.node_m[i], state.slow_node_m[i])
         square += dot(away, away) / 21.0
     if square > (scale * tuning.at_rest_m) ** 2 or (state.moved_on == 1 and square < (scale * STOPPED_M) ** 2):
-        state.rest_frames = state.pull = state.held = state.moved_on = 0
-        state.watched_s = 0.0
-    elif state.rest_frames < REST_FRAMES:
-        if state.rest_frames == 0:
-            _open(hand, other)
-        for _ in range(REST_FRAMES_PER_FRAME):
-            state.rest_frames += 1
-            share = min(1.0, state.rest_frames / WAY_FRAMES)
-            for i in range(21):
-                for a in range(3):
-                    open_m = scale * targets.open_node_m[i, a]
-                    other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
-            _solve_frame(hand, tuning, targets, other, w, REST_STEP_S)
-        if state.rest_frames == REST_FRAMES and other.cost < tuning.dearer * state.cost:
+        state.lead_steps = state.pull = state.held = state.moved_on = 0
+        state.rest_s = state.watched_s = 0.0
+    elif state.lead_steps < LEAD_STEPS:
+        state.rest_s += step_s
+        _lead(hand, tuning, targets, state, other, w, scale)
+        if state.lead_steps == LEAD_STEPS and other.cost < tuning.dearer * state.cost:
             state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
             for i in range(hand.variables):
                 state.pull_rad[i] = other.angle_rad[i]
@@ -104,6 +98,27 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
         _go_on_pulling(hand, state, scale, step_s)
     elif state.held == 0:
         _watch(hand, state, step_s)
+
+
+@njit(**OPTIONS)
+def _lead(hand, tuning, targets, state, other, w, scale):
+    """Lead the other hand on from open to the frame of ``state``, as many steps as are due."""
+    if state.lead_steps == 0:
+        _open(hand, other)
+    due = min(state.lead_steps + LEAD_STEPS_PER_FRAME, int(state.rest_s * LEAD_STEPS_PER_S + 0.5))
+    while state.lead_steps < min(LEAD_STEPS, due):
+        state.lead_steps += 1
+        share = min(1.0, state.lead_steps / WAY_STEPS)
+        for i in range(21):
+            for a in range(3):
+                open_m = scale * targets.open_node_m[i, a]
+                other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
+        _solve_frame(hand, tuning, targets, other, w, LEAD_STEP_S)
+        fastest_rad_s = 0.0
+        for i in range(hand.variables):
+            fastest_rad_s = max(fastest_rad_s, abs(other.velocity_rad_s[i]))
+        if state.lead_steps > WAY_STEPS and fastest_rad_s * LEAD_STEP_S < LEAD_STOPPED_RAD:
+            state.lead_steps = LEAD_STEPS
 
 
 @njit(**OPTIONS)
@@ -282,6 +297,7 @@ def _linearize(hand, tuning, targets, state, w):
     pull = tuning.pull if state.pull > 0 else 0.0
     if pull == 0.0:
         add_points(hand, tuning, targets, w)
+        add_bends(hand, tuning, w, v)
     for i in range(v):
         # A linear map says where a knuckle is; directions do not.
         prior = tuning.twist * hand.twist[i] + (tuning.posture * hand.posture[i] if targets.linear == 0 else 0.0)

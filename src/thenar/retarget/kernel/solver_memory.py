@@ -98,7 +98,8 @@ STATE = np.dtype(
         ("why", I, FINGERS),  # and what keeps it from there, a sum of REACH, SPEED, CONTACT, PINCH
         ("cost", F),  # what the posture costs, of all that is minimised
         ("slow_node_m", F, (NODES, 3)),  # where they have been
-        ("rest_frames", I),  # frames of the way from the open hand that have been followed; 0 while the person moves
+        ("rest_s", F),  # for how long the person has been still, until the lead is over
+        ("lead_steps", I),  # steps of the way from the open hand that have been taken; 0 while the person moves
         # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: free; ARRIVED: it stays.
         ("pull", I),
         ("pull_rad", F, VARIABLES),  # to where
@@ -190,13 +191,16 @@ class Tuning(NamedTuple):
     """The same where hulls touch otherwise."""
     pinch_damping: float = 60.0
     """Extra damping of the variables of a pinch, as a multiple."""
+    bend_free_rad: float = 1.2
+    """How much more than the person's a finger may be bent before it is stretched for its own sake."""
+    bend_weight: float = 0.03
     detection_m: float = 0.012
     """Pairs farther apart are not looked at."""
     collision_gain: float = 0.9
     """Share of the margin between two hulls that one iteration may use up."""
-    at_rest_m: float = 0.00016
+    at_rest_m: float = 0.0001
     """A person of usual size whose nodes are so near to where they have been is at rest."""
-    dearer: float = 1.5
+    dearer: float = 3.0
     """A posture that costs so many times as much is not gone to."""
     pull: float = 0.2
     """Weight of the posture that a still hand is pulled to: a pinch weighs more, and stays closed on the way."""

@@ -12,7 +12,7 @@ from numba import njit
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus, transform_point
 
 NODE_SPEED_S = 0.02  # a glove's noise is faster than this
-SLOW_S = 0.05
+SLOW_S = 0.03
 USUAL_FINGER_M = 0.0794  # mean length of four fingers; distances of a pinch are a share of it
 BEHIND_M = 0.005
 
