@@ -4,6 +4,7 @@ import dataclasses
 import math
 import time
 
+import numba as nb
 import numpy as np
 import pytest
 
@@ -21,9 +22,17 @@ from thenar.touch.hand_touch import HandTouch
 from thenar.touch.hertz import elliptic_integrals, hertz_ellipse
 from thenar.touch.sensor.calibration import IDEAL, Calibration, PadCalibration
 from thenar.touch.solver.collision import MISS
-from thenar.touch.solver.influence import ASPECTS, half_space_tables, layer_correction, love, reduced_modulus_pa
+from thenar.touch.solver.influence import (
+    ASPECTS,
+    MAX_CELLS,
+    TABLE_SIZE,
+    half_space_tables,
+    layer_correction,
+    love,
+    reduced_modulus_pa,
+)
 from thenar.touch.solver.pads import build_pads, chart
-from thenar.touch.solver.pressure import meet_moments
+from thenar.touch.solver.pressure import apply_table, meet_moments
 from thenar.twin.reports.press_report import PadPress, press_pad
 
 HAND = hands.load("inspire_right")
@@ -591,3 +600,27 @@ def test_pressure_of_the_last_frame_that_the_object_has_left_is_not_believed():
     pressure = np.where(np.arange(9) == 0, 5.0, 0.0)
     meet_moments(plane, gap, 9, 1000.0, pressure)
     assert pressure.tolist() == [0.0] * 4 + [1000.0] + [0.0] * 4
+
+
+@nb.njit(fastmath={"contract"})
+def apply_cell_by_cell(table, own, grid, p, out) -> None:
+    width = 2 * grid - 1
+    for i in range(grid):
+        for j in range(grid):
+            at, total = i * width + j, 0.0
+            for k in range(grid * grid):
+                if p[k] != 0.0:
+                    total += p[k] * table[(grid - 1 - k // grid) * width + grid - 1 - k % grid + at]
+            out[i * grid + j] = total + own[i * grid + j] * p[i * grid + j]
+
+
+@pytest.mark.parametrize("grid", [14, 20, 24])
+@pytest.mark.parametrize("pressing", [1, 7, 8, 9, 100, 196])
+def test_cells_that_are_swept_together_give_the_bits_of_one_after_the_other(grid: int, pressing: int):
+    rng = np.random.default_rng(grid + pressing)
+    table, own, p = rng.normal(size=TABLE_SIZE), rng.normal(size=MAX_CELLS), np.zeros(MAX_CELLS)
+    p[rng.choice(grid * grid, pressing, replace=False)] = rng.normal(size=pressing)
+    together, plain = np.zeros(MAX_CELLS), np.zeros(MAX_CELLS)
+    apply_table(table, own, grid, p, together, np.zeros(2 * MAX_CELLS))
+    apply_cell_by_cell(table, own, grid, p, plain)
+    assert together.tobytes() == plain.tobytes()

@@ -12,13 +12,14 @@ import math
 import numba as nb
 import numpy as np
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import HIT, MISS
 from thenar.touch.solver.influence import own_influence, write_table
 from thenar.touch.solver.touch_records import Elastic, Record, dot, lean
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 16, 3e-4  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
+TOGETHER = 8  # cells whose influence is added in one sweep
 RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and rounding would decide
 
 
@@ -105,7 +106,7 @@ def _conjugate_gradients(
         if not known:
             if tilts:
                 meet_moments(elastic.plane, gap, n, total, p)
-            _apply_table(elastic.table, elastic.own, grid, p, displacement, elastic.sweep)
+            apply_table(elastic.table, elastic.own, grid, p, displacement, elastic.sweep)
         for k in range(n):
             residual[k] = displacement[k] + gap[k] if gap[k] < HIT else displacement[k]
         if tilts:
@@ -119,7 +120,7 @@ def _conjugate_gradients(
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        _apply_table(elastic.table, elastic.own, grid, direction, image, elastic.sweep)
+        apply_table(elastic.table, elastic.own, grid, direction, image, elastic.sweep)
         mean = 0.0 if tilts else _mean_in_contact(n, p, image)  # a direction that is free of planes needs none
         bottom = 0.0
         for k in range(n):
@@ -159,8 +160,8 @@ def _advance(
     return joined, same, change
 
 
-@nb.njit(cache=True, fastmath=True)
-def _apply_table(
+@nb.njit(cache=True, fastmath={"contract"})
+def apply_table(
     table: FloatArray, own: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray
 ) -> None:
     """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
@@ -170,20 +171,40 @@ def _apply_table(
     """
     width = 2 * grid - 1
     length = grid * width
-    for k in range(length):
-        sweep[k] = 0.0
-    for i2 in range(grid):
-        for j2 in range(grid):
-            value = p[i2 * grid + j2]
+    sweep[:length] = 0.0
+    values, starts, count = np.zeros(TOGETHER), np.zeros(TOGETHER, dtype=np.int64), 0
+    for i in range(grid):
+        for j in range(grid):
+            value = p[i * grid + j]
             if value != 0.0:
-                at = (grid - 1 - i2) * width + grid - 1 - j2
-                run = table[at : at + length]
-                for k in range(length):
-                    sweep[k] += value * run[k]
+                values[count], starts[count] = value, (grid - 1 - i) * width + grid - 1 - j
+                count += 1
+            if count == TOGETHER:
+                _add_runs(table, values, starts, sweep[:length])
+                count = 0
+    values[count:] = 0.0
+    if count > 0:
+        _add_runs(table, values, starts, sweep[:length])
     for i in range(grid):
         for j in range(grid):
             k = i * grid + j
             out[k] = sweep[i * width + j] + own[k] * p[k]
+
+
+@nb.njit(cache=True, fastmath={"contract"})
+def _add_runs(table: FloatArray, values: FloatArray, starts: IntArray, sweep: FloatArray) -> None:
+    """Add `TOGETHER` values, each times its run of the table, one after the other: a sum is loaded and stored once."""
+    length = len(sweep)
+    a, b, c, d = values[0], values[1], values[2], values[3]
+    e, f, g, h = values[4], values[5], values[6], values[7]
+    # As slices: of an index that might count from the end, no two numbers are loaded at once.
+    run_a, run_b = table[starts[0] : starts[0] + length], table[starts[1] : starts[1] + length]
+    run_c, run_d = table[starts[2] : starts[2] + length], table[starts[3] : starts[3] + length]
+    run_e, run_f = table[starts[4] : starts[4] + length], table[starts[5] : starts[5] + length]
+    run_g, run_h = table[starts[6] : starts[6] + length], table[starts[7] : starts[7] + length]
+    for k in range(length):
+        four = (((sweep[k] + a * run_a[k]) + b * run_b[k]) + c * run_c[k]) + d * run_d[k]
+        sweep[k] = (((four + e * run_e[k]) + f * run_f[k]) + g * run_g[k]) + h * run_h[k]
 
 
 @nb.njit(cache=True)
