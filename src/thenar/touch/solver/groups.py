@@ -34,7 +34,8 @@ SPREAD_M = (
 MAX_GROUPS = 96
 STILL_M, STILL_RAD = 2e-5, 2e-3  # an object that has moved by more than this does not lie still
 SAME_LOAD = 5e-3  # where the load has changed by more than this share of it, something pushes
-STRAY_M = 3e-4  # a centre of force that is farther from the mean than this is another one
+STRAY_M = 3e-4  # a centre of force that is farther from the mean than this is another one ...
+STRAY = 0.04  # ... or than this share of how far its points are spread: tall things rock, and shift it by more
 MAX_STILL = 200  # frames
 
 GROUP = np.dtype(
@@ -217,8 +218,8 @@ def _lies_still(
     moved = minus(place, window.lies_at_m)
     if dot(moved, moved) > STILL_M**2 or abs(group.weight - window.mean_n) > SAME_LOAD * group.weight:
         return False
-    away = minus(origin, window.mean_origin_m)
-    if dot(away, away) > STRAY_M**2:
+    away, spread_m2 = minus(origin, window.mean_origin_m), group.spread[0, 0] + group.spread[1, 1] + group.spread[2, 2]
+    if dot(away, away) > max(STRAY_M**2, STRAY**2 * spread_m2):
         return False
     for a in range(3):
         for b in range(3):
