@@ -477,6 +477,76 @@ def test_commands_take_effect_in_the_order_they_were_sent_even_at_1_khz():
     assert world.state(hand).angle_rad[0] == pytest.approx(0.5 * 1.4381, abs=0.02)
 
 
+def test_a_later_command_never_overtakes_one_that_is_under_way():
+    motors = Bench("inspire_right")
+    shape, none = motors.state.shape, np.full(motors.state.shape, np.nan)
+    for target_rad, due_s in ((1.0, 0.5), (0.2, 0.1)):
+        motor_model.push_command(
+            motors.state, motors.pending, np.full(shape, target_rad), none, none, np.full(shape, due_s)
+        )
+    assert motors.pending["due_s"][..., :2].min() == 0.5
+    motors.run(0.3)
+    assert motors.state["target_rad"].max() == 0.0
+
+
+def test_a_full_line_passes_on_what_the_newest_command_leaves_open_motor_by_motor():
+    motors = Bench("inspire_right", batch=2)
+    shape = motors.state.shape
+    due_s = np.full(shape, 9.0)
+    for number in range(motor_model.PENDING_COMMANDS):
+        filled = (np.full(shape, float(number)) for _ in range(3))
+        motor_model.push_command(motors.state, motors.pending, *filled, due_s)
+    luck = np.random.default_rng(3)
+    newest = luck.uniform(100.0, 200.0, (3, *shape))
+    newest[luck.random(newest.shape) < 0.5] = np.nan
+    motor_model.push_command(motors.state, motors.pending, *newest, due_s)
+    last = motors.pending[..., -1]
+    for name, asked in zip(("target_rad", "speed_rad_s", "limit_n"), newest, strict=True):
+        np.testing.assert_array_equal(last[name], np.where(np.isnan(asked), motor_model.PENDING_COMMANDS - 1.0, asked))
+    assert motors.state["pending_count"].tolist() == np.full(shape, motor_model.PENDING_COMMANDS).tolist()
+
+
+def test_the_zero_of_a_force_is_that_at_the_end_of_the_time_it_takes():
+    motors = Bench("inspire_right")
+    motors.state["zeroing_s"] = 0.1
+    zero_n = motors.state["zero_n"].copy()
+    motors.run(0.05, angle_rad=motors.state["screw_rad"] - 0.05)
+    np.testing.assert_array_equal(motors.state["zero_n"], zero_n)
+    motors.run(0.1, angle_rad=motors.state["screw_rad"] - 0.01)
+    np.testing.assert_array_equal(motors.state["zero_n"], motors.state["force_n"])
+    assert not motors.state["zeroing_s"].any()
+
+
+def test_a_motor_that_obeys_a_law_gives_neither_torque_nor_damping_while_it_is_broken():
+    motors = Bench("dex3_right")
+    motors.state["error"] = int(MotorError.COMMUNICATION)
+    motors.state["stiffness_nm_rad"], motors.state["damping_nms_rad"] = 1.5, 0.2
+    angle_rad = motors.state["screw_rad"] - 0.3
+    motors.state["angle_rad"] = angle_rad
+    _, torque_nm, damping_nms_rad = motor_model.step_motors(
+        motors.params, motors.state, motors.pending, angle_rad, now_s=0.0, dt_s=DT_S
+    )
+    assert not torque_nm.any()
+    assert not damping_nms_rad.any()
+
+
+def test_a_law_with_little_damping_ends_at_its_own_free_speed():
+    """The law asks for more than the motor can give: a line from that torque to nothing where the law asks for none."""
+    motors = Bench("dex3_right")
+    stiffness, damping = 2.0, 0.4
+    motors.state["stiffness_nm_rad"], motors.state["damping_nms_rad"] = stiffness, damping
+    motors.state["limit_n"] = 0.1 / motors.params["torque_per_n"]
+    angle_rad = motors.state["screw_rad"] - 0.5
+    motors.state["angle_rad"] = angle_rad
+    _, torque_nm, slope = motor_model.step_motors(
+        motors.params, motors.state, motors.pending, angle_rad, now_s=0.0, dt_s=DT_S
+    )
+    free_rad_s = stiffness * 0.5 / (damping + stiffness * DT_S)
+    assert free_rad_s < motors.params["top_speed_rad_s"].min()
+    np.testing.assert_allclose(torque_nm, 0.1, rtol=1e-9)
+    np.testing.assert_allclose(torque_nm / slope, np.full(slope.shape, free_rad_s), rtol=1e-9)
+
+
 def test_a_batch_of_hands_moves_like_one_hand():
     one, many = Bench("inspire_right"), Bench("inspire_right", batch=7)
     for motors in (one, many):

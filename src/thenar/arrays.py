@@ -39,7 +39,8 @@ def finite_vector(field: str, value: ArrayLike, *, positive: bool = False) -> Fl
 def unit_quaternion(field: str, value: ArrayLike) -> FloatArray:
     """A quaternion of norm 1, w first, as a new array; one of another norm is refused. Shape (4,)."""
     quat = _numbers(value)
-    norm = np.linalg.norm(quat)
+    with np.errstate(over="ignore"):  # what is far too long is refused all the same
+        norm = np.linalg.norm(quat)
     if quat.shape != (4,) or not np.isfinite(norm) or abs(norm - 1.0) > 1e-3:
         raise BadValue(field, value, "four numbers of norm 1, w first")
     return quat / norm
