@@ -494,12 +494,13 @@ def test_a_full_line_passes_on_what_the_newest_command_leaves_open_motor_by_moto
     shape = motors.state.shape
     due_s = np.full(shape, 9.0)
     for number in range(motor_model.PENDING_COMMANDS):
-        filled = (np.full(shape, float(number)) for _ in range(3))
-        motor_model.push_command(motors.state, motors.pending, *filled, due_s)
+        filled = np.full(shape, float(number))
+        motor_model.push_command(motors.state, motors.pending, filled, filled, filled, due_s)
     luck = np.random.default_rng(3)
     newest = luck.uniform(100.0, 200.0, (3, *shape))
     newest[luck.random(newest.shape) < 0.5] = np.nan
-    motor_model.push_command(motors.state, motors.pending, *newest, due_s)
+    target, speed, limit = newest
+    motor_model.push_command(motors.state, motors.pending, target, speed, limit, due_s)
     last = motors.pending[..., -1]
     for name, asked in zip(("target_rad", "speed_rad_s", "limit_n"), newest, strict=True):
         np.testing.assert_array_equal(last[name], np.where(np.isnan(asked), motor_model.PENDING_COMMANDS - 1.0, asked))

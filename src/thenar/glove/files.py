@@ -35,6 +35,7 @@ RawLog: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, GloveSide | None]
 """Stamps, positions and orientations as they stand in a file, and the side where it names one."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers that are none are refused, without a complaint on stderr
 def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
     """A recording in either format, its clock mended, frames sent twice left out, and turned into palm axes.
 
@@ -60,8 +61,7 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
         stamp_s, position_m, quat_wxyz = stamp_s[whole], position_m[whole], quat_wxyz[whole]
     _check_seconds(path, stamp_s)
     position_m = position_m - position_m[:, :1]
-    with np.errstate(over="ignore"):  # what is far too large is refused below
-        reach_m = np.linalg.norm(position_m, axis=2).max(axis=1)
+    reach_m = np.linalg.norm(position_m, axis=2).max(axis=1)
     if np.any(reach_m > MAX_HAND_M):
         row = int(np.argmax(reach_m > MAX_HAND_M))
         raise BadFile(
@@ -193,8 +193,7 @@ def _relative(position_m: FloatArray, quat_wxyz: FloatArray) -> tuple[FloatArray
 
 
 def _normalised(path: Path, quat_wxyz: FloatArray, *, first_row: int) -> FloatArray:
-    with np.errstate(over="ignore"):
-        length = np.linalg.norm(quat_wxyz, axis=2)
+    length = np.linalg.norm(quat_wxyz, axis=2)
     bad = np.argwhere(np.abs(length - 1.0) > MAX_QUATERNION_ERROR)
     if len(bad):
         row, node = bad[0]
