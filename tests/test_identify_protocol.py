@@ -19,6 +19,7 @@ from thenar.sim.building import compile_model
 from thenar.sim.identify.programme import REACH, Phase, Step, programme
 from thenar.sim.world_config import WorldConfig
 from thenar.twin.recording.protocol_drive import Outcome, drive_programme
+from thenar.wire.clients.listener import CONNECT_S
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.codecs.inspire_counts import Readings, Scale
 
@@ -56,12 +57,12 @@ class Twin:
                     self._newest = inspire_counts.readings(scale, self.world.state("inspire_right"))
                     self._news.notify_all()
 
-    def send(self, command: thenar.HandCommand) -> None:
+    def send(self, command: thenar.HandCommand, *, patience_s: float = CONNECT_S) -> None:
         self.sent.append(command)
         with self._news:
             self.world.command("inspire_right", command)
 
-    def readings(self) -> Readings:
+    def readings(self, *, patience_s: float = CONNECT_S) -> Readings:
         with self._news:
             if not self._news.wait(1.0) or self._newest is None:
                 raise ThenarError("nobody publishes")
