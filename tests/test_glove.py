@@ -198,6 +198,18 @@ def test_a_bad_archive_is_refused(tmp_path: Path, change: dict, says: str):
         read_log(tmp_path / "log.npz")
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [np.inf, 1e200])
+def test_a_log_of_numbers_that_no_hand_has_is_refused_without_a_complaint(number: float, tmp_path: Path):
+    write_log(tmp_path / "log.npz", make_log(("fist",), layout="manus25"))
+    with np.load(tmp_path / "log.npz") as file:
+        held = dict(file)
+    held["data"][3:] = number
+    np.savez(tmp_path / "log.npz", **held)
+    with pytest.raises(BadFile):
+        read_log(tmp_path / "log.npz")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_pinch_brings_its_tips_together_and_no_other(layout: GloveLayout):
     for number, finger in enumerate(("index", "middle", "ring", "little"), start=1):
