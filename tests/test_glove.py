@@ -199,7 +199,7 @@ def test_a_bad_archive_is_refused(tmp_path: Path, change: dict, says: str):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("number", [np.inf, 1e200])
+@pytest.mark.parametrize("number", [np.inf, 1e30])
 def test_a_log_of_numbers_that_no_hand_has_is_refused_without_a_complaint(number: float, tmp_path: Path):
     write_log(tmp_path / "log.npz", make_log(("fist",), layout="manus25"))
     with np.load(tmp_path / "log.npz") as file:
