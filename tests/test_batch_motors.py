@@ -54,7 +54,7 @@ class Bench:
     def advance(self, angle_rad) -> np.ndarray:
         """One step of both; returns the torque of the numba model."""
         torque, damping = np.empty_like(angle_rad), np.empty_like(angle_rad)
-        motor_model.step_in_place(
+        motor_model.step_motors(
             self.params, self.state, self.pending, angle_rad, self.now * DT_S, DT_S, torque, damping
         )
         self.qpos.assign(angle_rad.astype(np.float32))

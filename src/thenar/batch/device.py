@@ -82,7 +82,7 @@ def capacity(physics: Physics, contacts: int | None) -> tuple[int, int]:
     """
     if contacts is None:
         for hand in physics.hand_names:
-            physics.command(hand, HandCommand.closing(1.0))
+            physics.motors.command(hand, HandCommand.closing(1.0), physics.time_s)
         most = 0
         for _ in range(round(DRY_RUN_S / 0.01)):
             physics.advance(0.01)

@@ -232,37 +232,8 @@ def push_command(
             m.pending_count = count + 1
 
 
-def step_motors(
-    params: RecordArray,
-    state: RecordArray,
-    pending: RecordArray,
-    angle_rad: FloatArray,
-    *,
-    now_s: float,
-    dt_s: float,
-) -> tuple[RecordArray, FloatArray, FloatArray]:
-    """One step of every motor.
-
-    Args:
-        params: What the motors are. Shape (n,).
-        state: What they do now. Shape (b, n).
-        pending: Commands under way. Shape (b, n, PENDING_COMMANDS).
-        angle_rad: Angle of each driven joint or tendon [rad]. Shape (b, n).
-        now_s: Time at the start of the step [s].
-        dt_s: Length of the step [s].
-
-    Returns:
-        State after the step, the torque on each driven joint or tendon [N m], and the damping [N m s/rad] with
-        which the engine must integrate it, each of shape (b, n).
-    """
-    after = state.copy()
-    torque_nm, damping_nms_rad = np.empty(state.shape), np.empty(state.shape)
-    step_in_place(params, after, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
-    return after, torque_nm, damping_nms_rad
-
-
 @nb.njit(cache=True)
-def step_in_place(
+def step_motors(
     params: RecordArray,
     state: RecordArray,
     pending: RecordArray,
@@ -272,11 +243,21 @@ def step_in_place(
     torque_nm: FloatArray,
     damping_nms_rad: FloatArray,
 ) -> None:
-    """`step_motors` without copies: ``state`` and the last two arrays are written over.
+    """One step of every motor; ``state`` and the last two arrays are written over.
 
     The spring and damper between motor and joint are stiff, so they are given to the engine in linearly implicit
     form: the torque at the end of the step is ``torque + stiffness * dt * (screw velocity - joint velocity)``,
     whose second part is a damper. The engine integrates damping implicitly, so any stiffness is stable.
+
+    Args:
+        params: What the motors are. Shape (n,).
+        state: What they do. Shape (b, n).
+        pending: Commands under way. Shape (b, n, PENDING_COMMANDS).
+        angle_rad: Angle of each driven joint or tendon [rad]. Shape (b, n).
+        now_s: Time at the start of the step [s].
+        dt_s: Length of the step [s].
+        torque_nm: Gets the torque on each driven joint or tendon [N m]. Shape (b, n).
+        damping_nms_rad: Gets the damping with which the engine must integrate it [N m s/rad]. Shape (b, n).
     """
     for b in range(state.shape[0]):
         for n in range(state.shape[1]):
@@ -566,7 +547,7 @@ def drive_motors(
         angle_rad[0, n] = 0.0
         for k in range(TENDON_JOINTS):
             angle_rad[0, n] += d.weight[k] * qpos[d.qpos[k]]
-    step_in_place(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
+    step_motors(params, motors, pending, angle_rad, now_s, dt_s, torque_nm, damping_nms_rad)
     for n in range(drives.shape[0]):
         d = drives[n]
         ctrl[d.ctrl] = torque_nm[0, n]

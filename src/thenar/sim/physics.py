@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue, SimulationDiverged, look_up
 from thenar.hands.spec import HandSpec
-from thenar.signals import Closing, ContactSet, HandCommand, HandState, SolidContacts
+from thenar.signals import ContactSet, HandState, SolidContacts
 from thenar.sim.building import compile_model, name_props
 from thenar.sim.contacts import ContactReader, SolidReader
 from thenar.sim.journal import Journal
@@ -98,10 +98,6 @@ class Physics:
         self.wrists.reset()
         self._steps, self._residual_s = 0, 0.0
         self._settle()
-
-    def command(self, hand: str, command: HandCommand | Closing) -> None:
-        """Send a command to a hand, see `thenar.World.command`."""
-        self.motors.command(hand, command, self.time_s)
 
     def state(self, hand: str) -> HandState:
         """What a hand reports now. Reading twice at one time gives the same values."""

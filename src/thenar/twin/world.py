@@ -144,7 +144,7 @@ class World:
             hand: Name of the hand.
             command: Targets, speeds and force limits; values beyond what the motor can do are clamped to it.
         """
-        self.physics.command(hand, command)
+        self.physics.motors.command(hand, command, self.time_s)
 
     def state(self, hand: str) -> HandState:
         """What a hand reports now. Reading twice at one time gives the same values."""

@@ -11,8 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from thenar.recordings.ros_schema import Schema, Unpacked
 from thenar.signals import HandCommand, HandSettings, HandState
 from thenar.touch.from_counts import CountsReader
 from thenar.twin.recording.recipe import to_text, world_recipe
-from thenar.twin.recording.recorder import about
+from thenar.twin.recording.recorder import RecorderContext, about
 from thenar.twin.world import World
 from thenar.wire.clients.listener import Listener, Place
 
@@ -80,7 +79,7 @@ def untold(spec: HandSpec) -> HandSettings:
     return HandSettings(**fields, zeroing=False)
 
 
-class WireRecorder:
+class WireRecorder(RecorderContext):
     """Records hands on a wire into a file. Use it in a ``with``, or `close` it."""
 
     def __init__(self, path: Path | str, hands: Sequence[str], place: Place, *, raw: bool = False):
@@ -112,18 +111,6 @@ class WireRecorder:
         except BaseException:
             self.listener.close()
             raise
-
-    def __enter__(self) -> Self:
-        """Itself."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | BaseException | None) -> None:
-        """Close; an error on the way out is not hidden by one of the file."""
-        try:
-            self.close()
-        except ThenarError:
-            if kind is None:
-                raise
 
     @property
     def running(self) -> bool:

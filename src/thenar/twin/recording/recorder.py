@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -235,7 +236,27 @@ class Recorder:
         return [hand for hand in self._world.hand_names if self._world.hand(hand).pads]
 
 
-class FileRecorder:
+class RecorderContext(ABC):
+    """What is closed at the end of a ``with``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop, and end the file; what could not be written is raised."""
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | BaseException | None) -> None:
+        """Close; an error on the way out is not hidden by one of the file."""
+        try:
+            self.close()
+        except ThenarError:
+            if kind is None:
+                raise
+
+
+class FileRecorder(RecorderContext):
     """Records a world into a file. Use it in a ``with``, or `close` it."""
 
     def __init__(self, world: World, path: Path | str, *, state_hz: float = 0.0, touch: bool = True):
@@ -281,18 +302,6 @@ class FileRecorder:
         health = self.finish()
         if health.failed:
             raise ThenarError(f"{health.path} {health.failed}; {health.lost} messages were lost")
-
-    def __enter__(self) -> Self:
-        """Itself."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: TracebackType | BaseException | None) -> None:
-        """Close; an error on the way out is not hidden by one of the file."""
-        try:
-            self.close()
-        except ThenarError:
-            if kind is None:
-                raise
 
 
 def record(world: World, path: Path | str, *, state_hz: float = 100.0, touch: bool = True) -> FileRecorder:

@@ -489,18 +489,15 @@ class Participant:
     def on_submessage(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
         """Hand a submessage of a participant to whom it is for, now or when it was kept until now."""
         try:
-            self._hand_over(sub, prefix, stamp_s)
+            if handle := _TO_READERS.get(type(sub)):
+                listeners = self._directory.listeners(sub.reader, prefix + sub.writer)
+                for reader, writer in listeners:
+                    handle(reader, writer, sub, stamp_s)
+                if not listeners:
+                    self._directory.on_unmatched(sub, prefix + sub.writer, stamp_s)
+                return
+            ours = self._directory.writers.get(sub.writer)
+            if ours is None or not _TO_WRITERS[type(sub)](ours, prefix + sub.reader, sub):
+                self.refuse(f"{messages.NAMES[type(sub)]} from a reader that is not known")
         except Refused as why:
             self.refuse(str(why))
-
-    def _hand_over(self, sub: Any, prefix: bytes, stamp_s: float | None) -> None:
-        if handle := _TO_READERS.get(type(sub)):
-            listeners = self._directory.listeners(sub.reader, prefix + sub.writer)
-            for reader, writer in listeners:
-                handle(reader, writer, sub, stamp_s)
-            if not listeners:
-                self._directory.on_unmatched(sub, prefix + sub.writer, stamp_s)
-            return
-        ours = self._directory.writers.get(sub.writer)
-        if ours is None or not _TO_WRITERS[type(sub)](ours, prefix + sub.reader, sub):
-            raise Refused(f"{messages.NAMES[type(sub)]} from a reader that is not known")
