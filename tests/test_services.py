@@ -13,7 +13,7 @@ from raw_rtps_peer import RawPeer
 import thenar
 from thenar import cdr, hands
 from thenar.wire.codecs import reflex_codec, tienkung_codec
-from thenar.wire.codecs.ros_service import RosService
+from thenar.wire.codecs.service_definition import RosService
 from thenar.wire.links.aurora_link import AuroraNode
 from thenar.wire.links.registry import PROTOCOLS, LinkContext
 from thenar.wire.rtps import ServiceNames, ros

@@ -14,8 +14,8 @@ from thenar import hands as catalogue
 from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
+from thenar.humanoid.control.idle_balance import IdleBalance
 from thenar.humanoid.control.low_level import LowLevel, at_midstep
-from thenar.humanoid.control.own_balance import OwnBalance
 from thenar.humanoid.model.g1 import G1, G1_RUBBER, MODE_MACHINE, STANDING_RAD
 from thenar.pace import Pace
 from thenar.signals import MotorReadings, SceneRequest
@@ -52,7 +52,7 @@ class G1Robot:
         self.body, self.scene = body, scene
         self.link: G1Topics | None = None
         self.low_level = LowLevel(body.body, gains=HOLDING)
-        self.balance = None if body.hangs else OwnBalance(body.robot, gains=HOLDING)
+        self.balance = None if body.hangs else IdleBalance(body.robot, gains=HOLDING)
         """Of a robot whose pelvis is free; None for a fixed one."""
         self.cameras: Cameras | None = None
         self.reward = 0.0

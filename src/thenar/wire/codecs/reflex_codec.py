@@ -16,7 +16,7 @@ from thenar import cdr
 from thenar.cdr import BadMessage
 from thenar.signals import FloatArray
 from thenar.wire.codecs.reflex_counts import FINGER_CELLS, MOTORS
-from thenar.wire.codecs.ros_service import NOTHING, RosService
+from thenar.wire.codecs.service_definition import NOTHING, RosService
 
 NAMESPACE = "/reflex_takktile"
 STATE_TOPIC = f"{NAMESPACE}/hand_state"

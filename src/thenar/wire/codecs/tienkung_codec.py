@@ -20,7 +20,7 @@ from thenar.errors import BadValue
 from thenar.signals import HandCommand, HandState
 from thenar.units import GRAM_FORCE_N
 from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale, command_in_hand_order
-from thenar.wire.codecs.ros_service import NOTHING, RosService
+from thenar.wire.codecs.service_definition import NOTHING, RosService
 
 FINGER_IDS = ("1", "2", "3", "4", "5", "6")
 """In the order of `MOTORS`."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from thenar.wire.codecs.ros_service import RosService
+from thenar.wire.codecs.service_definition import RosService
 from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.rtps import SENSOR_DATA, Reader, Sample, Service, Writer, ros

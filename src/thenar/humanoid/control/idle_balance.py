@@ -11,7 +11,7 @@ from thenar.humanoid.tasks.standing import PdStandTask
 BALANCE, ELSEWHERE = "balance", "arms"
 
 
-class OwnBalance:
+class IdleBalance:
     """Keeps a robot on its feet by its legs alone, wherever somebody else has its waist and arms."""
 
     def __init__(self, robot: RobotData, *, gains: str):
