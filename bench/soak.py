@@ -372,9 +372,10 @@ def _verdict(
     warm_s = watch.at_s[0] + min(300.0, (watch.at_s[-1] - watch.at_s[0]) / 3.0)
     slope, spread = watch.growth_mb_h(warm_s)
     warm = next(n for n, at_s in enumerate(watch.at_s) if at_s >= warm_s)
-    # Clients come, stay for some seconds and go: the fewest of a minute are what stays.
-    more_files = min(watch.descriptors[-60:]) - min(watch.descriptors[warm : warm + 60])
-    more_threads = min(watch.threads[-60:]) - min(watch.threads[warm : warm + 60])
+    # Clients come, stay for seconds and go, and the crowd's pipes with them: the fewest of some minutes are what stays.
+    looks = min(300, (len(watch.at_s) - warm) // 2)
+    more_files = min(watch.descriptors[-looks:]) - min(watch.descriptors[warm : warm + looks])
+    more_threads = min(watch.threads[-looks:]) - min(watch.threads[warm : warm + looks])
     calls, drove = said["call"], said["drive"]
     gap_s = max((_silent_s(*gap, held_s) for gap in drove["gaps_s"]), default=0.0)
     meanwhile = Counter(_meanwhile(at_s, planted) for at_s in calls["unanswered_s"])
