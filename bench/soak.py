@@ -377,7 +377,7 @@ def _verdict(
     more_files = min(watch.descriptors[-looks:]) - min(watch.descriptors[warm : warm + looks])
     more_threads = min(watch.threads[-looks:]) - min(watch.threads[warm : warm + looks])
     calls, drove = said["call"], said["drive"]
-    gap_s = max((_silent_s(*gap, held_s) for gap in drove["gaps_s"]), default=0.0)
+    gap_s = max((_silent_s(since_s, until_s, held_s) for since_s, until_s in drove["gaps_s"]), default=0.0)
     meanwhile = Counter(_meanwhile(at_s, planted) for at_s in calls["unanswered_s"])
     unanswered = "".join(f"; {count} not, {what}" for what, count in meanwhile.items())
     errors = sum(link.refused.get(why, 0) for link in after.links for why in ("internal error", "a callback failed"))

@@ -39,7 +39,7 @@ def draw_hands() -> None:
                 artist.draw(render.view_of(world.physics, spec, view, size_px=(440, 440)), world.tiles())
                 for view in ("palm", "back")
             ]
-        render.write_png(PICTURES / f"{name}_{pose}.png", render.side_by_side([views]))
+        render.write_png(PICTURES / f"{name}_{pose}.png", np.concatenate(views, axis=1))
 
 
 def film_grip() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import thenar
+from tests.posed_hand import draw_palm, posed_world
 from tests.toys.pincer import HAND
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
 from thenar.hands.export import FORMATS, Format, export_hand
-from thenar.sim.drawing import render
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 
@@ -51,7 +51,7 @@ def test_it_moves_as_commanded_and_feels_what_it_holds():
 
 
 def test_it_is_drawn():
-    image = render.draw_posed(render.posed_world(HAND, "fist"), HAND, view="palm", size_px=(160, 160))
+    image = draw_palm(posed_world(HAND, "fist"), HAND, (160, 160))
     assert image.std() > 5.0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import thenar
+from tests.posed_hand import draw_palm, posed_world
 from thenar import hands
 from thenar.display import shade
 from thenar.errors import BadFile, BadValue, MissingExtra, UnknownName
@@ -48,9 +49,9 @@ def test_a_written_picture_reads_back_exactly(tmp_path):
 @pytest.mark.parametrize("pose", ["open", "fist"])
 def test_every_hand_fills_its_picture_and_nothing_interpenetrates(hand: str, pose: str, tmp_path):
     spec = hands.load(hand)
-    world = render.posed_world(spec, pose)
+    world = posed_world(spec, pose)
     assert world.contacts(hand).depth_m.max(initial=0.0) < 1e-3
-    image = render.draw_posed(world, spec, view="palm", size_px=(320, 320)).astype(float)
+    image = draw_palm(world, spec, (320, 320)).astype(float)
     background = np.abs(image - image[:, :1]).max(axis=2) < 12.0  # the wall and the floor change only with height
     assert 0.05 < 1.0 - background.mean() < 0.9
     border = np.concatenate([background[:2].ravel(), background[:, -2:].ravel()])
@@ -62,7 +63,7 @@ def test_fist_is_closed_and_open_is_open(hand: str):
     spec = hands.load(hand)
     reach = {}
     for pose in ("open", "fist"):
-        world = render.posed_world(spec, pose)
+        world = posed_world(spec, pose)
         palm, _ = world.wrists.pose(hand)
         tips = [world.data.site(f"{hand}/{tip.finger}_tip").xpos for tip in spec.tips]
         reach[pose] = np.mean([np.linalg.norm(tip - palm) for tip in tips])
@@ -71,7 +72,7 @@ def test_fist_is_closed_and_open_is_open(hand: str):
 
 @pytest.mark.parametrize("hand", hands.names())
 def test_pinch_touches(hand: str):
-    world = render.posed_world(hands.load(hand), "pinch")
+    world = posed_world(hands.load(hand), "pinch")
     assert world.contacts(hand).normal_force_n.sum() > 0.1
 
 
@@ -86,13 +87,13 @@ def test_a_picture_that_cannot_be_written_names_the_file(tmp_path):
 
 def test_an_unknown_pose_lists_the_poses():
     with pytest.raises(UnknownName, match=r"fist.*pinch"):
-        render.posed_world(hands.load("inspire_right"), "victory")
+        posed_world(hands.load("inspire_right"), "victory")
 
 
 @pytest.mark.parametrize("pose", ["0,0,0", "2", "-0.1", "nan"])
 def test_impossible_fractions_are_refused(pose: str):
     with pytest.raises(BadValue, match="pose"):
-        render.posed_world(hands.load("inspire_right"), pose)
+        posed_world(hands.load("inspire_right"), pose)
 
 
 def test_pictures_of_the_docs_are_small_enough_for_a_page():

@@ -8,11 +8,11 @@ import pytest
 
 import thenar
 from bench import speed
+from tests.posed_hand import posed_world
 from thenar import hands
 from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, UnknownName
 from thenar.signals import HandCommand, MotorStatus, SolidContacts, TouchFrame
 from thenar.sim import scenes
-from thenar.sim.drawing import render
 from thenar.touch.sampled_skin import SampledSkin
 
 GRAVITY = 9.81
@@ -215,7 +215,7 @@ def test_many_short_advances_are_as_long_as_one():
 
 
 def test_a_pinch_is_told_from_the_side_of_both_fingers():
-    world = render.posed_world(hands.load("inspire_right"), "pinch")
+    world = posed_world(hands.load("inspire_right"), "pinch")
     touching = world.contacts("inspire_right")
     assert set(touching.body) == set(touching.partner) == {"inspire_right/index_2", "inspire_right/thumb_4"}
     np.testing.assert_allclose(touching.force_n.sum(axis=0), 0.0, atol=1e-12)

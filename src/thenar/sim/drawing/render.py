@@ -215,12 +215,6 @@ def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float
     )
 
 
-def draw_posed(world: Physics, hand: HandSpec, *, view: View, size_px: tuple[int, int] = (640, 640)) -> Image:
-    """The hand of a world made by `posed_world`, filling the picture."""
-    with Artist(world, size_px=size_px) as artist:
-        return artist.draw(view_of(world, hand, view, size_px=size_px))
-
-
 def view_of(world: Physics, hand: HandSpec, view: View, *, size_px: tuple[int, int]) -> Camera:
     """A camera that sees one upright hand from a side of it."""
     if view not in VIEWS:
@@ -253,15 +247,6 @@ def draw_postures(
             yield artist.draw(camera)
 
 
-def posed_world(hand: HandSpec, pose: str) -> Physics:
-    """A world with one upright hand that has closed to a posture."""
-    world = _studio(hand)
-    for command, seconds in pose_moves(hand, pose):
-        world.command(hand.name, command)
-        world.advance(seconds)
-    return world
-
-
 def pose_moves(hand: HandSpec, pose: str) -> list[tuple[Closing, float]]:
     """Commands that bring an open hand into a posture, each with the seconds it takes.
 
@@ -288,11 +273,6 @@ def grip_moves(hand: HandSpec, pose: str, *, seconds: float) -> list[tuple[Closi
 
 def _studio(hand: HandSpec) -> Physics:
     return Physics(WorldConfig(hands=(hand,), scene=STUDIO, mounts={hand.name: UPRIGHT}, profile="ideal"))
-
-
-def side_by_side(images: list[list[Image]]) -> Image:
-    """Rows of pictures of one size as one picture."""
-    return np.concatenate([np.concatenate(row, axis=1) for row in images], axis=0)
 
 
 def write_png(path: Path, image: Image) -> None:
