@@ -18,6 +18,7 @@ from thenar.sim.physics import Physics
 # Of friction over the normal direction. One world has 3e5; in single precision the engine breaks from 1e5 on, see
 # "Holding things" in docs/motors.md.
 IMPEDANCE_RATIO = 1e4
+CONTACT_TOLERANCE_M = 1e-6  # float32 finds no place better
 MAX_DENSE = 60  # degrees of freedom
 DRY_RUN_S = 0.8  # in which a hand closes
 SPARE, SPARE_CONTACTS = 1.5, 8  # contacts of the dry run times the one, plus the other
@@ -67,6 +68,7 @@ def fit_to_device(made: mujoco.MjModel) -> None:
     """Give a model the options that MuJoCo Warp can follow."""
     made.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # it never starts a world again by itself
     made.opt.impratio = min(made.opt.impratio, IMPEDANCE_RATIO)
+    made.opt.ccd_tolerance = max(made.opt.ccd_tolerance, CONTACT_TOLERANCE_M)
     if made.nv > MAX_DENSE:
         made.opt.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
     # Whether tendons are damped is looked at once; motors damp them later on.

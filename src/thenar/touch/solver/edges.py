@@ -18,7 +18,7 @@ from thenar.touch.solver.window import KEPT, LEFT, RESIZED, TURNED, patch_extent
 
 Extent = tuple[int, int, int, int]
 EDGE_GRID = MAX_GRID  # patches that end at an edge have pressure peaks there
-PROBES, FIRST_PROBES = 5, 11  # lines across a patch on which its edges are looked for: later on, and at first
+PROBES = 8  # lines across a patch on which its edges are looked for: as many in a new window as in a known one
 BEYOND = 1 / 44  # of a patch's width from the middle of its last cell to its end
 BISECTIONS = 8
 NEAR = 1  # cells: an edge as near as this to a patch's last cell cuts it
@@ -28,14 +28,13 @@ RIGHT_ANGLED = 0.6  # how well directions of a patch's edges agree, up to quarte
 
 
 @nb.njit(cache=True)
-def lay_on_edges(group: Record, window: Record, lines: Lines, probes: int, turn_rad: float) -> int:
+def lay_on_edges(group: Record, window: Record, lines: Lines, turn_rad: float) -> int:
     """Put the window's borders on the edges that cut the patch, and note which.
 
     Args:
         group: Contacts with the cells of the window.
         window: The window with its pressures.
         lines: Aimed along the group's normal.
-        probes: On how many lines across every side edges are looked for.
         turn_rad: A square patch whose edges lie askew by more than this is turned along them, and not laid on them yet.
 
     Returns:
@@ -46,7 +45,7 @@ def lay_on_edges(group: Record, window: Record, lines: Lines, probes: int, turn_
     extent = patch_extent(window.pressure, window.grid)
     if extent[1] < 0:  # no pressure
         return KEPT
-    edge, change = np.empty(probes), KEPT
+    edge, change = np.empty(PROBES), KEPT
     cosine, sine, count = 0.0, 0.0, 0
     seen = [False, False]
     window.edged = False
@@ -62,8 +61,8 @@ def lay_on_edges(group: Record, window: Record, lines: Lines, probes: int, turn_
             at = _farthest(edge, sign)
             if abs(at - ends[side]) > SNAPPED * cell:
                 ends[side], change = at, RESIZED
-        step = _place(group, window, extent, side, 1.0 / probes)[3] - _place(group, window, extent, side, 0.0)[3]
-        for probe in range(1, probes):
+        step = _place(group, window, extent, side, 1.0 / PROBES)[3] - _place(group, window, extent, side, 0.0)[3]
+        for probe in range(1, PROBES):
             rise = edge[probe] - edge[probe - 1]
             if not math.isnan(rise) and step > 0.0:
                 angle = math.atan(rise / step) * (-1.0 if side < 2 else 1.0)

@@ -16,7 +16,7 @@ import numba as nb
 
 from thenar.touch.solver.barometer_stress import add_die_stress
 from thenar.touch.solver.deposit import deposit, link_frame
-from thenar.touch.solver.edges import EDGE_GRID, FIRST_PROBES, PROBES, lay_on_edges
+from thenar.touch.solver.edges import EDGE_GRID, lay_on_edges
 from thenar.touch.solver.gap import Lines, aim, lines_of, measure_window
 from thenar.touch.solver.groups import average_still, gather
 from thenar.touch.solver.neighbors import solve_neighbors
@@ -183,12 +183,12 @@ def _is_cut_short(window: Record) -> bool:
 def _follow_edges(group: Record, window: Record, lines: Lines, smooth_grid: int) -> None:
     """Lay a known window on the edges that cut its patch now, and choose its grid."""
     before = layout(group, window)
-    turned = lay_on_edges(group, window, lines, PROBES, TURN_RAD) == TURNED
+    turned = lay_on_edges(group, window, lines, TURN_RAD) == TURNED
     if turned:
         carry_pressure(group, window, before)
         aim(lines, group)
         before = layout(group, window)
-        lay_on_edges(group, window, lines, PROBES, math.inf)
+        lay_on_edges(group, window, lines, math.inf)
     if _choose_grid(window, smooth_grid):
         carry_pressure(group, window, before)
 
@@ -197,7 +197,7 @@ def _follow_edges(group: Record, window: Record, lines: Lines, smooth_grid: int)
 def _settle(group: Record, window: Record, lines: Lines) -> bool:
     """Lay a window that fits its patch on edges, and choose its grid; True when it has changed."""
     turn_rad = FIRST_TURN_RAD if window.grid != EDGE_GRID else math.inf
-    change = lay_on_edges(group, window, lines, FIRST_PROBES, turn_rad)
+    change = lay_on_edges(group, window, lines, turn_rad)
     return (change != TURNED and _choose_grid(window, window.grid)) or change != KEPT
 
 

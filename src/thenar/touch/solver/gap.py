@@ -159,14 +159,13 @@ def _reach_to_edges(group: Record, window: Record, lines: Lines) -> None:
 def is_over(lines: Lines, u_m: float, v_m: float, step_u_m: float, step_v_m: float) -> bool:
     """Whether the line through a point of the group's plane meets skin and object, and not at a wall of the object.
 
-    The step is a short way towards the edge that may be there.
+    The step is a short way towards the edge that may be there. The rise is that from a step behind: a step ahead lies
+    beyond the edge before the point does, and whether it meets a wall there hangs on a microradian of tilt.
     """
     _, here = measure_line(lines, u_m, v_m)
     if here >= HIT:
         return False
-    rise = measure_line(lines, u_m + step_u_m, v_m + step_v_m)[1] - here
-    if rise >= HIT:  # the last line that meets it, at an edge or at the end of a wall
-        rise = here - measure_line(lines, u_m - step_u_m, v_m - step_v_m)[1]
+    rise = here - measure_line(lines, u_m - step_u_m, v_m - step_v_m)[1]
     return rise < STEEP * math.hypot(step_u_m, step_v_m)
 
 

@@ -2,7 +2,7 @@
 // word that stands above it.
 //: EDGES
 struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are low and high u, low and high v
-    enum { PROBES = 5, FIRST_PROBES = 11, LEFT = 3, RECORD = 5 };
+    enum { PROBES = 8, LEFT = 3, RECORD = 5 };
     // First and last row, first and last column with pressure; -1: none.
     static __device__ __forceinline__ void extent(const float* p, int grid, int stride, int lane, Whole (&o)[4]) {
         unsigned rows = 0u, cols = 0u;
@@ -30,7 +30,7 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
     }
     // Puts the window's borders on the edges that cut the patch, or gives the angle by which it should be turned first.
     static __device__ __noinline__ int lay(
-        const Lines& lines, float4& lie, int grid, const Whole (&extent)[4], unsigned& cut, bool& edged, int probes,
+        const Lines& lines, float4& lie, int grid, const Whole (&extent)[4], unsigned& cut, bool& edged,
         float most_turn, float* edge, int lane, Real& angle) {
         const float none = 1e30f, goes_on = 2e30f;
         float ends[4] = {
@@ -39,10 +39,10 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
         if (extent[1] < 0) return KEPT;
         __syncwarp();
 #pragma unroll 1
-        for (int k = lane; k < 4 * probes; k += 32) {
-            const int side = k / probes;
+        for (int k = lane; k < 4 * PROBES; k += 32) {
+            const int side = k / PROBES;
             float at[4];
-            place(lie, grid, extent, cut, side, (k - side * probes + 0.5f) / probes, at);
+            place(lie, grid, extent, cut, side, (k - side * PROBES + 0.5f) / PROBES, at);
             const float step = 0.05f * (side & 1 ? 1.0f : -1.0f) * (side < 2 ? lie.x : lie.x * lie.y);
             const float du = side < 2 ? step : 0.0f, dv = side < 2 ? 0.0f : step;
             float inside = at[0], outside = at[2], found = none;
@@ -65,20 +65,20 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
         edged = false;
 #pragma unroll 1
         for (int side = 0; side < 4; ++side) {
-            const float* const e = edge + side * probes;
+            const float* const e = edge + side * PROBES;
             const float sign = side & 1 ? 1.0f : -1.0f, cell = side < 2 ? lie.x : lie.x * lie.y, other = side < 2 ? lie.x * lie.y : lie.x;
-            const float across = (side < 2 ? extent[3] - extent[2] : extent[1] - extent[0]) * other / probes;
+            const float across = (side < 2 ? extent[3] - extent[2] : extent[1] - extent[0]) * other / PROBES;
             bool all = true, any = false;
             float far = none;
 #pragma unroll 1
-            for (int k = 0; k < probes; ++k) {
+            for (int k = 0; k < PROBES; ++k) {
                 all = all && e[k] < goes_on;
                 if (e[k] >= none) continue;
                 any = true;
                 float at = e[k];
-                if (k == 0 || k == probes - 1) {  // a slanted edge goes on beyond the last probe, to the end of the patch
-                    const float beside = e[k == 0 ? 1 : probes - 2];
-                    if (beside < none && sign * (at - beside) > 0.0f) at += (0.5f + probes / 44.0f) * (at - beside);
+                if (k == 0 || k == PROBES - 1) {  // a slanted edge goes on beyond the last probe, to the end of the patch
+                    const float beside = e[k == 0 ? 1 : PROBES - 2];
+                    if (beside < none && sign * (at - beside) > 0.0f) at += (0.5f + PROBES / 44.0f) * (at - beside);
                 }
                 if (far >= none || sign * (at - far) > 0.0f) far = at;
                 if (k > 0 && e[k - 1] < none && across > 0.0f) {
@@ -181,7 +181,7 @@ struct Edge {  // edges that cut a patch, see touch/solver/edges.py; sides are l
                 Edge::extent(from, from_grid, stride, lane, extent);
                 const float most = look ? 10.0f : !settle ? 0.02f : from_grid != G ? 0.005f : 10.0f;
                 change = Edge::lay(
-                    lines, lie, from_grid, extent, cuts, edged, settle ? Edge::FIRST_PROBES : Edge::PROBES, most, shared_edge[warp], lane, angle);
+                    lines, lie, from_grid, extent, cuts, edged, most, shared_edge[warp], lane, angle);
                 if (change != TURNED) break;
                 const float4 was = lie;
                 const float wx = ex, wy = ey, wz = ez, gx = fx, gy = fy, gz = fz;

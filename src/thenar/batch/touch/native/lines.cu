@@ -23,17 +23,13 @@ struct Lines {  // lines along a contact's normal, asked one at a time where the
             if (*height < -Shape::hit()) return;
         }
     }
-    // Does a line meet skin and object, and not a wall of the object? The step is towards the edge that may be there.
+    // Does a line meet skin and object, and not a wall of the object? The step is towards the edge that may be there;
+    // the rise is that from a step behind, see touch/solver/gap.py.
     __device__ __noinline__ bool over(float u, float v, float du, float dv) const {
-        float height, here, next;
+        float height, here, behind;
         measure(u, v, &height, &here);
         if (here >= Shape::hit()) return false;
-        measure(u + du, v + dv, &height, &next);
-        float rise = next - here;
-        if (next >= Shape::hit()) {  // the last line that meets it, at an edge or at the end of a wall
-            measure(u - du, v - dv, &height, &next);
-            rise = here - next;
-        }
-        return rise < 3.0f * sqrtf(du * du + dv * dv);
+        measure(u - du, v - dv, &height, &behind);
+        return here - behind < 3.0f * sqrtf(du * du + dv * dv);
     }
 };
