@@ -26,6 +26,7 @@ from thenar.touch.solver.influence import (
     ASPECTS,
     MAX_CELLS,
     TABLE_SIZE,
+    elastic_tables,
     half_space_tables,
     layer_correction,
     love,
@@ -621,6 +622,6 @@ def test_cells_that_are_swept_together_give_the_bits_of_one_after_the_other(grid
     table, own, p = rng.normal(size=TABLE_SIZE), rng.normal(size=MAX_CELLS), np.zeros(MAX_CELLS)
     p[rng.choice(grid * grid, pressing, replace=False)] = rng.normal(size=pressing)
     together, plain = np.zeros(MAX_CELLS), np.zeros(MAX_CELLS)
-    apply_table(table, own, grid, p, together, np.zeros(2 * MAX_CELLS))
+    apply_table(elastic_tables([])._replace(table=table, own=own), grid, p, together)
     apply_cell_by_cell(table, own, grid, p, plain)
     assert together.tobytes() == plain.tobytes()

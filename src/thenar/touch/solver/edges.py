@@ -13,7 +13,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.touch.solver.gap import STEP, Lines, is_over
 from thenar.touch.solver.influence import MAX_GRID
-from thenar.touch.solver.touch_records import Record
+from thenar.touch.solver.touch_records import Record, lean
 from thenar.touch.solver.window import KEPT, LEFT, RESIZED, TURNED, patch_extent, set_cells, turn_window
 
 Extent = tuple[int, int, int, int]
@@ -123,7 +123,7 @@ def _farthest(edge: FloatArray, sign: float) -> float:
     return at
 
 
-@nb.njit(cache=True)
+@lean
 def _place(group: Record, window: Record, extent: Extent, side: int, share: float) -> tuple[float, float, float, float]:
     """Where a probe starts, in the middle of the patch, where it is near a side and where beyond; its place across."""
     axis, grid = side // 2, window.grid
@@ -145,7 +145,7 @@ def _place(group: Record, window: Record, extent: Extent, side: int, share: floa
     )
 
 
-@nb.njit(cache=True)
+@lean
 def _is_over(lines: Lines, side: int, along: float, across: float, step: float) -> bool:
     if side < 2:
         return is_over(lines, along, across, step, 0.0)

@@ -72,8 +72,26 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
         lines: Aimed along the group's normal.
     """
     grid, height, gap = window.grid, group.height, group.gap
-    cell_u, cell_v = window.cell_m, window.cell_m * window.aspect
-    group.grid, group.cell_u, group.cell_v = grid, cell_u, cell_v
+    group.grid, group.cell_u, group.cell_v = grid, window.cell_m, window.cell_m * window.aspect
+    _measure_cells(group, window, lines)
+    _reach_to_edges(group, window, lines)
+    least = MISS
+    for k in range(grid * grid):
+        if height[k] == MISS:
+            height[k] = 0.0
+        least = min(least, gap[k])
+    if least > HIT:
+        return False
+    for k in range(grid * grid):
+        if gap[k] < HIT:
+            gap[k] -= least
+    return True
+
+
+@lean
+def _measure_cells(group: Record, window: Record, lines: Lines) -> None:
+    """Height and gap in the middle of every cell, `MISS` where there is no skin or no object."""
+    grid, height, gap, cell_u, cell_v = group.grid, group.height, group.gap, group.cell_u, group.cell_v
     half = (grid - 1) / 2.0
     scene, skins = lines.scene, lines.skins
     height[: grid * grid] = gap[: grid * grid] = MISS
@@ -94,18 +112,6 @@ def measure_window(group: Record, window: Record, lines: Lines) -> bool:
                     gap[k] = min(gap[k], t - height[k])
                 elif height[k] == MISS or -t > height[k]:
                     height[k] = -t
-    _reach_to_edges(group, window, lines)
-    least = MISS
-    for k in range(grid * grid):
-        if height[k] == MISS:
-            height[k] = 0.0
-        least = min(least, gap[k])
-    if least > HIT:
-        return False
-    for k in range(grid * grid):
-        if gap[k] < HIT:
-            gap[k] -= least
-    return True
 
 
 @nb.njit(cache=True)

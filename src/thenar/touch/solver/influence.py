@@ -20,6 +20,8 @@ from thenar.touch.solver.touch_records import Elastic, Record
 MAX_GRID = 24
 MAX_CELLS = MAX_GRID * MAX_GRID
 TABLE_SIZE = (2 * MAX_GRID - 1) ** 2 + MAX_GRID
+TOGETHER = 8  # cells whose influence is added in one sweep
+PER_CELL = ("own", "gap", "residual", "direction", "image", "displacement", "jump")
 ASPECT_STEPS = 16  # tables in a doubling: between two of them the truth is a straight line to 3e-4
 ASPECTS = 2.0 ** (np.arange(-6 * ASPECT_STEPS, 6 * ASPECT_STEPS + 1) / ASPECT_STEPS)
 """Shapes of a cell that have a table: its length along v over its length along u."""
@@ -91,8 +93,10 @@ def elastic_tables(thickness_m: Sequence[float]) -> Elastic:
         half_space=half_space_tables(),
         correction=layer_correction() if layered else np.zeros(LAYER_POINTS),
         table=np.zeros(TABLE_SIZE),
-        **{name: np.zeros(MAX_CELLS) for name in ("own", "gap", "residual", "direction", "image", "displacement")},
+        **{name: np.zeros(MAX_CELLS) for name in PER_CELL},
         sweep=np.zeros(2 * MAX_CELLS),
+        values=np.zeros(TOGETHER),
+        starts=np.zeros(TOGETHER, dtype=np.int64),
         plane=np.zeros((MAX_CELLS, 3)),
     )
 

@@ -14,12 +14,11 @@ import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import HIT, MISS
-from thenar.touch.solver.influence import own_influence, write_table
-from thenar.touch.solver.touch_records import Elastic, Record, dot, lean
+from thenar.touch.solver.influence import TOGETHER, own_influence, write_table
+from thenar.touch.solver.touch_records import Elastic, Record, dot, lean, lean_contracting
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 16, 3e-4  # while a window is fitted, and from frame to frame
 POLISH_ITERATIONS, POLISHED = 60, 1e-9  # once, when a new window has found its place
-TOGETHER = 8  # cells whose influence is added in one sweep
 RIDGE = 1e-6  # with a single cell in contact no plane is known: smaller, and rounding would decide
 
 
@@ -106,7 +105,7 @@ def _conjugate_gradients(
         if not known:
             if tilts:
                 meet_moments(elastic.plane, gap, n, total, p)
-            apply_table(elastic.table, elastic.own, grid, p, displacement, elastic.sweep)
+            apply_table(elastic, grid, p, displacement)
         for k in range(n):
             residual[k] = displacement[k] + gap[k] if gap[k] < HIT else displacement[k]
         if tilts:
@@ -120,59 +119,65 @@ def _conjugate_gradients(
         norm_before = norm
         for k in range(n):
             direction[k] = residual[k] + follow * direction[k] if p[k] > 0.0 else 0.0
-        apply_table(elastic.table, elastic.own, grid, direction, image, elastic.sweep)
+        apply_table(elastic, grid, direction, image)
         mean = 0.0 if tilts else _mean_in_contact(n, p, image)  # a direction that is free of planes needs none
         bottom = 0.0
         for k in range(n):
             if p[k] > 0.0:
                 bottom += (image[k] - mean) * direction[k]
         step = _dot_in_contact(n, p, residual, direction) / bottom if bottom > 0.0 else 0.0
-        joined, known, change = _advance(gap, n, step, p, residual, direction)
+        joined, same, change = _advance(gap, n, step, p, residual, direction, elastic.jump)
         keep = 0.0 if joined else 1.0
         factor = 1.0 if tilts else _scale_to(gap, n, total, p)
-        if known:  # no cell came or went: force and moments are still met, and the skin gives way in proportion
+        if change < tolerance * total and (same if tilts else not joined):
+            return
+        # The skin gives way in proportion to the step and to what cells jumped that came or went, mostly few.
+        known = factor > 0.0 and (same or not tilts)
+        if known:
             for k in range(n):
                 displacement[k] = factor * (displacement[k] - step * image[k])
-        if change < tolerance * total and (known if tilts else not joined):
-            return
+        if known and not same:
+            apply_table(elastic, grid, elastic.jump, image)
+            for k in range(n):
+                displacement[k] += factor * image[k]
 
 
 @lean
 def _advance(
-    gap: FloatArray, n: int, step: float, p: FloatArray, residual: FloatArray, direction: FloatArray
+    gap: FloatArray, n: int, step: float, p: FloatArray, residual: FloatArray, direction: FloatArray, jump: FloatArray
 ) -> tuple[bool, bool, float]:
     """Pressures a step on, nowhere negative; whether a cell joined, whether none came or went, and the sum of changes.
 
-    A cell without pressure through which the skin would pass joins the contact.
+    A cell without pressure through which the skin would pass joins the contact. By how much pressures differ from
+    those of the plain step is written to ``jump``.
     """
     joined, same, change = False, True, 0.0
     for k in range(n):
         before = p[k]
-        after = before - step * direction[k]
+        plain = before - step * direction[k]
+        after = plain
         if after <= 0.0:
             same = same and before <= 0.0
             after = 0.0
             if residual[k] < 0.0 and gap[k] < HIT:
                 after = -step * residual[k]
                 joined, same = True, False
-        p[k] = after
+        p[k], jump[k] = after, after - plain
         change += abs(after - before)
     return joined, same, change
 
 
-@nb.njit(cache=True, fastmath={"contract"})
-def apply_table(
-    table: FloatArray, own: FloatArray, grid: int, p: FloatArray, out: FloatArray, sweep: FloatArray
-) -> None:
+@lean_contracting
+def apply_table(elastic: Elastic, grid: int, p: FloatArray, out: FloatArray) -> None:
     """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
 
     Rows are laid out twice as wide as the window. Then the influence of one cell on all is one long run of the table,
     which the processor adds several numbers at a time; what lands in the spare half of a row is not looked at.
     """
     width = 2 * grid - 1
-    length = grid * width
-    sweep[:length] = 0.0
-    values, starts, count = np.zeros(TOGETHER), np.zeros(TOGETHER, dtype=np.int64), 0
+    table, sweep, values, starts = elastic.table, elastic.sweep[: grid * width], elastic.values, elastic.starts
+    sweep[:] = 0.0
+    count = 0
     for i in range(grid):
         for j in range(grid):
             value = p[i * grid + j]
@@ -180,18 +185,18 @@ def apply_table(
                 values[count], starts[count] = value, (grid - 1 - i) * width + grid - 1 - j
                 count += 1
             if count == TOGETHER:
-                _add_runs(table, values, starts, sweep[:length])
+                _add_runs(table, values, starts, sweep)
                 count = 0
     values[count:] = 0.0
     if count > 0:
-        _add_runs(table, values, starts, sweep[:length])
+        _add_runs(table, values, starts, sweep)
     for i in range(grid):
         for j in range(grid):
             k = i * grid + j
-            out[k] = sweep[i * width + j] + own[k] * p[k]
+            out[k] = sweep[i * width + j] + elastic.own[k] * p[k]
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@lean_contracting
 def _add_runs(table: FloatArray, values: FloatArray, starts: IntArray, sweep: FloatArray) -> None:
     """Add `TOGETHER` values, each times its run of the table, one after the other: a sum is loaded and stored once."""
     length = len(sweep)
@@ -219,14 +224,15 @@ def _first_guess(gap: FloatArray, p: FloatArray) -> None:
 
 @lean
 def _scale_to(gap: FloatArray, n: int, total: float, p: FloatArray) -> float:
-    """Scale pressures to their sum; returns the factor."""
+    """Scale pressures to their sum; returns the factor; 0: there were none, the cell with the least gap gets it all."""
     amount = 0.0
     for k in range(n):
         if gap[k] >= HIT or p[k] < 0.0:
             p[k] = 0.0
         amount += p[k]
     if amount <= 0.0:
-        p[np.argmin(gap[:n])] = amount = 1.0
+        p[np.argmin(gap[:n])] = total
+        return 0.0
     factor = total / amount
     for k in range(n):
         p[k] *= factor

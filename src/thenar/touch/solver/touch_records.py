@@ -19,6 +19,8 @@ lean = nb.njit(**_LEAN)
 
 Counting costs more than such small functions do.
 """
+lean_contracting = nb.njit(**_LEAN, fastmath={"contract"})
+"""The same, with a product and a sum in one instruction."""
 
 
 class Contacts(NamedTuple):
@@ -93,7 +95,13 @@ class Elastic(NamedTuple):
     direction: FloatArray
     image: FloatArray
     displacement: FloatArray
+    jump: FloatArray
+    """By how much pressures differ from a plain step: of cells that came or went."""
     sweep: FloatArray
+    values: FloatArray
+    """Pressures of the cells that are swept together. Shape (`influence.TOGETHER`,)."""
+    starts: IntArray
+    """And where each one's run of the table begins."""
     plane: FloatArray
     """Shape (cells, 3)."""
 
