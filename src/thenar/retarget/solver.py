@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from thenar.errors import BadValue
 from thenar.retarget.config import RetargetConfig
-from thenar.retarget.kernel.solve import WAY_STEPS, solve_frames
-from thenar.retarget.kernel.solver_memory import STATE, TARGETS, TUNING, WORK, as_record
+from thenar.retarget.kernel.solve import solve_frames
+from thenar.retarget.kernel.solver_memory import STATE, TARGETS, TUNING, WAY_STEPS, WORK, as_record
 from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m, targets_of_frames
 from thenar.retarget.model.collision_hulls import min_distance_m
 from thenar.retarget.model.hand_model import HandModel

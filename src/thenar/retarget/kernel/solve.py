@@ -21,7 +21,7 @@ from thenar.retarget.kernel.distance import place_hulls
 from thenar.retarget.kernel.kinematics import OPTIONS, dot, forward_kinematics, minus
 from thenar.retarget.kernel.qp_solver import INFEASIBLE, solve_qp
 from thenar.retarget.kernel.qp_terms import add_bends, add_pads, add_pairs, add_points
-from thenar.retarget.kernel.solver_memory import ARRIVED, CONTACT, PINCH, REACH, SPEED
+from thenar.retarget.kernel.solver_memory import ARRIVED, CONTACT, PINCH, REACH, SPEED, WAY_STEPS
 from thenar.retarget.kernel.targets import (
     USUAL_FINGER_M,
     blend_pinches,
@@ -37,14 +37,19 @@ TURN_RAD, FORGET_S = 0.0175, 0.3
 SMALL_RAD = 0.006  # steps smaller than this meet the same friction: without a bound a nanometre would decide
 # Speed of nodes below which friction fades: it keeps noise out of a moving hand, but a still hand from its end.
 STILL_M_S = 0.001
-# The way of another hand from open to the same frame, and the steps it has to arrive, fewer where it stands sooner.
-WAY_STEPS, LEAD_STEPS, LEAD_STEP_S, LEAD_STOPPED_RAD = 12, 32, 1.0 / 60.0, 0.0015
+# Steps that another hand has to come from open to the same frame and arrive, fewer where it stands sooner.
+LEAD_STEPS, LEAD_STEP_S, LEAD_STOPPED_RAD = 32, 1.0 / 60.0, 0.0015
 # How fast that is gone, whatever the rate of frames; a slow frame takes no more steps than this.
-LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 120.0, 4
+LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 240.0, 4
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
 STAY_M, STOPPED_M = 0.00005, 0.000012
 SAME_RAD = 1e-9
+# Links that are so near in both postures, on sides so far from each other, are of fingers that have to go round.
+CROSSED_M, CROSSED_COS = 0.004, -0.5
+# The step of the way from open to which they go back first, how many more where that is not enough, and how near they
+# come to a step before they go on to the next.
+FIRST_BACK, STEPS_BACK, PASSED_RAD = 11, 2, 0.4
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 # How long a still person's hand is watched, and the way in that time above which it may swing; one that is held takes
 # half a step at this speed of nodes, less below.
@@ -75,6 +80,7 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
     Contact and pinches have several stable postures, and which of them a moving hand comes to depends on its way. While
     the person is still, another hand is led from open to the same frame, a few steps in every frame. Then the real one
     is pulled to where the other has arrived, within its limits and contacts, and stays there until the person moves.
+    Fingers that stand on the wrong side of each other go round: back to the way of the other hand, and along it.
     """
     scale = finger_length_m(state.node_m) / USUAL_FINGER_M
     square = 0.0
@@ -88,9 +94,11 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
         state.rest_s += step_s
         _lead(hand, tuning, targets, state, other, w, scale)
         if state.lead_steps == LEAD_STEPS and other.cost < tuning.dearer * state.cost:
-            state.pull, state.apart_rad, state.stuck_s = 1, 1e3, 0.0
+            state.pull = 1
             for i in range(hand.variables):
-                state.pull_rad[i] = other.angle_rad[i]
+                state.goal_rad[i] = other.angle_rad[i]
+            state.via = state.back = FIRST_BACK if _find_crossed(hand, state, other) else WAY_STEPS
+            _aim(hand, state)
             for i in range(21):
                 for a in range(3):
                     state.rest_node_m[i, a] = state.node_m[i, a]
@@ -114,6 +122,9 @@ def _lead(hand, tuning, targets, state, other, w, scale):
                 open_m = scale * targets.open_node_m[i, a]
                 other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
         _solve_frame(hand, tuning, targets, other, w, LEAD_STEP_S)
+        if state.lead_steps <= WAY_STEPS:
+            for i in range(hand.variables):
+                state.path_rad[state.lead_steps - 1, i] = other.angle_rad[i]
         fastest_rad_s = 0.0
         for i in range(hand.variables):
             fastest_rad_s = max(fastest_rad_s, abs(other.velocity_rad_s[i]))
@@ -125,7 +136,7 @@ def _lead(hand, tuning, targets, state, other, w, scale):
 def _go_on_pulling(hand, state, scale, step_s):
     """Free a hand that is held up on its way, or has arrived and the person has moved on, however slowly.
 
-    It never opens to try again, for it may hold.
+    It never opens to try again, for it may hold; only fingers that go round go back farther.
     """
     if state.pull == ARRIVED:
         square = 0.0
@@ -141,12 +152,54 @@ def _go_on_pulling(hand, state, scale, step_s):
         largest = max(largest, abs(state.pull_rad[i] - state.angle_rad[i]))
     state.stuck_s = 0.0 if apart < state.apart_rad - PROGRESS_RAD_S * step_s else state.stuck_s + step_s
     state.apart_rad = min(state.apart_rad, apart)
-    if state.stuck_s >= STUCK_S:
+    if state.via < WAY_STEPS and largest <= PASSED_RAD:
+        state.via += 1
+        _aim(hand, state)
+    elif state.stuck_s >= STUCK_S and state.back > STEPS_BACK and state.back < WAY_STEPS:
+        state.back -= STEPS_BACK
+        state.via = state.back
+        _aim(hand, state)
+    elif state.stuck_s >= STUCK_S:
         state.pull = 0
     elif largest <= ARRIVED_RAD and state.held == 0:
         state.pull = ARRIVED
     elif largest <= ARRIVED_RAD:
         state.pull = 0
+
+
+@njit(**OPTIONS)
+def _find_crossed(hand, state, other):
+    """Mark fingers that touch on the other side of each other than those of the other hand do; True if any."""
+    found = False
+    for f in range(hand.fingers):
+        state.crossed[f] = 0
+    for k in range(hand.pairs):
+        if max(state.min_distance_m[k], other.min_distance_m[k]) > CROSSED_M:
+            continue
+        one, two = state.separation[k], other.separation[k]
+        if dot(one, two) < CROSSED_COS * math.sqrt(dot(one, one) * dot(two, two)):
+            found = True
+            for f in range(hand.fingers):
+                tip = hand.pad_joint[f]
+                for m in range(hand.chain_length[tip]):
+                    joint = hand.chain[tip, m]
+                    if joint == hand.hull_joint[hand.pair[k, 0]] or joint == hand.hull_joint[hand.pair[k, 1]]:
+                        state.crossed[f] = 1
+    return found
+
+
+@njit(**OPTIONS)
+def _aim(hand, state):
+    """Pull the hand to its end, and fingers that go round to where the other hand was on its way."""
+    for i in range(hand.variables):
+        state.pull_rad[i] = state.goal_rad[i]
+    for f in range(hand.fingers):
+        tip = hand.pad_joint[f]
+        if state.crossed[f] == 1 and state.via < WAY_STEPS:
+            for m in range(hand.chain_length[tip]):
+                i = hand.variable[hand.chain[tip, m]]
+                state.pull_rad[i] = state.path_rad[state.via - 1, i]
+    state.apart_rad, state.stuck_s = 1e3, 0.0
 
 
 @njit(**OPTIONS)
@@ -170,6 +223,7 @@ def _watch(hand, state, step_s):
             for i in range(hand.variables):
                 state.pull_rad[i] /= state.watched_s
             state.held = state.pull = 1
+            state.via = state.back = WAY_STEPS
             state.apart_rad, state.stuck_s = 1e3, 0.0
         state.watched_s = 0.0
 
@@ -192,6 +246,10 @@ def _solve_frame(hand, tuning, targets, state, w, step_s):
     v = hand.variables
     predict_targets(hand, tuning, targets, state, w)
     blend_pinches(hand, tuning, state.node_m, w)
+    if state.pull == 1 and state.via < WAY_STEPS:
+        for f in range(1, hand.fingers):
+            if state.crossed[0] == 1 or state.crossed[f] == 1:
+                w.blend[f] = w.pinch_weight[f] = 0.0  # fingers that go round let go
     frame_bounds(hand, tuning, state, step_s, w.lower, w.upper)
     for i in range(v):
         w.angle[i] = min(w.upper[i], max(w.lower[i], state.angle_rad[i]))

@@ -19,6 +19,7 @@ JOINTS, VARIABLES, CHAIN, TENDONS, FINGERS, POINTS = 28, 26, 10, 12, 5, 15
 HULLS, VERTICES, PAIRS, CONTACT_ROWS, NODES = 96, 1200, 512, 80, 21
 UNKNOWNS, ROWS = VARIABLES + 1, CONTACT_ROWS + 2 * TENDONS
 
+WAY_STEPS = 12  # of another hand from open to a held frame
 REACH, SPEED, CONTACT, PINCH = 1, 2, 4, 8  # what keeps a finger from its target
 ARRIVED = 2  # where a still hand was pulled to
 
@@ -103,6 +104,11 @@ STATE = np.dtype(
         # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: free; ARRIVED: it stays.
         ("pull", I),
         ("pull_rad", F, VARIABLES),  # to where
+        ("goal_rad", F, VARIABLES),  # the same, but for fingers that go round
+        ("crossed", I, FINGERS),  # 1: goes round, along the way of the other hand
+        ("path_rad", F, (WAY_STEPS, VARIABLES)),  # that way
+        ("via", I),  # step of it to which those fingers are pulled; WAY_STEPS: to their end
+        ("back", I),  # earliest step they have gone back to
         ("rest_node_m", F, (NODES, 3)),  # where the person's nodes were when that was known
         ("moved_on", I),  # 1: the person has moved on since, slowly
         ("apart_rad", F),  # sum of what was left to go when it last came nearer
