@@ -3,7 +3,7 @@
     python play_hold.py hold_pads.npz                  # a twin of its own, with a marble that is held out to it
     python play_hold.py hold_pads.npz --domain 0       # whatever hand listens there; hold out a marble yourself
 
-What the policy sees and does is in thenar/batch/mjlab: angles, forces, targets and pads of three steps, 25 times a
+What the policy sees and does is in thenar.batch.hold: angles, forces, targets and pads of three steps, 25 times a
 second, and two motors that are moved by 1 % of their stroke. Needs neither torch nor mjlab.
 """
 
@@ -18,20 +18,16 @@ from pathlib import Path
 import numpy as np
 
 import thenar
-from thenar.touch.sensor.calibration import profile_of
+from thenar import touch
+from thenar.batch import hold
 from thenar.wire import inspire_codec, inspire_counts
 
-STEP_S, RELEASE_S, EPISODE_S = 0.04, 1.2, 2.4
-STROKE_PER_STEP, LEASH, HISTORY = 0.01, 0.06, 3
 GRAM_FORCE_N, TENS_N = 0.00980665, 10.0
 NORMALIZER_EPS = 0.01  # of rsl-rl
-WANTED_N = 1.0
 DOMAIN = 77  # of a twin that is made here
-HAND = thenar.hands.load("inspire_right")
-MARBLE = thenar.Sphere(name="marble", radius_m=0.011, mass_kg=0.02, pos_m=(0.0335, 0.043, 0.058))
-POSTURE = {"index": 0.49, "thumb_bend": 0.42, "thumb_rotation": 1.0}  # shares of strokes: just beside the marble
+HAND = thenar.hands.load(hold.HAND)
 AWAY_M = (0.0, 0.2, 0.3)
-MOVED = [HAND.actuator_names.index(name) for name in ("index", "thumb_bend")]
+MOVED = [HAND.actuator_names.index(name) for name in hold.MOVED]
 MODE = inspire_codec.Mode
 SCALE = inspire_counts.Scale.of(HAND)
 STROKE_RAD = HAND.closed_rad - HAND.open_rad
@@ -66,10 +62,10 @@ class WireHand:
             raise SystemExit("no hand listens and feels there; thenar inspect says why")
         resting = [self._counts() for _ in range(25)]
         self._rest = np.mean(resting, axis=0)
-        calibration = profile_of(HAND, "measured")
+        calibration = touch.profile_of(HAND, "measured")
         self._gain = calibration.per_taxel(HAND.pads, "gain")
         self._firsts = np.cumsum([0, *(pad.taxels for pad in HAND.pads)])[:-1]
-        self.target = np.array([POSTURE.get(name, 0.0) for name in HAND.actuator_names])
+        self.target = np.array([hold.POSTURE.get(name, 0.0) for name in HAND.actuator_names])
         self._send(MODE.ANGLE | MODE.SPEED | MODE.FORCE)
         time.sleep(2.0)
 
@@ -90,8 +86,8 @@ class WireHand:
     def move(self, action: np.ndarray) -> None:
         """Move the targets of two motors, no farther from where they are than a leash allows."""
         share = self.shares()
-        self.target[MOVED] += STROKE_PER_STEP * np.clip(action, -1.0, 1.0)
-        self.target = np.clip(np.clip(self.target, 0.0, 1.0), share - LEASH, share + LEASH)
+        self.target[MOVED] += hold.STROKE_PER_STEP * np.clip(action, -1.0, 1.0)
+        self.target = np.clip(np.clip(self.target, 0.0, 1.0), share - hold.LEASH, share + hold.LEASH)
         self._send(MODE.ANGLE)
 
     def _send(self, mode: int) -> None:
@@ -106,25 +102,25 @@ class WireHand:
 
 def hold_out(world: thenar.World) -> None:
     """Bring the marble to its place between the fingers, and hold it there as softly as in training."""
-    world.props.move("marble", pos_m=MARBLE.pos_m)
-    world.props.drag("marble", MARBLE.pos_m)
+    world.props.move("marble", pos_m=hold.MARBLE.pos_m)
+    world.props.drag("marble", hold.MARBLE.pos_m)
 
 
 def play(hand: WireHand, act: Callable[[np.ndarray], np.ndarray], twin: thenar.LiveTwin | None) -> list[list[float]]:
     """One episode; force on the pads of index finger and thumb at each step [N]."""
     names = [pad.name for pad in HAND.pads]
-    sides = [[k for k, name in enumerate(names) if name.startswith(side)] for side in ("index", "thumb")]
-    motors, pads, felt_n = deque(maxlen=HISTORY), deque(maxlen=HISTORY), []
+    sides = [[k for k, name in enumerate(names) if name.startswith(side)] for side in hold.SIDES]
+    motors, pads, felt_n = deque(maxlen=hold.HISTORY), deque(maxlen=hold.HISTORY), []
     due_s = time.perf_counter()
-    for step in range(round(EPISODE_S / STEP_S)):
-        if twin is not None and step == round(RELEASE_S / STEP_S):
+    for step in range(round(hold.EPISODE_S / hold.STEP_S)):
+        if twin is not None and step == round(hold.RELEASE_S / hold.STEP_S):
             twin.run_on_loop(lambda world: world.props.release())
         seen, pads_n = hand.motors(), hand.pads_n()
-        motors.extend([seen] * (1 if motors else HISTORY))  # at the beginning nothing was before
-        pads.extend([pads_n] * (1 if pads else HISTORY))
+        motors.extend([seen] * (1 if motors else hold.HISTORY))  # at the beginning nothing was before
+        pads.extend([pads_n] * (1 if pads else hold.HISTORY))
         felt_n.append([float(pads_n[columns].sum()) for columns in sides])
         hand.move(act(np.concatenate([*motors, *pads])))
-        due_s += STEP_S
+        due_s += hold.STEP_S
         time.sleep(max(0.0, due_s - time.perf_counter()))
     return felt_n
 
@@ -139,17 +135,17 @@ if __name__ == "__main__":
         twin, domain = None, given.domain
         if domain is None:
             domain = DOMAIN
-            things = {"props": [MARBLE], "scene": "empty", "wires": ("inspire",)}
-            twin = opened.enter_context(thenar.serve("inspire_right", domain=domain, **things))
+            things = {"props": [hold.MARBLE], "scene": "empty", "wires": ("inspire",)}
+            twin = opened.enter_context(thenar.serve(hold.HAND, domain=domain, **things))
             twin.run_on_loop(lambda world: world.props.drag("marble", AWAY_M))
         participant = opened.enter_context(thenar.Participant(domain))
         hand = WireHand(thenar.InspireClient(participant, HAND))
         if twin is not None:
             twin.run_on_loop(hold_out)
-        felt_n = np.array(play(hand, load_policy(given.policy), twin))[-round(1.0 / STEP_S) :]
-        told = {"felt_n": felt_n.mean(axis=0).tolist(), "error_n": float(np.abs(felt_n - WANTED_N).mean())}
+        felt_n = np.array(play(hand, load_policy(given.policy), twin))[-round(1.0 / hold.STEP_S) :]
+        told = {"felt_n": felt_n.mean(axis=0).tolist(), "error_n": float(np.abs(felt_n - hold.WANTED_N).mean())}
         if twin is not None:
-            away_m = twin.run_on_loop(lambda world: world.props.pose("marble")[0]) - MARBLE.pos_m
+            away_m = twin.run_on_loop(lambda world: world.props.pose("marble")[0]) - hold.MARBLE.pos_m
             told["marble_moved_mm"] = float(1e3 * np.linalg.norm(away_m))
     if given.json:
         print(json.dumps(told))

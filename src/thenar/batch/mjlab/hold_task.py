@@ -22,20 +22,29 @@ from mjlab.scene import SceneCfg
 from mjlab.sim import SimulationCfg
 from mjlab.tasks.registry import register_mjlab_task
 
+from thenar.batch.hold import (
+    EPISODE_S,
+    HAND,
+    HISTORY,
+    LEASH,
+    MARBLE,
+    MOVED,
+    POSTURE,
+    RELEASE_S,
+    SIDES,
+    STEP_S,
+    STROKE_PER_STEP,
+    TASK,
+    WANTED_N,
+)
 from thenar.batch.mjlab.hand_entity import MujocoCfg, hand_cfg, hand_of, prop_cfg
 from thenar.batch.mjlab.lab_terms import MotorActionCfg, motor_readings, pad_forces
 from thenar.batch.mjlab.touch_sensor import TouchCfg
-from thenar.sim.props import Sphere
 
-TASK = "Thenar-Hold-Inspire"
-WANTED_N, RELEASE_S, EPISODE_S, STEP_S, TIMESTEP_S = 1.0, 1.2, 2.4, 0.04, 0.002
+TIMESTEP_S = 0.002
 LOST_M, PLACE_M, REACH_M = 0.04, 0.003, 0.03
-MARBLE = Sphere(name="marble", radius_m=0.011, mass_kg=0.02, pos_m=(0.0335, 0.043, 0.058))
-POSTURE = {"index": 0.49, "thumb_bend": 0.42, "thumb_rotation": 1.0}  # just beside the marble
 HOLDER = "holder"
 HOLDER_SOLREF = (0.008, 1.0)  # about 300 N/m for a marble
-SIDES = ("index", "thumb")
-MOVED = ("index", "thumb_bend")
 
 
 def add_holder(spec: mujoco.MjSpec) -> None:
@@ -114,15 +123,17 @@ def hold_env_cfg(*, touch: bool = True, num_envs: int = 4096) -> ManagerBasedRlE
         episode_length_s=EPISODE_S,
         scene=SceneCfg(
             num_envs=num_envs,
-            entities={"hand": hand_cfg("inspire_right", posture=POSTURE), "marble": prop_cfg(MARBLE)},
+            entities={"hand": hand_cfg(HAND, posture=POSTURE), "marble": prop_cfg(MARBLE)},
             sensors=(TouchCfg(name="touch"),),
             spec_fn=add_holder,
         ),
         observations={
-            "actor": ObservationGroupCfg(seen, history_length=3, nan_policy="sanitize"),
-            "critic": ObservationGroupCfg(known, history_length=3, nan_policy="sanitize"),
+            "actor": ObservationGroupCfg(seen, history_length=HISTORY, nan_policy="sanitize"),
+            "critic": ObservationGroupCfg(known, history_length=HISTORY, nan_policy="sanitize"),
         },
-        actions={"motors": MotorActionCfg(entity_name="hand", stroke_per_step=0.01, leash=0.06, motors=MOVED)},
+        actions={
+            "motors": MotorActionCfg(entity_name="hand", stroke_per_step=STROKE_PER_STEP, leash=LEASH, motors=MOVED)
+        },
         events={
             "begin": EventTermCfg(func=mdp.reset_scene_to_default, mode="reset"),
             "place": EventTermCfg(
