@@ -274,38 +274,3 @@ def test_lerobots_robot_moves_and_feels_a_hand_over_dds_and_says_when_it_falls_s
         bodies.SILENT_S = 0.2
         with pytest.raises(ConnectionError, match="inspire_right has not told its state"):
             wait_for(lambda: hand.read() is None)
-
-
-@pytest.mark.soak
-def test_many_worlds_at_once_press_as_one_world_does():
-    pytest.importorskip("mujoco_warp")
-    options: dict[str, Any] = {"touch": "pads", "randomise": False, "profile": "ideal"}
-    many: Any = gymnasium.make_vec("thenar/PressProfile-v0", num_envs=2, device="cpu", **options).unwrapped
-    one = envs.PressProfile(**options)
-    seen, _ = many.reset(seed=1)
-    alone, _ = one.reset(seed=1)
-    assert many.observation_space.contains(seen)
-    assert seen["goal"][0] == pytest.approx(alone["goal"])
-    assert seen["observation"][0, :6] == pytest.approx(alone["observation"][:6], abs=0.02)
-    action = np.array([[1.0], [0.0]], dtype=np.float32)
-    for _ in range(14):
-        many.step(action)
-        one.step(action[0])
-    seen, reward, terminated, truncated, info = many.step(action)
-    alone = one.step(action[0])[0]
-    assert (reward.shape, info["error_n"].shape) == ((2,), (2,))
-    assert not terminated.any()
-    assert not truncated.any()
-    pressed_n = many.worlds.grip_n("object").numpy()
-    assert pressed_n[0] == pytest.approx(float(one.outcome().achieved[0]), rel=0.1)
-    assert pressed_n[0] > 3.0
-    assert pressed_n[1] == 0.0
-    assert seen["touch"][0].sum() == pytest.approx(alone["touch"].sum(), rel=0.15)
-    own = many.worlds.one(0)
-    assert own.props.pose("object")[0] == pytest.approx(one.world.props.pose("object")[0], abs=1e-6)
-    with pytest.raises(BadValue, match="actions"):
-        many.step(np.zeros((3, 1)))
-    many._steps = many.STEPS - 1  # the last step of an episode
-    assert many.step(np.zeros((2, 1)))[3].all()
-    assert many.step(np.zeros((2, 1)))[1] == pytest.approx([0.0, 0.0])
-    assert many._steps == 0, "the next episode has begun"

@@ -18,6 +18,7 @@ from thenar.touch.sensor.calibration import Calibration
 from thenar.twin.scaled import scaled_actuator, scaled_prop, scaled_skin
 
 STREAM = 20  # of random numbers
+NOISES = 1 << 24  # numbers from which noise can go on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +53,14 @@ def no_factors(worlds: int, objects: int, motors: int) -> Factors:
     columns = {name: objects for name in ("mass", "friction", "size")}
     columns |= dict.fromkeys(("stiffness", "strength", "latency", "motor_noise"), motors)
     return Factors(**{field.name: np.ones((worlds, columns.get(field.name, 1))) for field in fields(Factors)})
+
+
+def check_factors(given: Factors, wanted: Factors) -> None:
+    """Refuse factors that are none, or not those of these worlds."""
+    for field in fields(Factors):
+        values, shape = np.asarray(getattr(given, field.name)), getattr(wanted, field.name).shape
+        if values.shape != shape or not (np.isfinite(values) & (values > 0.0)).all():
+            raise BadValue(f"factors.{field.name}", values.shape, f"numbers above 0 of shape {shape}")
 
 
 def draw(now: Factors, spreads: Mapping[str, float], *, mask: BoolArray, seed: int, count: int) -> Factors:

@@ -15,6 +15,9 @@ import warp as wp
 from thenar.batch import motors, wrist_servos
 from thenar.batch.device import capacity, device_model, on_device, open_device, without_visuals
 from thenar.batch.randomizing import (
+    NOISES,
+    Factors,
+    check_factors,
     draw,
     model_rows,
     motor_rows,
@@ -25,19 +28,20 @@ from thenar.batch.randomizing import (
     refuse_meshes,
 )
 from thenar.batch.row_order import RowOrder
+from thenar.batch.snapshots import Snapshot
 from thenar.batch.touch.device_touch import Touch, TouchArrays
 from thenar.batch.touch.sampled_touch import SampledTouch
 from thenar.batch.world_kernels import (
-    add_normal_forces,
     count_step,
     flag_worlds,
     gather,
     reset_motors,
     reset_worlds,
 )
+from thenar.batch.worlds_props import WorldsProps
 from thenar.errors import BadCommand, BadValue, look_up
 from thenar.hands.rotations import quat_wxyz_from_matrix
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.sim import scenes
 from thenar.sim.building import name_props, root_pose
 from thenar.sim.physics import Physics, check_duration
@@ -157,7 +161,7 @@ class Worlds:
             self._set_up_readings(physics)
         self._graphs: dict[tuple[int, int], Any] = {}
         self._skins: dict[str, SampledTouch] = {}
-        self._residual_s, self._steps, self._draws = 0.0, 0, 0
+        self._residual_s, self._steps, self._draws, self._first_step = 0.0, 0, 0, 0
         self._props = name_props((*self.config.scene.props, *self.config.props))
         self._places: dict[str, Any] = {}
         self.factors = no_factors(count, len(self._props), len(self._actuators))
@@ -217,15 +221,17 @@ class Worlds:
             **{name: wp.zeros((self.count, len(rows)), dtype=float) for name, rows in index.items()},
         )
         self._rest_qpos = wp.array(np.tile(physics.data.qpos.astype(np.float32), (self.count, 1)))
-        self._body_of_geom, self._grip_n = wp.array(model.geom_bodyid), wp.zeros(self.count, dtype=float)
+        links = [f"{spec.name}/{link.name}" for spec in self.config.specs.values() for link in spec.links]
+        self.props = WorldsProps(model, self.d, self.object_names, links, on_first_use=self._capture_anew)
+        """Objects: what presses on them, and how to drag and pull at them."""
         self._rest_com = wp.array(physics.data.subtree_com.astype(np.float32), dtype=wp.vec3)
         self._everyone = wp.ones(self.count, dtype=bool)
         self._flags = wp.zeros(self.count, dtype=int)
 
     @property
     def time_s(self) -> float:
-        """Time since the worlds were made [s]; each world's own, since its last reset, is ``d.time``."""
-        return float(self._step.numpy()[0]) * self.timestep_s
+        """Time since noise was last restarted [s]; each world's own, since its last reset, is ``d.time``."""
+        return float(self._step.numpy()[0] - self._first_step) * self.timestep_s
 
     def command(
         self, target_rad: Array, *, speed_rad_s: Array | None = None, force_limit_n: Array | None = None
@@ -302,6 +308,8 @@ class Worlds:
     def drive(self) -> None:
         """Write the controls, dampings and wrist forces of the next step, for a loop of one's own."""
         m, d = self.m, self.d
+        if self.props.in_use:
+            self.props.write(m)
         if self.wrist_names:
             wp.launch(
                 wrist_servos.hold_wrists,
@@ -350,7 +358,7 @@ class Worlds:
             )  # fmt: skip
             self._skins[hand] = SampledTouch(touch, calibration, self.timestep_s)
             self._randomize_skin(hand)
-            self._graphs = {(0, 0): None}  # captured anew
+            self._capture_anew()
         return self._skins[hand].arrays
 
     def randomize(
@@ -380,24 +388,38 @@ class Worlds:
         """
         if size:
             refuse_meshes(self._props)
-        chosen = self._everyone if mask is None else on_device("mask", mask, (self.count,), self.device, dtype=bool)
+        chosen = self._chosen(mask)
         spreads = {"mass": mass, "friction": friction, "size": size, "motors": motors, "skin": skin, "noise": noise}
         self.factors = draw(
             self.factors, spreads, mask=np.asarray(chosen.numpy(), dtype=bool), seed=self._seed, count=self._draws
         )
         self._draws += 1
+        objects = bool(mass or friction or size)
+        self._apply_factors(objects=objects, motors=bool(motors or noise), skins=bool(skin or noise))
+
+    def set_factors(self, factors: Factors) -> None:
+        """Let worlds differ by factors of one's own, in place of drawn ones; see `randomize`."""
+        check_factors(factors, self.factors)
+        if not np.all(factors.size == 1.0):
+            refuse_meshes(self._props)
+        self.factors = factors
+        self._apply_factors(objects=True, motors=True, skins=True)
+
+    def _apply_factors(self, *, objects: bool, motors: bool, skins: bool) -> None:
+        if self.config.profile == "ideal":  # such a screw is as strong as it reports
+            screws = [isinstance(one.motor, LeadScrew) for one in self._actuators]
+            self.factors = replace(self.factors, strength=np.where(screws, 1.0, self.factors.strength))
         with wp.ScopedDevice(self.device):
-            if mass or friction or size:
+            if objects:
                 names = [prop.name for prop in self._props]
                 for name, rows in model_rows(self.model, names, self.factors).items():
                     setattr(self.m, name, self._own_rows(getattr(self.m, name), rows.astype(np.float32)))
-            if motors or noise:
+            if motors:
                 params, drives = motor_rows(*self._usual_motors, self.factors)
                 self._motor_params = self._own_rows(self._motor_params, params)
                 self._drives = self._own_rows(self._drives, drives)
-        if skin or noise:
-            for hand in self._skins:
-                self._randomize_skin(hand)
+        for hand in self._skins if skins else ():
+            self._randomize_skin(hand)
 
     def place(self, prop: str, pos_m: Array) -> None:
         """Let an object begin elsewhere in every world, from the next `reset` on; a fixed one is there at once.
@@ -422,23 +444,32 @@ class Worlds:
             self.m.body_pos = self._own_rows(self.m.body_pos, places)
 
     def grip_n(self, prop: str) -> Array:
-        """Normal force of all that touches an object, in every world, as of the last step [N]. Shape (worlds,)."""
-        d, body = self.d, self.model.body(prop).id
-        self._grip_n.zero_()
-        self._launch(
-            add_normal_forces,
-            (d.contact.pos.shape[0],),
-            [body, d.nacon, d.contact.geom, d.contact.efc_address, d.contact.worldid, d.efc.force, self._body_of_geom,
-             self._grip_n],
-        )  # fmt: skip
-        return self._grip_n
+        """Normal force of all that touches an object, as of the last step [N]. Shape (worlds,)."""
+        return self.props.grip_n(prop)
+
+    def _chosen(self, mask: Array | None) -> Array:
+        return self._everyone if mask is None else on_device("mask", mask, (self.count,), self.device, dtype=bool)
+
+    def snapshot(self) -> Snapshot:
+        """Room to keep what worlds are like, of each at its own time; see `save` and `restore`."""
+        d, m = self.d, self.m
+        arrays = [
+            d.qpos, d.qvel, d.qacc_warmstart, d.qfrc_applied, d.xfrc_applied, d.ctrl, d.subtree_com, d.xipos, d.ximat,
+            d.time, d.overflow, self._flags, m.dof_damping, m.tendon_damping, self._motor_state, self._wrist_state,
+            self._pending, self.props.drag_to_m, self.props.pull_n,
+            *(array for skin in self._skins.values() for array in skin.rows()),
+        ]  # fmt: skip
+        return Snapshot(arrays, self._pending, self._step)
+
+    def _capture_anew(self) -> None:
+        self._graphs = {(0, 0): None}
 
     def _own_rows(self, array: Array, rows: Any) -> Array:
         """An array with a row per world; where it had one for all, graphs that read it are captured anew."""
         if array.shape[0] == self.count > 1:
             array.assign(rows)
             return array
-        self._graphs = {(0, 0): None}
+        self._capture_anew()
         return wp.array(rows, dtype=array.dtype)
 
     def _randomize_skin(self, hand: str) -> None:
@@ -450,14 +481,17 @@ class Worlds:
         """What went wrong in each world since its last reset, as bits of `batch.Flag`. Shape (worlds,)."""
         return self._flags
 
-    def reset(self, mask: Array | None = None) -> None:
+    def reset(self, mask: Array | None = None, *, noise: int | None = None) -> None:
         """Back to time 0: hands open, objects where they began, motors cool.
 
         Args:
-            mask: True for the worlds to reset. Shape (worlds,). None: all of them.
+            mask: True for the worlds to reset. Shape (worlds,). None: all of them, and skins are read from now on.
+            noise: Of all worlds: the number with which noise goes on, the same again for the same number. None: it
+                goes on as it was.
         """
-        chosen = self._everyone if mask is None else on_device("mask", mask, (self.count,), self.device, dtype=bool)
-        d = self.d
+        if noise is not None and (mask is not None or not 0 <= noise < NOISES):
+            raise BadValue("noise", noise, f"a number from 0 to {NOISES - 1}, where all worlds are reset")
+        chosen, d = self._chosen(mask), self.d
         self._launch(
             reset_worlds,
             (self.count,),
@@ -469,10 +503,38 @@ class Worlds:
             (self.count,),
             [chosen, self._motor_rest, self._wrist_rest, self._motor_state, self._wrist_state],
         )
+        self.props.begin(chosen)
         for skin in self._skins.values():
             skin.forget(chosen)
         if mask is None:
-            self._residual_s = 0.0
+            self._residual_s, self._steps = 0.0, 0
+            d.nacon.zero_()  # what touched is far away now
+        if noise is not None:
+            self._first_step = noise
+            self._step.fill_(noise)
+            for skin in self._skins.values():
+                skin.touch.sensor.restart_noise(noise)
+
+    def save(self, snapshot: Snapshot, mask: Array | None = None) -> None:
+        """Keep what worlds are like now.
+
+        Args:
+            snapshot: Of `snapshot`.
+            mask: True for the worlds that are kept. Shape (worlds,). None: all of them.
+        """
+        snapshot.save(self._chosen(mask))
+
+    def restore(self, snapshot: Snapshot, mask: Array | None = None) -> None:
+        """Let worlds be again what a snapshot of these worlds has kept of them; skins lay their patches anew.
+
+        Args:
+            snapshot: Of `snapshot`, with something kept of each of them.
+            mask: True for the worlds to restore. Shape (worlds,). None: all of them.
+        """
+        chosen = self._chosen(mask)
+        for skin in self._skins.values():
+            skin.forget(chosen)
+        snapshot.restore(chosen)
 
     def one(self, number: int) -> World:
         """One of the worlds as a `World` on the CPU, where it is now: to look at and to check."""

@@ -28,6 +28,5 @@ STEPS = 100
 
 for _id, _task in TASKS.items():
     if _id not in gymnasium.registry:
-        _many = "thenar.envs.many_presses:PressProfiles" if _task is PressProfile else None
-        _one = f"{_task.__module__}:{_task.__name__}"
+        _one, _many = f"{_task.__module__}:{_task.__name__}", f"thenar.envs.many_hands:Many{_task.__name__}"
         gymnasium.register(_id, entry_point=_one, vector_entry_point=_many, max_episode_steps=STEPS)

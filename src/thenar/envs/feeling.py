@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.envs.hand_env import STEP_S, HandEnv, Outcome
+from thenar.envs.hand_env import STEP_S, HandEnv, Outcome, Truth
 from thenar.envs.holding import OBJECT, THINGS
 from thenar.sim.props import Box, Prop
 
@@ -23,6 +23,7 @@ class PressProfile(HandEnv):
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"index": ("index",)}
     stroke_per_step = 0.02
     posture: ClassVar[Mapping[str, float]] = {"index": 0.35}
+    things = (Box(name=OBJECT, size_m=(0.05, 0.04, 0.02), pos_m=(0.034, 0.03, 0.045), fixed=True),)
     goal_varies = True
     hint_size = 3
     STEPS: ClassVar[int] = 100
@@ -31,21 +32,21 @@ class PressProfile(HandEnv):
 
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """A plate that is fixed under the finger, nearer or farther."""
-        plate = Box(name=OBJECT, size_m=(0.05, 0.04, 0.02), pos_m=(0.034, 0.03, 0.045), fixed=True)
+        plate = self.things[0]
         if self.randomise.place_m:
             x, y, z = plate.pos_m
             nearer_m = rng.uniform(-0.01, 0.02)  # along the arc on which the pad of the fingertip meets it
             pos_m = (x, y + nearer_m, z - 0.003 + 0.7 * nearer_m + rng.uniform(-0.003, 0.003))
             plate = replace(plate, friction=self.randomise.prop(plate, rng).friction, pos_m=pos_m)
-        self._profile_n = self._draw_profile(rng)
-        self.desired = self._profile_n[:1]
-        self._errors: list[float] = []
+        profile_n = self._draw_profile(rng)
+        self.episode |= {"profile_n": profile_n, "error_sum_n": np.zeros(()), "errors": np.zeros(())}
+        self.desired = profile_n[:1]
         return [plate]
 
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """The finger stands over the plate."""
         self.settle(0.5)
-        return True
+        return super().begin()
 
     def _draw_profile(self, rng: np.random.Generator) -> FloatArray:
         """Holds, ramps and waves within the range. Shape (steps + 1,)."""
@@ -60,19 +61,25 @@ class PressProfile(HandEnv):
 
     def act(self) -> None:
         """The force that is wanted at the end of this step."""
-        self.desired = self._profile_n[[min(self.steps + 1, self.STEPS)]]
+        self.desired = self._wanted_n(1)
 
     def hints(self) -> FloatArray:
         """What will be wanted after one, two and four more steps [tens of newtons]."""
-        return self._profile_n[np.minimum(self.steps + np.array([1, 2, 4]), self.STEPS)] / 10.0
+        return self._wanted_n(1, 2, 4) / 10.0
+
+    def _wanted_n(self, *later: int) -> FloatArray:
+        """What is wanted some steps later."""
+        steps = np.minimum(self.steps[..., None] + np.array(later), self.STEPS)
+        return np.take_along_axis(self.episode["profile_n"], steps, axis=-1)
 
     def outcome(self) -> Outcome:
         """Force on the plate."""
-        achieved = np.array([sum(self.grip_n(OBJECT).values())])
-        error_n = abs(float(achieved[0] - self.desired[0]))
-        if self.time_s > self.FIND_S:
-            self._errors.append(error_n)
-        mean_n = float(np.mean(self._errors)) if self._errors else error_n
+        achieved = np.asarray(sum(self.grip_n(OBJECT).values()), dtype=np.float64)[..., None]
+        error_n = np.abs(achieved - self.desired)[..., 0]
+        found = self.time_s > self.FIND_S
+        self.episode["error_sum_n"] = self.episode["error_sum_n"] + np.where(found, error_n, 0.0)
+        self.episode["errors"] = self.episode["errors"] + found
+        mean_n = np.where(found, self.episode["error_sum_n"] / np.maximum(self.episode["errors"], 1.0), error_n)
         return Outcome(achieved=achieved, success=mean_n < 0.5, facts={"error_n": error_n, "mean_error_n": mean_n})
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
@@ -91,21 +98,23 @@ class WhichObject(HandEnv):
     """
 
     task_description = "Find out by touch what lies in the hand."
+    things = THINGS
     answers = len(THINGS)
     goal_size = len(THINGS)
 
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """One of five things."""
-        self._kind = int(rng.integers(len(THINGS)))
-        self.answer = np.zeros(self.answers)
-        self.desired = np.eye(len(THINGS))[self._kind]
-        return [self.randomise.prop(THINGS[self._kind], rng)]
+        kind = int(rng.integers(len(THINGS)))
+        self.desired = np.eye(len(THINGS))[kind]
+        return [self.randomise.prop(THINGS[kind], rng)]
 
     def outcome(self) -> Outcome:
         """The answer of now, as shares."""
         share = np.exp(4.0 * np.clip(self.answer, -1.0, 1.0))
-        success = bool(np.ptp(self.answer) > 0.0 and np.argmax(self.answer) == self._kind)
-        return Outcome(achieved=share / share.sum(), success=success, facts={"kind": float(self._kind)})
+        kind = self.desired.argmax(axis=-1)
+        success = (np.ptp(self.answer, axis=-1) > 0.0) & (self.answer.argmax(axis=-1) == kind)
+        achieved = share / share.sum(axis=-1, keepdims=True)
+        return Outcome(achieved=achieved, success=success, facts={"kind": kind.astype(np.float64)})
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """The right answer is the largest."""

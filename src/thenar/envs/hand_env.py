@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from thenar import hands
 from thenar.arrays import FloatArray
 from thenar.envs.randomise import NOTHING, Randomise
+from thenar.envs.stage import Felt, OneStage, Reported, Stage
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
-from thenar.signals import HandCommand, HandState, TouchFrame
 from thenar.sim.drawing.render import Artist, frame_world
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Mount
@@ -29,26 +29,27 @@ from thenar.twin.world import World
 Touch = Literal["taxels", "pads", "shear", "none"]
 Reward = Literal["dense", "sparse"]
 Observation = dict[str, NDArray[np.float32]]
+Truth: TypeAlias = bool | np.bool_ | NDArray[np.bool_]  # of one world, or of many
+Number: TypeAlias = float | FloatArray
 
 STEP_S = 0.04
 MAX_TRIES = 20  # to draw an episode that begins as it should
 LEASH = 0.25  # how far a target may lead its motor: pushing on against something is not owed for later
-FORCE_LIMIT_N = 20.0
 LOST_M = 0.1
 LARGEST = 1e4  # of any number a policy sees
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """What a step came to, as the simulation knows it; a policy does not see it."""
+    """What a step came to, as the simulation knows it; a policy does not see it. Of many worlds: a row for each."""
 
     achieved: FloatArray
     """What a goal is compared with."""
-    success: bool
+    success: Truth
     """Whether the task is done, as far as it can be by now."""
-    over: bool = False
+    over: Truth = False
     """True: nothing that follows could mend it."""
-    facts: Mapping[str, float]
+    facts: Mapping[str, Number]
     """Numbers for ``info``; rewards may use them."""
 
 
@@ -59,6 +60,9 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     Observations are a dictionary: ``observation`` has angle, velocity, force and target of every motor (shares of the
     stroke, shares a second, tens of newtons, shares), ``touch`` what the skin's sensors say [N], ``goal`` what is
     wanted, where that differs from episode to episode. The goal form has ``achieved_goal`` and ``desired_goal``.
+
+    A task says what happens in one world or in many at once (`thenar.envs.many_hands`): then times, poses, forces and
+    the numbers of its `episode` have a row per world, so it reads axes from the last one.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (as Gymnasium declares it)
@@ -70,11 +74,15 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     """Motors that an action moves together, by name of the group; empty: each by itself."""
     stroke_per_step: ClassVar[float] = 0.05
     """How much of its stroke the largest action moves a motor's target."""
+    mount: ClassVar[Mount] = Mount()
+    """How the hand is held: palm up."""
     posture: ClassVar[Mapping[str, float]] = {}
     """Share of the stroke at which motors begin, by name; the others begin open."""
     goal_size: ClassVar[int] = 1
     goal_varies: ClassVar[bool] = False
     task_description: ClassVar[str] = ""
+    things: ClassVar[tuple[Prop, ...]]
+    """What the object of an episode may be, before it is randomised; all of one name."""
     hint_size: ClassVar[int] = 0
     """Numbers that a task adds to what the motors say."""
     answers: ClassVar[int] = 0
@@ -140,15 +148,15 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         self._area_m2 = np.repeat([pad.row_pitch_m * pad.col_pitch_m for pad in self.hand.pads], sizes)
         usual = profile_of(self.hand, profile)
         # A skin is read once a step, as long before its end as its reading takes to arrive.
-        self._calibration, self._age_s = replace(usual, rate_hz=math.inf, latency_s=0.0), usual.latency_s
+        self._calibration, self.age_s = replace(usual, rate_hz=math.inf, latency_s=0.0), usual.latency_s
+        """How old a reading of the skin is when it arrives [s]."""
         self._resting, self._gain = (usual.per_taxel(self.hand.pads, name) for name in ("offset", "gain"))
-        self._target = self._share = self._begin_at
         self._artist: Artist | None = None
         self._world: World | None = None
-        self.desired = np.zeros(self.goal_size)
-        """The goal of now."""
-        self.steps = 0
-        """Steps of this episode."""
+        self._stage: Stage | None = None
+        self.episode: dict[str, FloatArray] = {"desired": np.zeros(self.goal_size)}
+        """What was drawn for this episode and what a task remembers of it, by name."""
+        self.start(())
 
     @property
     def world(self) -> World:
@@ -158,9 +166,39 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         return self._world
 
     @property
-    def time_s(self) -> float:
+    def stage(self) -> Stage:
+        """Where the task happens: a world, or many."""
+        if self._stage is None:
+            raise gymnasium.error.ResetNeeded("call reset() before anything else")
+        return self._stage
+
+    @stage.setter
+    def stage(self, stage: Stage) -> None:
+        self._stage = stage
+
+    @property
+    def time_s(self) -> FloatArray:
         """Time since the episode began [s]."""
-        return self.steps * STEP_S
+        return STEP_S * np.asarray(self.steps, dtype=np.float64)
+
+    @property
+    def desired(self) -> FloatArray:
+        """The goal of now."""
+        return self.episode["desired"]
+
+    @desired.setter
+    def desired(self, value: FloatArray) -> None:
+        self.episode["desired"] = value
+
+    def start(self, worlds: tuple[int, ...]) -> None:
+        """Be at the beginning of an episode, in one world, ``()``, or in many, ``(n,)``."""
+        self.target = np.broadcast_to(self._begin_at, (*worlds, len(self._begin_at))).copy()
+        """Where motors are sent, in shares of the stroke."""
+        self._share = self._waiting_at = self.target.copy()
+        self._waits = np.zeros(worlds, dtype=bool)
+        self.answer = np.zeros((*worlds, self.answers))
+        self.steps = np.zeros(worlds, dtype=np.int64)
+        """Steps of this episode."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -175,43 +213,54 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         rng = self.np_random
         for _ in range(MAX_TRIES):
             self._build(rng)
-            if self.begin(rng):
+            if self.begin():
                 break
-        self._advance(self._age_s)
+        self.stage.advance(self.age_s)
         outcome = self.outcome()
-        return self._observe(outcome), self._info(outcome)
+        return self.observe(outcome), self._info(outcome)
 
     def _build(self, rng: np.random.Generator) -> None:
         self.close()
-        props = self.draw_props(rng)
+        props = self.draw_episode(rng)
         self._world = World(
             self.randomise.hand(self.hand, rng),
             props=props,
-            mounts={self.hand.name: self.mount()},
+            mounts={self.hand.name: self.mount},
             seed=int(rng.integers(1 << 31)),
             profile=self.profile,
             skin={self.hand.name: self.randomise.skin_of(self._calibration, rng)} if self.hand.pads else None,
         )
-        self._target, self.steps = self._begin_at.copy(), 0
-        self._command()
+        self.stage = OneStage(self._world, self.hand.name, age_s=self.age_s, feels=self.touch != "none")
+        self.start(())
+        self.send()
+
+    def draw_episode(self, rng: np.random.Generator) -> list[Prop]:
+        """Objects of another episode, and its `episode`."""
+        self.episode = {"desired": np.zeros(self.goal_size)}
+        return self.draw_props(rng)
 
     def step(self, action: NDArray[np.floating[Any]]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Move the targets, let 40 ms pass, and look."""
         values = np.asarray(action, dtype=np.float64)
         if values.shape != (self.action_size,) or not np.isfinite(values).all():
             raise BadValue("action", values.tolist(), f"{self.action_size} finite numbers from -1 to 1")
-        self.answer = values[self.action_size - self.answers :]
-        moved = self._spread @ np.clip(values[: self.action_size - self.answers], -1.0, 1.0)
-        target = np.clip(self._target + self.stroke_per_step * moved, 0.0, 1.0)
-        self._target = np.clip(target, self._share - LEASH, self._share + LEASH)
-        self._command()
-        self.act()
-        self._advance(STEP_S)
-        self.steps += 1
-        outcome = self.outcome()
+        outcome = self.play(values)
         info = self._info(outcome)
         reward = self.compute_reward(outcome.achieved, self.desired, info)
-        return self._observe(outcome), float(reward), outcome.over, False, info
+        return self.observe(outcome), float(reward), bool(outcome.over), False, info
+
+    def play(self, values: FloatArray) -> Outcome:
+        """Move the targets and let 40 ms pass. ``values``: the action, or a row for each world."""
+        motors = self.action_size - self.answers
+        self.answer = values[..., motors:]
+        moved = np.clip(values[..., :motors], -1.0, 1.0) @ self._spread.T
+        target = np.clip(self.target + self.stroke_per_step * moved, 0.0, 1.0)
+        self.target = np.clip(target, self._share - LEASH, self._share + LEASH)
+        self.send()
+        self.act()
+        self.stage.advance(STEP_S)
+        self.steps = self.steps + 1
+        return self.outcome()
 
     def compute_reward(
         self, achieved_goal: FloatArray, desired_goal: FloatArray, info: Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -241,7 +290,7 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         """Let go of the world and of what draws it."""
         if self._artist is not None:
             self._artist.close()
-        self._artist, self._world = None, None
+        self._artist, self._world, self._stage = None, None, None
 
     # What a task fills in.
 
@@ -249,20 +298,16 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """Objects of an episode."""
 
-    def mount(self) -> Mount:
-        """How the hand is held: palm up."""
-        return Mount()
-
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """Bring the world to where the policy takes over; False: it did not get there, and another is drawn."""
-        return True
+        return np.ones(self.steps.shape, dtype=bool)
 
     def act(self) -> None:
         """What else happens in the coming step: a pull, a turn of the wrist, the next goal."""
 
     def hints(self) -> FloatArray:
-        """What a policy may know besides. Shape (hint_size,)."""
-        return np.zeros(0)
+        """What a policy may know besides. Shape (..., hint_size)."""
+        return np.zeros((*self.steps.shape, 0))
 
     @abstractmethod
     def outcome(self) -> Outcome:
@@ -281,39 +326,36 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     def settle(self, seconds: float, posture: Mapping[str, float] | None = None) -> None:
         """Go to a posture, by motor, before the policy takes over."""
         for name, share in (posture or {}).items():
-            self._target[self.hand.actuator_names.index(name)] = share
-        self._command()
-        self.world.advance(seconds)
+            self.target[..., self.hand.actuator_names.index(name)] = share
+        self.send()
+        self.stage.settle(seconds)
 
-    def grip_n(self, thing: str) -> dict[str, float]:
+    def wait_where(self, ready: Truth) -> bool:
+        """Whether all are ready; worlds that are stay as they are until `go_on`, while others come so far."""
+        newly = np.asarray(ready) & ~self._waits
+        self.stage.save(newly)
+        self._waiting_at = np.where(newly[..., None], self.target, self._waiting_at)
+        self._waits = self._waits | newly
+        return bool(self._waits.all())
+
+    def go_on(self) -> None:
+        """End the waiting."""
+        self.stage.restore(self._waits)
+        self.target = np.where(self._waits[..., None], self._waiting_at, self.target)
+        self._waits = np.zeros_like(self._waits)
+
+    def remember(self, name: str, where: Truth, value: FloatArray) -> None:
+        """Keep what a number of the episode is when it is first asked for; until then it is NaN."""
+        known = self.episode[name]
+        self.episode[name] = np.where(np.asarray(where)[..., None] & np.isnan(known), value, known)
+
+    def grip_n(self, thing: str) -> dict[str, Number]:
         """Normal force of the hand on an object, by link [N]."""
-        contacts = self.world.contacts(self.hand.name)
-        forces: dict[str, float] = {}
-        for body, partner, force in zip(contacts.body, contacts.partner, contacts.normal_force_n, strict=True):
-            if partner == thing:
-                link = body.partition("/")[2]
-                forces[link] = forces.get(link, 0.0) + float(force)
-        return forces
+        return self.stage.grip_n(thing)
 
-    def in_palm(self, thing: str) -> FloatArray:
-        """Where an object is in the palm's frame [m]."""
-        at_m, quat = self.world.wrists.pose(self.hand.name)
-        w, v = quat[0], quat[1:]
-        away = self.world.props.pose(thing)[0] - at_m
-        across = 2.0 * np.cross(-v, away)  # turned back by the palm's orientation
-        return away + w * across + np.cross(-v, across)
-
-    def _advance(self, seconds: float) -> None:
-        """Let time pass, and read the skin so that it has been delivered by then."""
-        self.world.advance(seconds - self._age_s)
-        if self.touch != "none":
-            self._frame = self.world.touch(self.hand.name)
-        self.world.advance(self._age_s)
-
-    def _command(self) -> None:
-        target_rad = self._from_rad + self._target * self._stroke_rad
-        command = HandCommand.to(target_rad, speed_rad_s=self._speed_rad_s, force_limit_n=FORCE_LIMIT_N)
-        self.world.command(self.hand.name, command)
+    def send(self) -> None:
+        """Send the motors to their targets."""
+        self.stage.command(self._from_rad + self.target * self._stroke_rad, self._speed_rad_s)
 
     def _spaces(self) -> dict[str, spaces.Space[Any]]:
         def box(size: int) -> spaces.Box:
@@ -329,34 +371,35 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
             found["goal"] = box(self.goal_size)
         return found
 
-    def _observe(self, outcome: Outcome) -> Observation:
-        state = self.world.state(self.hand.name)
-        found: dict[str, FloatArray] = {"observation": self._proprioception(state)}
+    def observe(self, outcome: Outcome) -> Observation:
+        """What a policy sees of it."""
+        found: dict[str, FloatArray] = {"observation": self._proprioception(self.stage.state())}
         if self.touch != "none":
-            found["touch"] = self._feel(self._frame)
+            found["touch"] = self._feel(self.stage.felt)
         if self.goal:
             found |= {"achieved_goal": outcome.achieved, "desired_goal": self.desired}
         elif self.goal_varies:
             found["goal"] = self.desired
         return {name: value.astype(np.float32) for name, value in found.items()}
 
-    def _feel(self, frame: TouchFrame) -> FloatArray:
-        felt = (frame.taxel_counts - self._resting) / self._gain
+    def _feel(self, felt: Felt) -> FloatArray:
+        force_n = (felt.counts - self._resting) / self._gain
         if self.touch == "taxels":
-            return felt
-        sums = np.add.reduceat(felt, self._pad_first)
+            return force_n
+        sums = np.add.reduceat(force_n, self._pad_first, axis=-1)
         if self.touch == "pads":
             return sums
-        shear_n = np.add.reduceat(frame.taxel_shear_pa * self._area_m2[:, None], self._pad_first)
-        return np.concatenate([sums, shear_n.ravel()])
+        shear_n = np.add.reduceat(felt.shear_pa * self._area_m2[:, None], self._pad_first, axis=-2)
+        return np.concatenate([sums, shear_n.reshape(*sums.shape[:-1], -1)], axis=-1)
 
-    def _proprioception(self, state: HandState) -> FloatArray:
+    def _proprioception(self, state: Reported) -> FloatArray:
         self._share = (state.angle_rad - self._from_rad) / self._stroke_rad
         speed = state.velocity_rad_s / self._stroke_rad
-        return np.concatenate([self._share, speed, np.nan_to_num(state.force_n) / 10.0, self._target, self.hints()])
+        force = np.nan_to_num(state.force_n) / 10.0
+        return np.concatenate([self._share, speed, force, self.target, self.hints()], axis=-1)
 
     def _info(self, outcome: Outcome) -> dict[str, Any]:
-        return {"is_success": outcome.success, **outcome.facts}
+        return {"is_success": bool(outcome.success), **{name: float(value) for name, value in outcome.facts.items()}}
 
 
 def _check(name: str, value: object, known: Sequence[object]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.envs.hand_env import LOST_M, HandEnv, Outcome
+from thenar.envs.hand_env import LOST_M, HandEnv, Outcome, Truth
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Prop, Sphere
 from thenar.sim.scenes import Mount
 
@@ -25,12 +27,14 @@ THINGS: tuple[Prop, ...] = (
 )
 """A ball, a can, a box, a rod and an egg, as they lie on an open palm."""
 FINGERS = ("little", "ring", "middle", "index")
+NOWHERE_M = np.full(3, np.nan)
 
 
 class HoldUnderPull(HandEnv):
     """Grasp what lies in the palm, and hold it while something pulls at it in an unknown direction."""
 
     task_description = "Hold the object while it is pulled."
+    things = THINGS
     goal_size = 3
     PULL_AT_S: ClassVar[float] = 1.6
     RISE_S: ClassVar[float] = 1.2
@@ -39,28 +43,28 @@ class HoldUnderPull(HandEnv):
 
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """One of five things."""
-        thing = self.randomise.prop(THINGS[int(rng.integers(len(THINGS)))], rng)
+        thing = self.randomise.prop(self.things[int(rng.integers(len(self.things)))], rng)
         lean, around = rng.uniform(0.0, math.radians(60.0)), rng.uniform(0.0, 2.0 * math.pi)
         way = (math.sin(lean) * math.cos(around), math.sin(lean) * math.sin(around), math.cos(lean))
-        self._pull_n = rng.uniform(*self.PULL_N) * np.array(way)
-        self._from_m: FloatArray | None = None
+        self.episode |= {"pull_n": rng.uniform(*self.PULL_N) * np.array(way), "from_m": NOWHERE_M}
         return [thing]
 
     def act(self) -> None:
         """The pull rises to its full force."""
-        if self.time_s >= self.PULL_AT_S:
-            if self._from_m is None:
-                self._from_m = self.in_palm(OBJECT)
-            share = min(1.0, (self.time_s - self.PULL_AT_S) / self.RISE_S)
-            self.world.props.pull(OBJECT, share * self._pull_n)
+        pulled = self.time_s >= self.PULL_AT_S
+        if np.any(pulled):
+            self.remember("from_m", pulled, self.stage.in_palm_m(OBJECT))
+            share = np.clip((self.time_s - self.PULL_AT_S) / self.RISE_S, 0.0, 1.0)
+            self.stage.pull(OBJECT, share[..., None] * self.episode["pull_n"])
 
     def outcome(self) -> Outcome:
         """How far it was pulled away."""
-        moved = np.zeros(3) if self._from_m is None else self.in_palm(OBJECT) - self._from_m
-        facts = {"grip_n": sum(self.grip_n(OBJECT).values()), "pulled": float(self._from_m is not None)}
-        kept = float(np.linalg.norm(moved)) < self.KEPT_M
-        over = float(np.linalg.norm(moved)) > LOST_M
-        return Outcome(achieved=moved, success=kept and bool(facts["pulled"]), over=over, facts=facts)
+        moved = self.stage.in_palm_m(OBJECT) - self.episode["from_m"]
+        pulled = ~np.isnan(self.episode["from_m"][..., 0])
+        moved = np.where(pulled[..., None], moved, 0.0)
+        away = np.linalg.norm(moved, axis=-1)
+        facts = {"grip_n": sum(self.grip_n(OBJECT).values()), "pulled": pulled.astype(np.float64)}
+        return Outcome(achieved=moved, success=(away < self.KEPT_M) & pulled, over=away > LOST_M, facts=facts)
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Pulled at, and still in place."""
@@ -78,48 +82,47 @@ class DelicateGrasp(HandEnv):
     """Grasp an egg and turn the hand over with it; a force beyond the ceiling breaks it."""
 
     task_description = "Pick up the egg without breaking it."
+    things = (Ellipsoid(name=OBJECT, radii_m=(0.029, 0.022, 0.022), mass_kg=0.06, pos_m=(0.0, 0.042, 0.025)),)
     goal_size = 2
+    mount = Mount(driven=True)
     posture: ClassVar[Mapping[str, float]] = dict.fromkeys(FINGERS, 0.45) | {"thumb_rotation": 0.7}
     TURN_AT_S: ClassVar[float] = 1.8
     TURN_S: ClassVar[float] = 1.2
     CEILING_N: ClassVar[float] = 10.0
     KEPT_M: ClassVar[float] = 0.03
 
-    def mount(self) -> Mount:
-        """Palm up, on a wrist that turns."""
-        return Mount(driven=True)
-
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """An egg that lies across the palm."""
-        self._peak_n, self._from_m = 0.0, None
-        egg = Ellipsoid(name=OBJECT, radii_m=(0.029, 0.022, 0.022), mass_kg=0.06, pos_m=(0.0, 0.042, 0.025))
+        self.episode |= {"peak_n": np.zeros(()), "from_m": NOWHERE_M}
         self.desired = np.array([0.0, self.CEILING_N])
-        return [self.randomise.prop(egg, rng)]
+        return [self.randomise.prop(self.things[0], rng)]
 
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """Fingers stand over it."""
         self.settle(0.6)
-        return True
+        return super().begin()
 
     def act(self) -> None:
         """The wrist turns the palm down."""
-        if self.time_s >= self.TURN_AT_S:
-            if self._from_m is None:
-                self._from_m = self.in_palm(OBJECT)
-            turn = math.pi * min(1.0, (self.time_s - self.TURN_AT_S) / self.TURN_S)
-            self.world.wrists.move(self.hand.name, quat_wxyz=(math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0))
+        turning = self.time_s >= self.TURN_AT_S
+        if np.any(turning):
+            self.remember("from_m", turning, self.stage.in_palm_m(OBJECT))
+            turn = math.pi * np.clip((self.time_s - self.TURN_AT_S) / self.TURN_S, 0.0, 1.0)
+            none = np.zeros_like(turn)
+            self.stage.turn_palm(np.stack([np.cos(turn / 2), none, np.sin(turn / 2), none], axis=-1))
 
     def outcome(self) -> Outcome:
         """How far it has gone in the palm, and the strongest force on it so far."""
         forces = self.grip_n(OBJECT)
-        self._peak_n = max(self._peak_n, *forces.values(), 0.0)
-        away = 0.0 if self._from_m is None else float(np.linalg.norm(self.in_palm(OBJECT) - self._from_m))
-        facts = {"grip_n": sum(forces.values()), "turned": float(self.time_s >= self.TURN_AT_S + self.TURN_S)}
-        broken = self._peak_n > self.CEILING_N
-        success = bool(facts["turned"]) and not broken and away < self.KEPT_M
-        return Outcome(
-            achieved=np.array([away, self._peak_n]), success=success, over=broken or away > LOST_M, facts=facts
-        )
+        peak_n = self.episode["peak_n"] = np.asarray(reduce(np.maximum, forces.values(), self.episode["peak_n"]))
+        away = np.linalg.norm(self.stage.in_palm_m(OBJECT) - self.episode["from_m"], axis=-1)
+        away = np.where(np.isnan(self.episode["from_m"][..., 0]), 0.0, away)
+        turned = self.time_s >= self.TURN_AT_S + self.TURN_S
+        facts = {"grip_n": sum(forces.values()), "turned": turned.astype(np.float64)}
+        broken = peak_n > self.CEILING_N
+        success = turned & ~broken & (away < self.KEPT_M)
+        achieved = np.stack([away, peak_n], axis=-1)
+        return Outcome(achieved=achieved, success=success, over=broken | (away > LOST_M), facts=facts)
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Turned over, in place and whole."""
@@ -145,38 +148,40 @@ class Pinch(HandEnv):
     RELEASE_AT_S: ClassVar[float] = 1.6
     WANTED_N: ClassVar[tuple[float, float]] = (1.5, 5.0)
     AT_M: ClassVar[tuple[float, float, float]] = (0.0335, 0.043, 0.058)
+    things = (
+        Sphere(name=OBJECT, radius_m=0.011, mass_kg=0.02, pos_m=AT_M),
+        Box(name=OBJECT, size_m=(0.02, 0.02, 0.02), mass_kg=0.02, pos_m=AT_M),
+    )
 
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """A marble or a die."""
-        things: tuple[Prop, ...] = (
-            Sphere(name=OBJECT, radius_m=0.011, mass_kg=0.02, pos_m=self.AT_M),
-            Box(name=OBJECT, size_m=(0.02, 0.02, 0.02), mass_kg=0.02, pos_m=self.AT_M),
-        )
         self.desired = rng.uniform(*self.WANTED_N, 1)
-        thing = self.randomise.prop(things[int(rng.integers(len(things)))], rng)
-        self._held_at_m = thing.pos_m
+        thing = self.randomise.prop(self.things[int(rng.integers(len(self.things)))], rng)
+        self.episode["held_at_m"] = np.array(thing.pos_m)
         return [thing]
 
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """Index and thumb stand at both sides of it."""
-        self.world.props.drag(OBJECT, self._held_at_m)
+        self.stage.drag(OBJECT, self.episode["held_at_m"])
         self.settle(0.6)
-        return True
+        return super().begin()
 
     def act(self) -> None:
         """What holds it lets go."""
-        if self.time_s >= self.RELEASE_AT_S and self.world.props.dragging:
-            self.world.props.release()
+        self.stage.release(self.time_s >= self.RELEASE_AT_S)
 
     def outcome(self) -> Outcome:
         """The force between the two, and whether it is still there."""
         forces = self.grip_n(OBJECT)
-        sides = [sum(n for link, n in forces.items() if link.startswith(side)) for side in ("index", "thumb")]
-        away = float(np.linalg.norm(self.world.props.pose(OBJECT)[0] - self._held_at_m))
-        facts = {"away_m": away, "alone": float(self.time_s > self.RELEASE_AT_S)}
-        achieved = np.array([min(sides)])
-        success = bool(facts["alone"]) and abs(achieved[0] - self.desired[0]) < 0.25 * self.desired[0]
-        return Outcome(achieved=achieved, success=success, over=away > 0.06, facts=facts)
+        index_n, thumb_n = (
+            np.asarray(sum(n for link, n in forces.items() if link.startswith(side))) for side in ("index", "thumb")
+        )
+        away = np.linalg.norm(self.stage.place_m(OBJECT) - self.episode["held_at_m"], axis=-1)
+        alone = self.time_s > self.RELEASE_AT_S
+        achieved = np.minimum(index_n, thumb_n)[..., None].astype(np.float64)
+        near = np.abs(achieved - self.desired)[..., 0] < 0.25 * self.desired[..., 0]
+        facts = {"away_m": away, "alone": alone.astype(np.float64)}
+        return Outcome(achieved=achieved, success=alone & near, over=away > 0.06, facts=facts)
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Held by nothing else, within a quarter of the wanted force."""
@@ -195,45 +200,49 @@ class LeastForce(HandEnv):
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"fingers": FINGERS}
     stroke_per_step = 0.01
     goal_size = 2
+    CYLINDER: ClassVar[Cylinder] = Cylinder(
+        name=OBJECT, radius_m=0.025, length_m=0.14, mass_kg=0.3, pos_m=(0.0, 0.0, 0.0)
+    )
+    things = (CYLINDER,)
+    # Fingers level, the palm looks sideways at what stands before it, 2 mm away.
+    mount = Mount(pos_m=(0.027, -0.042, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0))
     SLIP_M: ClassVar[float] = 0.008
     NEAR: ClassVar[float] = 0.4
     FIRM_N: ClassVar[float] = 25.0
 
-    def mount(self) -> Mount:
-        """Fingers level, the palm looks sideways at what stands before it."""
-        return Mount(pos_m=(self._thing.radius_m + 0.002, -0.042, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0))
-
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """A cylinder that stands in front of the palm."""
-        thing = Cylinder(name=OBJECT, radius_m=0.025, length_m=0.14, mass_kg=0.3, pos_m=(0.0, 0.0, 0.0))
-        self._thing = self.randomise.prop(thing, rng)
-        self.desired = np.zeros(2)
-        return [self._thing]
+        usual = self.CYLINDER
+        thing = self.randomise.prop(usual, rng)
+        x, y, z = thing.pos_m
+        thing = replace(thing, pos_m=(x + usual.radius_m - thing.radius_m, y, z))
+        needed_n = np.array(thing.mass_kg * 9.81 / thing.friction)
+        self.episode |= {"held_at_m": np.array(thing.pos_m), "needed_n": needed_n, "from_m": NOWHERE_M}
+        return [thing]
 
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """Grasp it firmly, then leave it to the hand."""
-        self.world.props.drag(OBJECT, self._thing.pos_m)
+        self.stage.drag(OBJECT, self.episode["held_at_m"])
         self.settle(0.6, dict.fromkeys(FINGERS, self.NEAR))
         for step in range(1, 50):
             forces = self.grip_n(OBJECT)
-            if min(forces.get("base", 0.0), sum(forces.values()) / 2) > self.FIRM_N:
+            if self.wait_where(np.minimum(forces.get("base", 0.0), sum(forces.values()) / 2) > self.FIRM_N):
                 break
             self.settle(0.06, dict.fromkeys(FINGERS, self.NEAR + 0.01 * step))
-        self.world.props.release()
+        self.go_on()
+        self.stage.release(where=True)
         self.settle(0.2)
-        self._from_m = self.world.props.pose(OBJECT)[0]
-        return sum(self.grip_n(OBJECT).values()) > self.FIRM_N
+        self.episode["from_m"] = self.stage.place_m(OBJECT)
+        return np.asarray(sum(self.grip_n(OBJECT).values()) > self.FIRM_N)
 
     def outcome(self) -> Outcome:
         """Force of the grip over weight by friction, and how far it has slipped."""
-        grip_n = sum(self.grip_n(OBJECT).values())
-        needed_n = self._thing.mass_kg * 9.81 / self._thing.friction
-        slip_m = float(np.linalg.norm(self.world.props.pose(OBJECT)[0] - self._from_m))
-        achieved = np.array([grip_n / needed_n, slip_m])
+        grip_n, needed_n = sum(self.grip_n(OBJECT).values()), self.episode["needed_n"]
+        slip_m = np.linalg.norm(self.stage.place_m(OBJECT) - self.episode["from_m"], axis=-1)
+        achieved = np.stack([grip_n / needed_n, slip_m], axis=-1)
+        success = (achieved[..., 0] < 3.0) & (slip_m < self.SLIP_M)
         facts = {"grip_n": grip_n, "needed_n": needed_n}
-        return Outcome(
-            achieved=achieved, success=bool(achieved[0] < 3.0 and slip_m < self.SLIP_M), over=slip_m > 0.03, facts=facts
-        )
+        return Outcome(achieved=achieved, success=success, over=slip_m > 0.03, facts=facts)
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Less than three times what is needed, and not slipped."""

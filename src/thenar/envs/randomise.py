@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from thenar.errors import BadValue
-from thenar.hands.spec import Actuator, HandSpec
+from thenar.hands.spec import HandSpec
 from thenar.sim.props import Prop
 from thenar.touch.sensor.calibration import Calibration
 from thenar.twin.scaled import scaled_actuator, scaled_prop, scaled_skin
@@ -51,17 +51,22 @@ class Randomise:
 
     def hand(self, hand: HandSpec, rng: np.random.Generator) -> HandSpec:
         """A hand whose motors are those of this episode."""
-        return replace(hand, actuators=tuple(self._actuator(actuator, rng) for actuator in hand.actuators))
+        drawn = zip(hand.actuators, self.motor_factors(hand, rng), strict=True)
+        return replace(hand, actuators=tuple(scaled_actuator(one, **factors) for one, factors in drawn))
 
-    def _actuator(self, actuator: Actuator, rng: np.random.Generator) -> Actuator:
-        stiffness, strength, latency = (factor(rng, self.motors) for _ in range(3))
-        noise = factor(rng, self.noise)
-        return scaled_actuator(actuator, stiffness=stiffness, strength=strength, latency=latency, motor_noise=noise)
+    def motor_factors(self, hand: HandSpec, rng: np.random.Generator) -> list[dict[str, float]]:
+        """What `scaled_actuator` takes, for every motor of an episode."""
+        spreads = {"stiffness": self.motors, "strength": self.motors, "latency": self.motors, "motor_noise": self.noise}
+        return [{name: factor(rng, spread) for name, spread in spreads.items()} for _ in hand.actuators]
 
     def skin_of(self, calibration: Calibration, rng: np.random.Generator) -> Calibration:
         """A skin of this episode."""
-        gain, stiffness, noise = factor(rng, self.skin), factor(rng, self.skin), factor(rng, self.noise)
-        return scaled_skin(calibration, skin_gain=gain, skin_stiffness=stiffness, skin_noise=noise)
+        return scaled_skin(calibration, **self.skin_factors(rng))
+
+    def skin_factors(self, rng: np.random.Generator) -> dict[str, float]:
+        """What `scaled_skin` takes in an episode."""
+        spreads = {"skin_gain": self.skin, "skin_stiffness": self.skin, "skin_noise": self.noise}
+        return {name: factor(rng, spread) for name, spread in spreads.items()}
 
 
 NOTHING = Randomise(mass=0.0, friction=0.0, size=0.0, place_m=0.0, skin=0.0, motors=0.0, noise=0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.envs.hand_env import LOST_M, HandEnv, Outcome
+from thenar.envs.hand_env import LOST_M, HandEnv, Outcome, Truth
 from thenar.envs.holding import OBJECT
 from thenar.sim.props import Box, Prop
 
@@ -21,30 +21,30 @@ class RotateInHand(HandEnv):
     hand_name: ClassVar[str] = "shadow_right"
     task_description = "Turn the cube in the hand to the wanted angle."
     goal_varies = True
+    things = (Box(name=OBJECT, size_m=(0.05, 0.05, 0.05), mass_kg=0.08, pos_m=(0.0, 0.03, 0.03)),)
     WITHIN_RAD: ClassVar[float] = 0.1
 
     def draw_props(self, rng: np.random.Generator) -> list[Prop]:
         """A cube on the palm."""
-        cube = Box(name=OBJECT, size_m=(0.05, 0.05, 0.05), mass_kg=0.08, pos_m=(0.0, 0.03, 0.03))
         self.desired = rng.uniform(math.radians(10), math.radians(45), 1) * rng.choice([-1.0, 1.0])
-        return [self.randomise.prop(cube, rng)]
+        return [self.randomise.prop(self.things[0], rng)]
 
-    def begin(self, rng: np.random.Generator) -> bool:
+    def begin(self) -> Truth:
         """The cube comes to rest."""
         self.settle(0.4)
-        self._begin_rad, self._from_m = self._yaw_rad(), self.world.props.pose(OBJECT)[0]
-        return True
+        self.episode |= {"begin_rad": self._yaw_rad(), "from_m": self.stage.place_m(OBJECT)}
+        return super().begin()
 
-    def _yaw_rad(self) -> float:
-        w, x, y, z = self.world.props.pose(OBJECT)[1]
-        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    def _yaw_rad(self) -> FloatArray:
+        w, x, y, z = np.moveaxis(self.stage.quat_wxyz(OBJECT), -1, 0)
+        return np.asarray(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
 
     def outcome(self) -> Outcome:
         """Angle turned, and whether it is still in the hand."""
-        turned = math.remainder(self._yaw_rad() - self._begin_rad, 2.0 * math.pi)
-        away = float(np.linalg.norm(self.world.props.pose(OBJECT)[0] - self._from_m))
-        achieved = np.array([turned])
-        success = abs(turned - float(self.desired[0])) < self.WITHIN_RAD
+        turned = (self._yaw_rad() - self.episode["begin_rad"] + math.pi) % (2.0 * math.pi) - math.pi
+        away = np.linalg.norm(self.stage.place_m(OBJECT) - self.episode["from_m"], axis=-1)
+        achieved = np.asarray(turned)[..., None]
+        success = np.abs(achieved - self.desired)[..., 0] < self.WITHIN_RAD
         return Outcome(achieved=achieved, success=success, over=away > LOST_M, facts={"away_m": away})
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:

@@ -114,6 +114,10 @@ class SolidReader:
         """What a solid is."""
         return SolidKind(int(self._solids["kind"][solid]))
 
+    def resize(self, size_m: FloatArray) -> None:
+        """Take other sizes of all shapes. Shape (solids, 3)."""
+        self._solids["size_m"][:, :3] = size_m
+
     def in_bodies(self, model: mujoco.MjModel) -> tuple[NDArray[np.void], tuple[FloatArray, IntArray, IntArray]]:
         """Every solid with its pose in its body's frame, and the faces of hulls: planes, first beside, beside."""
         solids = self._solids.copy()

@@ -26,6 +26,11 @@ def scaled_prop(prop: P, *, mass: float = 1.0, friction: float = 1.0, size: floa
     return replace(prop, mass_kg=prop.mass_kg * mass, friction=prop.friction * friction, **sizes)
 
 
+def size_of(prop: Prop) -> float:
+    """A length of an object that grows with it [m]."""
+    return float(np.max(getattr(prop, next(field.name for field in fields(prop) if field.name in _SIZES))))
+
+
 def scaled_actuator(
     actuator: Actuator, *, stiffness: float = 1.0, strength: float = 1.0, latency: float = 1.0, motor_noise: float = 1.0
 ) -> Actuator:

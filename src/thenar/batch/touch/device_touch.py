@@ -408,6 +408,8 @@ class Touch:
             data = SimpleNamespace(contact=contact, nefc=len(force), efc_force=force, model=self._model)
             for name in ("geom_xpos", "geom_xmat", "xpos", "xmat"):
                 setattr(data, name, getattr(d, name).numpy()[number].astype(np.float64))
+            sizes_m = self._m.geom_size.numpy()
+            self._reader.resize(sizes_m[number % len(sizes_m)])
             frame = skin.solve(self._reader.read(data, stamp_s=0.0))  # pyright: ignore[reportArgumentType]
             out = self.arrays
             for name, value in (

@@ -50,5 +50,10 @@ class SampledTouch:
         if self._latency:
             self.touch.sensor.forget(mask, self.arrays)
 
+    def rows(self) -> list[Any]:
+        """All that is remembered with a row per world, but for windows."""
+        delivered = [getattr(self.arrays, field.name) for field in fields(TouchArrays)] if self._latency else []
+        return [*self.touch.sensor.memory, *(array for _, array in self._pairs()), *delivered]
+
     def _pairs(self) -> list[tuple[str, Any]]:
         return [(field.name, getattr(self.touch.arrays, field.name)) for field in fields(TouchArrays)]

@@ -201,6 +201,15 @@ class TaxelSensor:
         self._count, self._noise_factor = wp.zeros(worlds, dtype=int), wp.ones(worlds, dtype=float)
         self.scale(np.ones(worlds), np.ones(worlds))
 
+    @property
+    def memory(self) -> tuple[Any, ...]:
+        """What taxels remember of earlier loads, a row per world."""
+        return self._past_n, self._stuck_n, self._last_s
+
+    def restart_noise(self, number: int) -> None:
+        """Let noise go on from a number; the same one gives the same noise again."""
+        self._count.fill_(number)
+
     def scale(self, gain: Any, noise: Any) -> None:
         """Give worlds gains and noises of their own, as factors. Shapes (worlds,)."""
         self._noise_factor.assign(np.asarray(noise, dtype=np.float32))

@@ -1,0 +1,201 @@
+"""Tasks in many worlds at once: each row is the episode of one environment, and Gymnasium's rules of vectors hold."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.seeding import np_random
+
+from thenar import envs
+from thenar.envs.hand_env import HandEnv
+from thenar.envs.stage import Reported
+from thenar.errors import BadValue
+from thenar.sim import building
+
+SHORT = [task.removeprefix("thenar/").removesuffix("-v0") for task in envs.TASKS]
+
+
+class SideBySide:
+    """Worlds of several environments as one stage with a row for each, without a device."""
+
+    def __init__(self, ones: list[HandEnv]):
+        self.stages, self.worlds = [one.stage for one in ones], [one.world for one in ones]
+        self.kept: list[Any] = [None for _ in ones]
+
+    def rows(self, name: str, *given: Any) -> Any:
+        return np.stack([getattr(stage, name)(*given) for stage in self.stages])
+
+    def each(self, name: str, *columns: Any) -> None:
+        for stage, *given in zip(self.stages, *columns, strict=True):
+            getattr(stage, name)(*given)
+
+    def state(self) -> Reported:
+        return Reported(*np.stack([np.stack(stage.state()) for stage in self.stages], axis=1))
+
+    def command(self, target_rad: Any, speed_rad_s: Any) -> None:
+        self.each("command", target_rad, [speed_rad_s] * len(self.stages))
+
+    def settle(self, seconds: float) -> None:
+        self.each("settle", [seconds] * len(self.stages))
+
+    def advance(self, seconds: float) -> None:
+        self.each("advance", [seconds] * len(self.stages))
+
+    def grip_n(self, thing: str) -> dict[str, Any]:
+        forces = [stage.grip_n(thing) for stage in self.stages]
+        links = {"base", *(link for force in forces for link in force)}
+        return {link: np.array([force.get(link, 0.0) for force in forces]) for link in sorted(links)}
+
+    def place_m(self, thing: str) -> Any:
+        return self.rows("place_m", thing)
+
+    def quat_wxyz(self, thing: str) -> Any:
+        return self.rows("quat_wxyz", thing)
+
+    def in_palm_m(self, thing: str) -> Any:
+        return self.rows("in_palm_m", thing)
+
+    def drag(self, thing: str, to_m: Any) -> None:
+        self.each("drag", [thing] * len(self.stages), to_m)
+
+    def release(self, where: Any) -> None:
+        self.each("release", np.broadcast_to(where, len(self.stages)))
+
+    def pull(self, thing: str, force_n: Any) -> None:
+        self.each("pull", [thing] * len(self.stages), force_n)
+
+    def turn_palm(self, quat_wxyz: Any) -> None:
+        self.each("turn_palm", quat_wxyz)
+
+    def save(self, where: Any) -> None:
+        for k in np.flatnonzero(where):
+            self.kept[k] = self.worlds[k].snapshot()
+
+    def restore(self, where: Any) -> None:
+        for k in np.flatnonzero(where):
+            self.worlds[k].restore(self.kept[k])
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_task_means_the_same_in_a_row_as_in_a_world_of_its_own(name: str):
+    task_type = envs.TASKS[f"thenar/{name}-v0"]
+    ones, twins = ([task_type(touch="none", profile="ideal") for _ in range(2)] for _ in range(2))
+    alone = [one.reset(seed=5 + k)[0] for k, one in enumerate(ones)]
+    many = task_type(touch="none", profile="ideal")
+    for k, twin in enumerate(twins):
+        twin._build(np_random(5 + k)[0])
+    many.episode = {key: np.stack([twin.episode[key] for twin in twins]) for key in twins[0].episode}
+    many.stage = SideBySide(twins)  # pyright: ignore[reportAttributeAccessIssue]
+    many.start((2,))
+    many.send()
+    assert np.all(many.begin())
+    seen = many.observe(many.outcome())
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        for key, rows in seen.items():
+            np.testing.assert_allclose(rows, [one[key] for one in alone], atol=2e-3, err_msg=key)
+        actions = np.clip(0.4 + random.standard_normal((2, many.action_size)), -1.0, 1.0)
+        outcome = many.play(actions)
+        seen, steps = many.observe(outcome), [one.step(action) for one, action in zip(ones, actions, strict=True)]
+        alone = [step[0] for step in steps]
+        facts = {key: np.broadcast_to(value, 2) for key, value in outcome.facts.items()}
+        rewards = many.dense_reward(outcome.achieved, many.desired, facts)
+        np.testing.assert_allclose(rewards, [step[1] for step in steps], atol=0.02)
+        assert np.broadcast_to(outcome.over, 2).tolist() == [step[2] for step in steps]
+        assert np.broadcast_to(outcome.success, 2).tolist() == [step[4]["is_success"] for step in steps]
+        if np.any(outcome.over):
+            break
+
+
+def vector(name: str, count: int = 2, **options: Any) -> Any:
+    pytest.importorskip("mujoco_warp")
+    given = {"touch": "pads", "profile": "ideal", "num_envs": count, "device": "cpu"} | options
+    return gymnasium.make_vec(f"thenar/{name}-v0", **given).unwrapped
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SHORT)
+def test_world_k_is_the_episode_of_one_environment_with_the_seed_s_plus_k(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(building, "FRICTION_IMPEDANCE_RATIO", 1e4)  # as the device has it
+    many = vector(name)
+    ones = [envs.TASKS[f"thenar/{name}-v0"](touch="pads", profile="ideal") for _ in range(2)]
+    seen, _ = many.reset(seed=7)
+    assert many.observation_space.contains(seen)
+    alone = [one.reset(seed=7 + k)[0] for k, one in enumerate(ones)]
+    random, motors = np.random.default_rng(3), 4 * len(ones[0].hand.actuators)
+    for step in range(13):
+        # Single precision lets a contact stick or slip a step earlier; from then on two grasps differ a little.
+        untouched = step == 0 and name != "LeastForce"
+        strokes, tens_n = (0.002, 0.05) if untouched else (0.02, 0.2)
+        for k, one in enumerate(alone):
+            off = np.split(np.abs(seen["observation"][k] - one["observation"])[:motors], 4)
+            assert off[0].max() < strokes
+            assert off[2].max() < tens_n
+            np.testing.assert_allclose(off[3], 0.0, atol=1e-6 if step == 0 else strokes)
+            np.testing.assert_array_equal(seen["observation"][k][motors:], one["observation"][motors:])
+            if "goal" in one:
+                np.testing.assert_allclose(seen["goal"][k], one["goal"], rtol=1e-6)
+            np.testing.assert_allclose(seen["touch"][k], one["touch"], atol=1.0 + 0.1 * one["touch"].max())
+        actions = np.clip(0.5 + 0.7 * random.standard_normal((2, many.task.action_size)), -1.0, 1.0)
+        seen, rewards, terminated, truncated, info = many.step(actions)
+        steps = [one.step(action) for one, action in zip(ones, actions, strict=True)]
+        alone = [step[0] for step in steps]
+        np.testing.assert_allclose(rewards, [step[1] for step in steps], atol=0.15)
+        assert terminated.tolist() == [step[2] for step in steps]
+        assert not truncated.any()
+        assert info["is_success"].shape == info["_is_success"].shape == (2,)
+        if terminated.any():
+            break
+    assert not many.worlds.flags().numpy().any()
+
+
+@pytest.mark.soak
+def test_a_grasp_begins_to_the_bit_as_it_would_alone_although_it_waits_for_slower_ones():
+    both, one = vector("LeastForce"), vector("LeastForce", 1)
+    rows, _ = both.reset(seed=6)
+    assert rows["observation"][0, 18] != rows["observation"][1, 18], "one is firm earlier"
+    for k in range(2):
+        alone, _ = one.reset(seed=6 + k)
+        for key, values in alone.items():
+            np.testing.assert_array_equal(rows[key][k], values[0], err_msg=key)
+
+
+@pytest.mark.soak
+def test_a_world_that_ends_begins_again_and_all_have_another_episode_when_the_time_is_over():
+    many = vector("Pinch", max_episode_steps=8, profile="measured")
+    first, _ = many.reset(seed=1)
+    again, _ = many.reset(seed=1)
+    for key in first:
+        np.testing.assert_array_equal(first[key], again[key], err_msg="the same seed is the same episode")
+    still = np.zeros((2, 2))
+    assert not any(many.step(still + 1.0)[2].any() for _ in range(3))
+    many.task.episode["held_at_m"][0] += 1.0  # far from where it is wanted: lost
+    ended = many.step(still)
+    assert ended[2].tolist() == [True, False]
+    assert ended[1][0] < -1.0
+    begun = many.step(still + 1.0)
+    assert begun[1][0] == 0.0
+    assert not begun[2].any()
+    assert begun[4]["_is_success"].tolist() == [False, True]
+    np.testing.assert_allclose(begun[0]["observation"][0][18:], first["observation"][0][18:], atol=1e-6)
+    np.testing.assert_allclose(begun[0]["observation"][0][:6], first["observation"][0][:6], atol=0.02)
+    assert begun[0]["observation"][1][21] > first["observation"][1][21] + 0.05, "the other world goes on"
+    played = many.step(still + 1.0)
+    assert played[0]["observation"][0][21] == pytest.approx(first["observation"][0][21] + 0.02, abs=1e-6)
+    many.step(still)
+    assert many.step(still)[3].all(), "the time is over"
+    seen, rewards, terminated, truncated, _ = many.step(still)
+    assert not any(values.any() for values in (rewards, terminated, truncated))
+    assert (seen["goal"] != first["goal"]).all(), "another episode"
+    for bad in (np.zeros((3, 2)), np.full((2, 2), np.nan)):
+        with pytest.raises(BadValue, match="actions"):
+            many.step(bad)
+    with pytest.raises(BadValue, match="seed"):
+        many.reset(seed=[1, 2, 3])
+
+
+@pytest.mark.parametrize("given", [{"goal": True}, {"render_mode": "rgb_array"}])
+def test_what_is_for_one_world_is_refused_for_many(given: dict[str, Any]):
+    with pytest.raises(BadValue, match="for one world"):
+        vector("Pinch", **given)
