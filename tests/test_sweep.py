@@ -1,6 +1,7 @@
 """Sweeps: the same bytes whoever works, nothing done twice, and a worker that dies costs one shard."""
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from thenar.batch import sweep
 from thenar.batch.sweeping import TrialFile, TrialsFailed
 from thenar.cli import main
-from thenar.errors import BadFile, BadValue
+from thenar.errors import BadFile, BadValue, MissingExtra
 
 # A world that a seed makes; what is in ``log`` says which rows were begun, in the order of processes.
 TRIAL = """
@@ -73,6 +74,42 @@ def test_a_worker_that_is_killed_costs_one_shard_and_nothing_is_done_twice(trial
     assert begun(trial)[5] == 2
     assert begun(trial).total() == 8
     assert content(tmp_path / "out") == whole
+
+
+def test_a_cluster_writes_the_same_bytes_and_repeats_the_row_of_a_killed_worker(trial: TrialFile, tmp_path: Path):
+    pytest.importorskip("ray", reason="ray is not installed")
+    sweep(trial, ROWS, out=tmp_path / "processes", workers=2)
+    (tmp_path / "log").unlink()
+    (tmp_path / "deadly").touch()
+    finished = []
+    results = sweep(
+        trial, ROWS, out=tmp_path / "ray", workers=2, cluster="local", done=lambda count, _: finished.append(count)
+    )
+    assert [result["seed"] for result in results] == list(range(6))
+    assert content(tmp_path / "ray") == content(tmp_path / "processes")
+    assert begun(trial) == {0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+    assert finished[-1] == 6
+    (tmp_path / "faulty").touch()
+    for gpus, wanted in ((0.0, "no such grasp"), (64.0, "what the cluster has")):
+        with pytest.raises((TrialsFailed, BadValue), match=wanted):
+            sweep(trial, ROWS, out=tmp_path / "other", cluster="local", workers=1, gpus=gpus)
+    with pytest.raises(BadValue, match=r"cluster is '127\.0\.0\.1:1'"):
+        sweep(trial, ROWS, out=tmp_path / "other", cluster="127.0.0.1:1")
+
+
+def test_without_ray_a_cluster_names_the_extra(
+    trial: TrialFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'thenar\[cluster\]'"):
+        sweep(trial, ROWS, out=tmp_path / "out", cluster="auto")
+    with pytest.raises(BadValue, match="without a cluster"):
+        sweep(trial, ROWS, out=tmp_path / "out", gpus=1)
+    with pytest.raises(BadValue, match="not both 0"):
+        sweep(trial, ROWS, out=tmp_path / "out", cores=0.0)
+    with pytest.raises(SystemExit):
+        main(["sweep", str(trial.path), "-o", str(tmp_path / "out"), "--cluster", "auto"])
+    assert "thenar[cluster]" in capsys.readouterr().err
 
 
 def test_a_row_that_fails_is_told_and_the_others_are_kept(trial: TrialFile, tmp_path: Path):

@@ -1,7 +1,8 @@
-"""Many trials on one machine: every row becomes a folder of its own, whichever worker fills it and however often."""
+"""Many trials, on one machine or many: every row becomes a folder, whichever worker fills it and however often."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
@@ -69,6 +70,9 @@ def sweep(
     *,
     out: Path | str,
     workers: int | None = None,
+    cluster: str | None = None,
+    cores: float = 1.0,
+    gpus: float = 0.0,
     done: Callable[[int, int], None] = lambda finished, total: None,
 ) -> list[dict[str, Any]]:
     """Do a trial for every row, several at a time, each in a process; rows that are done already are left alone.
@@ -81,16 +85,23 @@ def sweep(
             return numbers. A function at the top of a module: other processes import it.
         rows: Parameters of each trial, as JSON has them.
         out: Folder of the sweep.
-        workers: Processes; None: one for every core.
+        workers: Processes; None: one for every core, or as many as the cluster has room for.
+        cluster: Address of a Ray cluster (``auto``: the one of this machine, ``local``: one for this sweep alone); its
+            nodes see ``out`` and the trial's file by the same paths. Extra ``cluster``. None: processes, without Ray.
+        cores: Cores that a process of the cluster is given.
+        gpus: GPUs that it is given.
         done: Told how many rows are finished, of how many.
 
     Returns:
         Every row with what its trial returned.
     """
     out, table = Path(out), _checked_rows(rows)
-    workers = (os.cpu_count() or 1) if workers is None else workers
-    if not (isinstance(workers, int) and workers > 0):
+    if workers is not None and not (isinstance(workers, int) and workers > 0):
         raise BadValue("workers", workers, "a whole number above 0")
+    if not (cores >= 0.0 and gpus >= 0.0 and cores + gpus > 0.0):
+        raise BadValue("cores and gpus", (cores, gpus), "numbers not below 0, and not both 0")
+    if gpus and cluster is None:
+        raise BadValue("gpus", gpus, "0 without a cluster: processes share what the machine has")
     try:
         pickle.dumps(trial)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -100,7 +111,12 @@ def sweep(
         for left in out.glob(f"*{PART}"):  # by a sweep that was ended
             shutil.rmtree(left)
     missing = [number for number, row in enumerate(table) if not _is_done(out, number, row)]
-    failed = _work_off(trial, table, missing, out, workers, done)
+    if cluster is None:
+        failed = _work_off(trial, table, missing, out, workers or os.cpu_count() or 1, done)
+    else:
+        on_ray = importlib.import_module("thenar.batch.ray_sweep").work_off  # which needs this module
+        given = {"cluster": cluster, "cores": cores, "gpus": gpus}
+        failed = on_ray(trial, table, missing, out, workers=workers, done=done, **given)
     if failed:
         raise TrialsFailed(failed, len(table), out)
     results = [{**row, **json.loads((shard(out, n) / RESULT).read_text())} for n, row in enumerate(table)]
@@ -199,17 +215,22 @@ def _work(trial: Trial, line: Connection) -> None:
             row, folder = line.recv()
         except (EOFError, KeyboardInterrupt):
             return
-        part = folder.with_name(folder.name + PART)
         try:
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            result = json.dumps(dict(trial(dict(row), part) or {}))
-            (part / RESULT).write_text(result + "\n", encoding="utf-8")
-            (part / ROW).write_text(json.dumps(row) + "\n", encoding="utf-8")
-            part.rename(folder)
-        except Exception:
-            line.send(traceback.format_exc(limit=-4))
+            line.send(fill_shard(trial, row, folder))
         except KeyboardInterrupt:
             return
-        else:
-            line.send(None)
+
+
+def fill_shard(trial: Trial, row: dict[str, Any], folder: Path) -> str | None:
+    """Do one trial; its folder appears when it is complete. What went wrong, or None."""
+    part = folder.with_name(folder.name + PART)
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        result = json.dumps(dict(trial(dict(row), part) or {}))
+        (part / RESULT).write_text(result + "\n", encoding="utf-8")
+        (part / ROW).write_text(json.dumps(row) + "\n", encoding="utf-8")
+        part.rename(folder)
+    except Exception:
+        return traceback.format_exc(limit=-4)
+    return None

@@ -24,6 +24,8 @@ class Sweep:
 
     thenar sweep grasps.py -o grasps --workers 2
 
+    thenar sweep grasps.py -o /shared/grasps --cluster auto --gpus 1
+
     The file has rows, a list of dictionaries (or a function that returns one), and trial(row, folder), which writes
     files of that row into a folder of its own and may return numbers. Results are listed in results.jsonl.
     """
@@ -33,7 +35,13 @@ class Sweep:
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder for what comes of it; rows that are done there are not done again."""
     workers: int | None = None
-    """Processes; one for every core if not given."""
+    """Processes; one for every core, or as many as the cluster has room for, if not given."""
+    cluster: str | None = None
+    """Address of a Ray cluster (auto: the one of this machine); processes of this machine if not given."""
+    cores: float = 1.0
+    """Cores that a process of the cluster is given."""
+    gpus: float = 0.0
+    """GPUs that a process of the cluster is given."""
 
     def run(self) -> None:
         """Work off what is missing."""
@@ -52,5 +60,6 @@ class Sweep:
         def show(finished: int, total: int) -> None:
             console.print(f"{finished} of {total} rows, {time.monotonic() - begun:.0f} s")
 
-        results = sweep(source, rows, out=self.out, workers=self.workers, done=show)
+        options = {"workers": self.workers, "cluster": self.cluster, "cores": self.cores, "gpus": self.gpus}
+        results = sweep(source, rows, out=self.out, done=show, **options)
         console.print(f"{len(results)} rows in {self.out}")
