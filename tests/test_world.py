@@ -286,7 +286,7 @@ def test_coupling_holds_under_5_n_on_every_fingertip(hand: str):
 def test_a_minute_of_random_commands_breaks_nothing(hand: str):
     report = speed.soak(hand, seconds=60.0, seed=1)
     assert report.diverged == 0
-    assert report.drift_deg < 1.0
+    assert report.drift_deg < (0.6 if hand.startswith("shadow") else 0.02)
     assert report.contacts > 100 or hand.startswith("dex1")  # a gripper's fingers meet only when it is shut
     # A finger is 13 to 20 mm thick: this is far from passing through one.
     assert report.overlap_mm < 4.0

@@ -33,8 +33,10 @@ CONTACT_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 SKIN_FRICTION = (0.9, 0.005, 0.0001)  # rubber on plastic; assumed
 
 # Linkages and end stops: as stiff as a 2 ms step allows, so that a loaded fingertip does not open them.
-COUPLING_SOLREF = (0.004, 1.0)
-COUPLING_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)
+# The ratio of damping says how much of an error is closed in such a step, 1 / (2 ratio)^2: most of it in a linkage, a
+# quarter at a joint's stop, which throws back what it closes. Shorter steps close less, longer ones are as these.
+COUPLING_SOLREF, STOP_SOLREF = (0.004, 0.6), (0.004, 1.0)
+STIFF_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)
 
 
 def build_spec(hand: HandSpec) -> mujoco.MjSpec:
@@ -95,11 +97,11 @@ def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
             name2=coupling.driver,
             data=[coupling.offset_rad, coupling.ratio, *([0.0] * 10)],
             solref=COUPLING_SOLREF,
-            solimp=COUPLING_SOLIMP,
+            solimp=STIFF_SOLIMP,
         )
     for tendon in hand.tendons:
         limits = (tendon.lower_rad, tendon.upper_rad)
-        made = spec.add_tendon(name=tendon.name, solref_limit=COUPLING_SOLREF, solimp_limit=COUPLING_SOLIMP)
+        made = spec.add_tendon(name=tendon.name, solref_limit=COUPLING_SOLREF, solimp_limit=STIFF_SOLIMP)
         made.group = HIDDEN_GROUP  # a sum of angles has no place to be drawn at
         if limits != (None, None):
             made.limited = mujoco.mjtLimited.mjLIMITED_TRUE
@@ -195,8 +197,8 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
         frictionloss=joint.friction_nm,
         stiffness=[joint.spring_nm_rad, 0, 0],
         springref=joint.spring_rest_rad,
-        solref_limit=COUPLING_SOLREF,
-        solimp_limit=COUPLING_SOLIMP,
+        solref_limit=STOP_SOLREF,
+        solimp_limit=STIFF_SOLIMP,
     )
 
 
