@@ -25,12 +25,14 @@ from thenar.touch.solver.collision import MISS
 from thenar.touch.solver.influence import (
     ASPECTS,
     MAX_CELLS,
+    STRIPS,
     TABLE_SIZE,
     elastic_tables,
     half_space_tables,
     layer_correction,
     love,
     reduced_modulus_pa,
+    strip_sizes,
 )
 from thenar.touch.solver.pads import build_pads, chart
 from thenar.touch.solver.pressure import apply_table, meet_moments
@@ -605,13 +607,15 @@ def test_pressure_of_the_last_frame_that_the_object_has_left_is_not_believed():
 
 @nb.njit(fastmath={"contract"})
 def apply_cell_by_cell(table, own, grid, p, out) -> None:
-    width = 2 * grid - 1
+    columns, width, size = strip_sizes(grid)
     for i in range(grid):
         for j in range(grid):
-            at, total = i * width + j, 0.0
-            for k in range(grid * grid):
-                if p[k] != 0.0:
-                    total += p[k] * table[(grid - 1 - k // grid) * width + grid - 1 - k % grid + at]
+            total = 0.0
+            for strip in range(STRIPS):
+                for k in range(grid * grid):
+                    if k % grid // columns == strip and p[k] != 0.0:
+                        row, col = grid - 1 + i - k // grid, (strip + 1) * columns - 1 + j - k % grid
+                        total += p[k] * table[strip * size + row * width + col]
             out[i * grid + j] = total + own[i * grid + j] * p[i * grid + j]
 
 

@@ -15,12 +15,13 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray
-from thenar.touch.solver.touch_records import Elastic, Record
+from thenar.touch.solver.touch_records import Elastic, Record, lean
 
 MAX_GRID = 24
 MAX_CELLS = MAX_GRID * MAX_GRID
-TABLE_SIZE = (2 * MAX_GRID - 1) ** 2 + MAX_GRID
 TOGETHER = 8  # cells whose influence is added in one sweep
+STRIPS = 3  # of columns, each with a table of its own: narrower than one for all, so that sweeps are shorter
+TABLE_SIZE = STRIPS * (2 * MAX_GRID - 1) * (MAX_GRID + -(-MAX_GRID // STRIPS) - 1) + MAX_GRID
 PER_CELL = ("own", "gap", "residual", "direction", "image", "displacement", "jump")
 ASPECT_STEPS = 16  # tables in a doubling: between two of them the truth is a straight line to 3e-4
 ASPECTS = 2.0 ** (np.arange(-6 * ASPECT_STEPS, 6 * ASPECT_STEPS + 1) / ASPECT_STEPS)
@@ -101,17 +102,27 @@ def elastic_tables(thickness_m: Sequence[float]) -> Elastic:
     )
 
 
+@lean
+def strip_sizes(grid: int) -> tuple[int, int, int]:
+    """Columns of a strip of cells, width of a row of its table, and numbers in the table."""
+    columns = (grid + STRIPS - 1) // STRIPS
+    width = grid + columns - 1
+    return columns, width, (2 * grid - 1) * width
+
+
 @nb.njit(cache=True)
 def write_table(group: Record, window: Record, elastic: Elastic) -> None:
-    """Write the table of one window, mirrored in both axes and flat, so that one cell acts on all in a single sweep.
+    """Write the tables of one window, mirrored in both axes and flat, so that one cell acts on all in a single sweep.
 
-    The influence of cells that are (di, dj) apart is ``table[(grid - 1 + di) * (2 grid - 1) + grid - 1 + dj]``.
+    Cells of a strip of columns act on every column: their table is that much narrower than one for the whole window.
+    The influence of a cell of a strip on one that is (di, dj) away is
+    ``table[strip * size + (grid - 1 + di) * width + (strip + 1) * columns - 1 + dj]``, see `strip_sizes`.
     """
     grid, aspect, table = window.grid, window.aspect, elastic.table
     place = min(max(ASPECT_STEPS * math.log2(aspect), -6.0 * ASPECT_STEPS), 5.999 * ASPECT_STEPS) + 6 * ASPECT_STEPS
     low, high, share = elastic.half_space[int(place)], elastic.half_space[int(place) + 1], place - int(place)
     layered = group.thickness_m < HALF_SPACE_M
-    width = 2 * grid - 1
+    columns, width, size = strip_sizes(grid)
     scale = window.cell_m / group.thickness_m if layered else 0.0
     for i in range(grid):
         for j in range(grid):
@@ -119,9 +130,11 @@ def write_table(group: Record, window: Record, elastic: Elastic) -> None:
             if layered:
                 s = scale * math.hypot(i, j * aspect)
                 value = 0.0 if s >= LAYER_REACH else value - _phi(elastic.correction, s) * scale * aspect / math.pi
-            for row in (grid - 1 + i, grid - 1 - i):
-                table[row * width + grid - 1 + j] = value
-                table[row * width + grid - 1 - j] = value
+            for strip in range(STRIPS):
+                for col in ((strip + 1) * columns - 1 + j, (strip + 1) * columns - 1 - j):
+                    if 0 <= col < width:
+                        table[strip * size + (grid - 1 + i) * width + col] = value
+                        table[strip * size + (grid - 1 - i) * width + col] = value
 
 
 @nb.njit(cache=True)

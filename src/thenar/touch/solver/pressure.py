@@ -14,7 +14,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray, IntArray
 from thenar.touch.solver.collision import HIT, MISS
-from thenar.touch.solver.influence import TOGETHER, own_influence, write_table
+from thenar.touch.solver.influence import STRIPS, TOGETHER, own_influence, strip_sizes, write_table
 from thenar.touch.solver.touch_records import Elastic, Record, dot, lean, lean_contracting
 
 COLD_ITERATIONS, WARM_ITERATIONS, TOLERANCE = 14, 16, 3e-4  # while a window is fitted, and from frame to frame
@@ -171,25 +171,27 @@ def _advance(
 def apply_table(elastic: Elastic, grid: int, p: FloatArray, out: FloatArray) -> None:
     """Displacement of every cell under pressures ``p`` (in units of cell over modulus).
 
-    Rows are laid out twice as wide as the window. Then the influence of one cell on all is one long run of the table,
-    which the processor adds several numbers at a time; what lands in the spare half of a row is not looked at.
+    Rows are laid out as wide as those of the table. Then the influence of one cell on all is one long run of the table,
+    which the processor adds several numbers at a time; what lands in the spare part of a row is not looked at.
     """
-    width = 2 * grid - 1
-    table, sweep, values, starts = elastic.table, elastic.sweep[: grid * width], elastic.values, elastic.starts
+    columns, width, size = strip_sizes(grid)
+    sweep, values, starts = elastic.sweep[: grid * width], elastic.values, elastic.starts
     sweep[:] = 0.0
-    count = 0
-    for i in range(grid):
-        for j in range(grid):
-            value = p[i * grid + j]
-            if value != 0.0:
-                values[count], starts[count] = value, (grid - 1 - i) * width + grid - 1 - j
-                count += 1
-            if count == TOGETHER:
-                _add_runs(table, values, starts, sweep)
-                count = 0
-    values[count:] = 0.0
-    if count > 0:
-        _add_runs(table, values, starts, sweep)
+    for strip in range(STRIPS):
+        table, count = elastic.table[strip * size :], 0
+        after = (strip + 1) * columns
+        for i in range(grid):
+            for j in range(strip * columns, min(after, grid)):
+                value = p[i * grid + j]
+                if value != 0.0:
+                    values[count], starts[count] = value, (grid - 1 - i) * width + after - 1 - j
+                    count += 1
+                if count == TOGETHER:
+                    _add_runs(table, values, starts, sweep)
+                    count = 0
+        if count > 0:
+            values[count:], starts[count:] = 0.0, 0
+            _add_runs(table, values, starts, sweep)
     for i in range(grid):
         for j in range(grid):
             k = i * grid + j
