@@ -12,7 +12,7 @@ ALLOWED_SKIPS = (
     "network namespaces cannot be made here",  # containers may forbid it even to root
     "network namespaces need root",
     "needs root and the ip command",
-    "ray is not installed",  # 240 MB for one way to run a sweep; whoever changes that runs it, see docs/contributing.md
+    "ray is not installed",  # 240 MB, for one way to run a sweep
     "the machine is busy",  # the 400 Hz loop cannot be judged then
 )
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,24 +78,23 @@ def test_a_worker_that_is_killed_costs_one_shard_and_nothing_is_done_twice(trial
 
 
 def test_a_cluster_writes_the_same_bytes_and_repeats_the_row_of_a_killed_worker(trial: TrialFile, tmp_path: Path):
-    pytest.importorskip("ray", reason="ray is not installed")
+    ray: Any = pytest.importorskip("ray", reason="ray is not installed")
     sweep(trial, ROWS, out=tmp_path / "processes", workers=2)
     (tmp_path / "log").unlink()
     (tmp_path / "deadly").touch()
     finished = []
-    results = sweep(
-        trial, ROWS, out=tmp_path / "ray", workers=2, cluster="local", done=lambda count, _: finished.append(count)
-    )
-    assert [result["seed"] for result in results] == list(range(6))
-    assert content(tmp_path / "ray") == content(tmp_path / "processes")
-    assert begun(trial) == {0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
-    assert finished[-1] == 6
-    (tmp_path / "faulty").touch()
-    for gpus, wanted in ((0.0, "no such grasp"), (64.0, "what the cluster has")):
-        with pytest.raises((TrialsFailed, BadValue), match=wanted):
-            sweep(trial, ROWS, out=tmp_path / "other", cluster="local", workers=1, gpus=gpus)
-    with pytest.raises(BadValue, match=r"cluster is '127\.0\.0\.1:1'"):
-        sweep(trial, ROWS, out=tmp_path / "other", cluster="127.0.0.1:1")
+    with pytest.raises(BadValue, match="the address of a Ray that runs"):
+        sweep(trial, ROWS, out=tmp_path / "ray", cluster="auto")
+    with ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False):
+        results = sweep(trial, ROWS, out=tmp_path / "ray", cluster="auto", done=lambda count, _: finished.append(count))
+        assert [result["seed"] for result in results] == list(range(6))
+        assert content(tmp_path / "ray") == content(tmp_path / "processes")
+        assert begun(trial) == {0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+        assert finished[-1] == 6
+        (tmp_path / "faulty").touch()
+        for gpus, wanted in ((0.0, "no such grasp"), (64.0, "what the cluster has")):
+            with pytest.raises((TrialsFailed, BadValue), match=wanted):
+                sweep(trial, ROWS, out=tmp_path / "other", cluster="auto", workers=1, gpus=gpus)
 
 
 def test_without_ray_a_cluster_names_the_extra(

@@ -10,8 +10,6 @@ from typing import Any
 from thenar.batch.sweeping import TRIES, Trial, fill_shard, shard
 from thenar.errors import BadValue, MissingExtra
 
-LOCAL = "local"
-
 
 def load_ray() -> Any:
     """The module ``ray``, or an error that says what to install."""
@@ -55,18 +53,17 @@ def work_off(
         out: Folder that every node sees by this path.
         workers: Actors; None: as many as the cluster has room for.
         done: Told how many rows are finished, of how many.
-        cluster: Address of Ray, ``auto``, or ``local`` for one on this machine that ends with the sweep.
+        cluster: Address of Ray, or ``auto``; not used where the program is connected already.
         cores: Cores of each actor.
         gpus: GPUs of each actor.
     """
     ray, out = load_ray(), out.resolve()
     mine = not ray.is_initialized()
     if mine:
-        address = {"_node_ip_address": "127.0.0.1"} if cluster == LOCAL else {"address": cluster}
         try:
-            ray.init(include_dashboard=None if cluster != LOCAL else False, log_to_driver=False, **address)
+            ray.init(address=cluster, log_to_driver=False)
         except ConnectionError as error:
-            raise BadValue("cluster", cluster, f"'local', or the address of a Ray that runs ({error})") from error
+            raise BadValue("cluster", cluster, f"the address of a Ray that runs ({error})") from error
     try:
         room = _room(ray.cluster_resources(), cores, gpus)
         hire = ray.remote(num_cpus=cores, num_gpus=gpus)(Filler).remote

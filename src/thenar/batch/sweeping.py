@@ -86,8 +86,8 @@ def sweep(
         rows: Parameters of each trial, as JSON has them.
         out: Folder of the sweep.
         workers: Processes; None: one for every core, or as many as the cluster has room for.
-        cluster: Address of a Ray cluster (``auto``: the one of this machine, ``local``: one for this sweep alone); its
-            nodes see ``out`` and the trial's file by the same paths. Extra ``cluster``. None: processes, without Ray.
+        cluster: Address of a Ray cluster (``auto``: the one that this machine is in); its nodes see ``out`` and the
+            trial's file by the same paths. Extra ``cluster``. None: processes, without Ray.
         cores: Cores that a process of the cluster is given.
         gpus: GPUs that it is given.
         done: Told how many rows are finished, of how many.
