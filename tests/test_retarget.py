@@ -15,6 +15,7 @@ from hard_gloves import hard_log
 from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadValue
+from thenar.glove import person
 from thenar.glove.files import read_log
 from thenar.glove.log import GloveLog
 from thenar.glove.make import make_log
@@ -272,6 +273,22 @@ def test_a_posture_held_for_a_second_is_the_same_wherever_it_was_reached_from(la
             apart.append(float(np.degrees(np.ptp(last, axis=0)).max()))
     assert max(apart_deg[True]) < 2.0
     assert max(apart_deg[False]) > 2.0  # left where it came to
+
+
+def test_fingers_on_the_wrong_side_of_each_other_go_round():
+    """Postures of random joints at which a hand ended 35 to 57 degrees apart, by where it came from."""
+    rng, share = np.random.default_rng(7), np.minimum(1.0, np.arange(90) / 30.0)[:, None, None]
+    lower, upper = (
+        [-0.3, -0.2, 0.0, 0.0] + [-0.35, -0.2, 0.0, 0.0] * 4,
+        [1.0, 1.0, 0.9, 0.9] + [0.35, 1.5, 1.6, 1.1] * 4,
+    )
+    drawn = [person.nodes(person.PERSON_21, rng.uniform(lower, upper, (7, 20)))[0] for _ in range(265)]
+    for held, *starts in (drawn[number] for number in (47, 180, 184, 259, 264)):
+        ways = [start + share * (held - start) for start in starts]
+        for rest in (True, False):
+            config = RetargetConfig(speed_scale=LIFTED, rest=rest)
+            last = np.array([shown("shadow_right", way, config)[-1] for way in ways])
+            assert (np.degrees(np.ptp(last, axis=0)).max() < 2.0) == rest
 
 
 @pytest.mark.parametrize("hand", ["shadow_right", "inspire_right"])
