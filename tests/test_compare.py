@@ -154,10 +154,14 @@ def test_each_taxel_counts_the_same_where_skins_have_gains_of_their_own(tmp_path
     loud = replace(usual, bare=replace(usual.bare, gain_counts_per_n=1250.0))
     held = {"scene": "in_hand", "seconds": 4.0}
     twin = recorded(tmp_path / "twin.mcap", **held)
-    gap = thenar.compare(recorded(tmp_path / "other.mcap", seed=9, skin=loud, **held), twin)
-    (palm,) = (finding for finding in gap.findings if (finding.kind, finding.part) == ("touch gain", "palm"))
-    assert palm.size == pytest.approx(0.25, rel=0.1)  # by force, which two of its six taxels carry, it is 0.38
-    assert 0.02 < palm.error < 0.06
+    palms = []
+    for seed in range(1, 8):
+        gap = thenar.compare(recorded(tmp_path / f"{seed}.mcap", seed=seed, skin=loud, **held), twin)
+        palms += [finding for finding in gap.findings if (finding.kind, finding.part) == ("touch gain", "palm")]
+    assert len(palms) == 7
+    # By force, which two of its six taxels carry, it is 0.38.
+    assert np.median([palm.size for palm in palms]) == pytest.approx(0.25, rel=0.1)
+    assert all(0.02 < palm.error < 0.06 and abs(palm.size - 0.25) < 2.0 * palm.error for palm in palms)
 
 
 def test_forces_of_a_hand_that_holds_what_its_twin_lacks_are_not_compared():

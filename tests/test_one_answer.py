@@ -66,7 +66,7 @@ def test_a_still_hand_comes_to_its_posture_as_soon_at_any_rate(shadow: HandModel
             moving = np.flatnonzero(np.abs(out - out[-1]).max(axis=1) > np.radians(0.1))
             took_s.append((moving[-1] + 1 - moved) / rate_hz)
         typical_s.append(np.quantile(took_s, 0.8))
-    assert min(typical_s) > 0.2
+    assert min(typical_s) > 0.1  # it does take a while: else no rate could differ
     assert max(typical_s) < 0.5
     assert np.ptp(typical_s) < 0.1
 

@@ -40,7 +40,7 @@ STILL_M_S = 0.001
 # Steps that another hand has to come from open to the same frame and arrive, fewer where it stands sooner.
 LEAD_STEPS, LEAD_STEP_S, LEAD_STOPPED_RAD = 32, 1.0 / 60.0, 0.0015
 # How fast that is gone, whatever the rate of frames; a slow frame takes no more steps than this.
-LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 240.0, 4
+LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 240.0, 8
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
 STAY_M, STOPPED_M = 0.00005, 0.000012
