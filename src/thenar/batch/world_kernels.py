@@ -48,40 +48,21 @@ def add_normal_forces(
     worldid: wp.array[int],
     efc_force: wp.array2d[float],
     body_of_geom: wp.array[int],
-    total_n: wp.array[float],
-):
-    """Normal forces of a body's contacts, added up for every world. Elliptic cones."""
-    c = wp.tid()
-    if c >= nacon[0] or efc_address[c, 0] < 0:
-        return
-    if body_of_geom[geom[c][0]] == body or body_of_geom[geom[c][1]] == body:
-        wp.atomic_add(total_n, worldid[c], efc_force[worldid[c], efc_address[c, 0]])
-
-
-@wp.kernel(enable_backward=False)
-def add_link_forces(
-    body: int,
-    nacon: wp.array[int],
-    geom: wp.array[wp.vec2i],
-    efc_address: wp.array2d[int],
-    worldid: wp.array[int],
-    efc_force: wp.array2d[float],
-    body_of_geom: wp.array[int],
-    link_of_body: wp.array[int],
+    column_of_body: wp.array[int],
     force_n: wp.array2d[float],
 ):
-    """Normal forces between a body and every link, added up for every world. Elliptic cones."""
+    """Normal forces between a body and others, added up for every world and column; -1: not counted. Elliptic cones."""
     c = wp.tid()
     if c >= nacon[0] or efc_address[c, 0] < 0:
         return
     first, second = body_of_geom[geom[c][0]], body_of_geom[geom[c][1]]
-    link = -1
+    column = -1
     if first == body:
-        link = link_of_body[second]
+        column = column_of_body[second]
     if second == body:
-        link = link_of_body[first]
-    if link >= 0:
-        wp.atomic_add(force_n, worldid[c], link, efc_force[worldid[c], efc_address[c, 0]])
+        column = column_of_body[first]
+    if column >= 0:
+        wp.atomic_add(force_n, worldid[c], column, efc_force[worldid[c], efc_address[c, 0]])
 
 
 @wp.kernel(enable_backward=False)

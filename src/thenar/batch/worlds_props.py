@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from thenar.batch.device import on_device
-from thenar.batch.world_kernels import add_link_forces, add_normal_forces
+from thenar.batch.world_kernels import add_normal_forces
 from thenar.errors import look_up
 from thenar.sim import world_props
 
@@ -124,16 +124,17 @@ class WorldsProps:
         link_of_body = np.full(model.nbody, -1, dtype=np.int32)
         link_of_body[[model.body(name).id for name in links]] = np.arange(len(links))
         self._link_of_body, self._body_of_geom = wp.array(link_of_body), wp.array(model.geom_bodyid)
-        self._grip_n, self._link_n = wp.zeros(self.count), wp.zeros((self.count, len(links)))
+        self._one_column = wp.zeros(model.nbody, dtype=int)
+        self._grip_n, self._link_n = wp.zeros((self.count, 1)), wp.zeros((self.count, len(links)))
         self._everyone = wp.ones(self.count, dtype=bool)
 
     def grip_n(self, prop: str) -> Any:
         """Normal force of all that touches an object, as of the last step [N]. Shape (worlds,)."""
-        return self._add_up(add_normal_forces, prop, [], self._grip_n)
+        return self._add_up(prop, self._one_column, self._grip_n).flatten()
 
     def link_forces_n(self, prop: str) -> Any:
         """Normal force between each link and an object, as of the last step [N]. Shape (worlds, links)."""
-        return self._add_up(add_link_forces, prop, [self._link_of_body], self._link_n)
+        return self._add_up(prop, self._link_of_body, self._link_n)
 
     def drag(self, prop: str, to_m: Any, *, mask: Any = None) -> None:
         """Drag a free object towards places, as hands that hold it would, until it is released or its world reset.
@@ -193,14 +194,14 @@ class WorldsProps:
         for values, array in ((rows, out), (wp.full_like(rows, nothing), ended)):
             self._launch(set_rows, self.count, [chosen, number, values, array])
 
-    def _add_up(self, kernel: Any, prop: str, besides: list[Any], out: Any) -> Any:
+    def _add_up(self, prop: str, column_of_body: Any, out: Any) -> Any:
         d, body = self._d, self._model.body(prop).id
         out.zero_()
         self._launch(
-            kernel,
+            add_normal_forces,
             d.contact.pos.shape[0],
             [body, d.nacon, d.contact.geom, d.contact.efc_address, d.contact.worldid, d.efc.force, self._body_of_geom,
-             *besides, out],
+             column_of_body, out],
         )  # fmt: skip
         return out
 
