@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -68,8 +69,9 @@ def linear_policy(path: Path, per_n: float) -> Path:
 
 
 def test_a_policy_holds_a_marble_over_dds_by_what_it_feels_and_crushes_it_without(tmp_path: Path):
-    source = (EXAMPLES[0].parent / "learning" / "play_hold.py").read_text()
-    program = tmp_path / "play_hold.py"
+    learning = EXAMPLES[0].parent / "learning"
+    source = (learning / "play_hold.py").read_text()
+    program = Path(shutil.copy(learning / "policy_file.py", tmp_path)).with_name("play_hold.py")
     program.write_text(re.sub(r"^DOMAIN = \d+", f"DOMAIN = {free_domain()}", source, flags=re.MULTILINE))
     told = []
     for per_n in (0.8, 0.0):

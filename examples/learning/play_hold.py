@@ -13,9 +13,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from policy_file import load_policy
 
 import thenar
 from thenar import touch
@@ -23,7 +25,6 @@ from thenar.batch import hold
 from thenar.wire import inspire_codec, inspire_counts
 
 GRAM_FORCE_N, TENS_N = 0.00980665, 10.0
-NORMALIZER_EPS = 0.01  # of rsl-rl
 DOMAIN = 77  # of a twin that is made here
 HAND = thenar.hands.load(hold.HAND)
 AWAY_M = (0.0, 0.2, 0.3)
@@ -31,25 +32,6 @@ MOVED = [HAND.actuator_names.index(name) for name in hold.MOVED]
 MODE = inspire_codec.Mode
 SCALE = inspire_counts.Scale.of(HAND)
 STROKE_RAD = HAND.closed_rad - HAND.open_rad
-
-
-def load_policy(path: Path) -> Callable[[np.ndarray], np.ndarray]:
-    """The network that train_hold.py wrote."""
-    with np.load(path) as file:
-        saved = dict(file)
-    layers = [
-        (saved[f"weight_{k}"], saved[f"bias_{k}"]) for k in range(sum(name.startswith("weight") for name in saved))
-    ]
-
-    def act(seen: np.ndarray) -> np.ndarray:
-        values = (seen - saved["mean"]) / (saved["std"] + NORMALIZER_EPS)
-        for number, (weight, bias) in enumerate(layers):
-            values = weight @ values + bias
-            if number < len(layers) - 1:
-                values = np.where(values > 0.0, values, np.expm1(np.minimum(values, 0.0)))
-        return values
-
-    return act
 
 
 class WireHand:
@@ -129,13 +111,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy", type=Path)
     parser.add_argument("--domain", type=int, help="of a hand that is there; without it a twin is made")
+    parser.add_argument("--radius-mm", type=float, default=1e3 * hold.MARBLE.radius_m, help="of the twin's marble")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with ExitStack() as opened:
         twin, domain = None, given.domain
         if domain is None:
             domain = DOMAIN
-            things = {"props": [hold.MARBLE], "scene": "empty", "wires": ("inspire",)}
+            marble = replace(hold.MARBLE, radius_m=1e-3 * given.radius_mm)
+            things = {"props": [marble], "scene": "empty", "wires": ("inspire",)}
             twin = opened.enter_context(thenar.serve(hold.HAND, domain=domain, **things))
             twin.run_on_loop(lambda world: world.props.drag("marble", AWAY_M))
         participant = opened.enter_context(thenar.Participant(domain))

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from mjlab.envs import ManagerBasedRlEnv
 from mjlab.rl import MjlabOnPolicyRunner, RslRlVecEnvWrapper
+from policy_file import save_policy
 
 from thenar.batch.mjlab import hold_task
 
@@ -66,21 +67,11 @@ def synchronize(env: RslRlVecEnvWrapper) -> None:
         torch.cuda.synchronize(env.device)
 
 
-def weights(policy: torch.nn.Module) -> dict[str, np.ndarray]:
-    """Layers of the network, and mean and spread of what it sees."""
-    found = {name: value.detach().cpu().numpy() for name, value in policy.state_dict().items()}
-    layers = sorted({name.rpartition(".")[0] for name in found if name.startswith("mlp.")}, key=lambda n: int(n[4:]))
-    made = {"mean": found["obs_normalizer._mean"].ravel(), "std": found["obs_normalizer._std"].ravel()}
-    for number, layer in enumerate(layers):
-        made |= {f"weight_{number}": found[f"{layer}.weight"], f"bias_{number}": found[f"{layer}.bias"]}
-    return {name: value.astype(np.float32) for name, value in made.items()}
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-touch", action="store_true")
     parser.add_argument("--count", type=int, default=4096)
-    parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600.0, help="of training, after which it ends")
     parser.add_argument("--every", type=int, default=10, help="iterations between two points of the curve")
     parser.add_argument("--seed", type=int, default=0)
@@ -108,7 +99,7 @@ if __name__ == "__main__":
         point = {"steps": steps, "seconds": learned_s, "reward": reward, **told}
         curve.append(point)
         print(json.dumps(point), flush=True)
-        np.savez_compressed(given.out, **weights(runner.get_inference_policy()))
+        save_policy(given.out, runner.get_inference_policy())
         if learned_s > given.seconds:
             break
     policy = runner.get_inference_policy()

@@ -43,6 +43,7 @@ from thenar.batch.mjlab.touch_sensor import TouchCfg
 
 TIMESTEP_S = 0.002
 LOST_M, PLACE_M, REACH_M = 0.04, 0.003, 0.03
+PEAK = 0.2  # width of what is rewarded most, in shares of the wanted force
 HOLDER = "holder"
 HOLDER_SOLREF = (0.008, 1.0)  # about 300 N/m for a marble
 
@@ -76,12 +77,14 @@ def error_n(env: Any, sensor: str = "touch") -> torch.Tensor:
 
 
 def near_wanted(env: Any, sensor: str = "touch") -> torch.Tensor:
-    """1 where both forces are as wanted, 0 without contact, and a quarter less for every newton too many.
+    """2 where both forces are as wanted, about 0 without contact, and a quarter less for every newton far too many.
 
+    Near the wanted force it falls as fast to both sides: a hand whose force wavers would else hold more than is wanted.
     The way back must lead downhill from any force: where it flattens out, a hand that has closed too far stays closed.
     """
     share = side_forces(env, sensor) / WANTED_N
-    return torch.minimum(share, 1.25 - 0.25 * share).clamp(min=-2.0).mean(dim=1)
+    slope = torch.minimum(share, torch.maximum(2.0 - share, 0.875 - 0.25 * share)).clamp(min=-2.0)
+    return (slope + torch.exp(-torch.square((share - 1.0) / PEAK))).mean(dim=1)
 
 
 def reaching(env: Any, hand: SceneEntityCfg, sensor: str = "touch") -> torch.Tensor:
@@ -174,9 +177,9 @@ def hold_rl_cfg() -> RslRlOnPolicyRunnerCfg:
     return RslRlOnPolicyRunnerCfg(
         actor=RslRlModelCfg(**net, distribution_cfg=spread),
         critic=RslRlModelCfg(**net),
-        algorithm=RslRlPpoAlgorithmCfg(gamma=0.97, entropy_coef=0.0, learning_rate=1e-3),
-        num_steps_per_env=round(EPISODE_S / STEP_S / 2),
-        max_iterations=100,
+        algorithm=RslRlPpoAlgorithmCfg(gamma=0.95, entropy_coef=0.0, learning_rate=1e-3),
+        num_steps_per_env=round(EPISODE_S / STEP_S / 4),  # short: a network learns from how often it is changed
+        max_iterations=400,
         experiment_name="thenar_hold",
         logger="tensorboard",
     )
