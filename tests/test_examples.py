@@ -1,6 +1,7 @@
 """Every example runs as it is shown, and says what it promises."""
 
 import ast
+import importlib.util
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,6 +84,43 @@ def test_a_policy_holds_a_marble_over_dds_by_what_it_feels_and_crushes_it_withou
     assert feels["error_n"] < 0.4
     assert feels["marble_moved_mm"] < 25.0
     assert feels_not["error_n"] > 2.0
+
+
+def test_a_policy_file_plays_what_a_network_of_rsl_rl_says_and_a_blind_one_sees_only_the_first_numbers(tmp_path: Path):
+    spec = importlib.util.spec_from_file_location("policy_file", EXAMPLES[0].parent / "learning" / "policy_file.py")
+    assert spec is not None
+    assert spec.loader is not None
+    policy_file = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(policy_file)
+    rng = np.random.default_rng(0)
+    sizes = {"mlp.0.weight": (4, 3), "mlp.0.bias": (4,), "mlp.2.weight": (2, 4), "mlp.2.bias": (2,)}
+    sizes |= {"obs_normalizer._mean": (1, 3), "obs_normalizer._std": (1, 3)}
+    said = {name: np.abs(rng.standard_normal(size)).astype(np.float32) for name, size in sizes.items()}
+    network = SimpleNamespace(state_dict=lambda: {name: _Tensor(value) for name, value in said.items()})
+    policy_file.save_policy(tmp_path / "policy.npz", network)
+    act = policy_file.load_policy(tmp_path / "policy.npz")
+    seen = rng.standard_normal((5, 3))
+    hidden = (seen - said["obs_normalizer._mean"]) / (said["obs_normalizer._std"] + 0.01)
+    hidden = hidden @ said["mlp.0.weight"].T + said["mlp.0.bias"]
+    hidden = np.where(hidden > 0.0, hidden, np.exp(hidden) - 1.0)
+    assert act(seen) == pytest.approx(hidden @ said["mlp.2.weight"].T + said["mlp.2.bias"], rel=1e-5)
+    assert act(np.concatenate([seen[0], [7.0, 8.0]])) == pytest.approx(act(seen)[0])
+
+
+class _Tensor:
+    """As much of a tensor as writing a policy needs."""
+
+    def __init__(self, value: np.ndarray):
+        self._value = value
+
+    def detach(self) -> "_Tensor":
+        return self
+
+    def cpu(self) -> "_Tensor":
+        return self
+
+    def numpy(self) -> np.ndarray:
+        return self._value
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
