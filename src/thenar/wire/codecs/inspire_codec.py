@@ -57,6 +57,9 @@ class Mode(enum.IntFlag):
     SPEED = 8
 
 
+_MODE_BITS = {name: int(Mode[name.upper()]) for name in GROUPS}  # a flag takes microseconds to look up and to mask
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ctrl:
     """A ctrl message: up to six counts in each group."""
@@ -90,7 +93,8 @@ def decode_ctrl(message: bytes) -> Ctrl:
 
 def command_of(scale: Scale, ctrl: Ctrl) -> tuple[HandCommand | None, int]:
     """What a ctrl message asks of the hand, and how many counts were out of range; None if it asks nothing."""
-    groups = {name: getattr(ctrl, name) for name in GROUPS if ctrl.mode & Mode[name.upper()]}
+    mode = int(ctrl.mode)
+    groups = {name: getattr(ctrl, name) for name, bit in _MODE_BITS.items() if mode & bit}
     if not any(np.size(group) for group in groups.values()):
         return None, 0
     return inspire_counts.command(scale, **groups)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thenar.arrays import BoolArray, FloatArray, IntArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals import HandCommand, HandSettings, HandState
@@ -140,19 +140,22 @@ def command(
     where it is. Counts above the range are clamped to it. Other negative ones mean nothing to the hand and leave the
     motor as it is. Where angle and stroke are both given, stroke counts: the vendor's driver writes it last.
     """
-    tops = (ANGLE_TOP, STROKE_TOP, scale.force_top, SPEED_TOP)
-    fractions, held, wrong = zip(*map(_fractions, (angle, stroke, force, speed), tops), strict=True)
-    opened, closed, limit, pace = fractions
+    tops = np.array([[ANGLE_TOP], [STROKE_TOP], [scale.force_top], [SPEED_TOP]], dtype=np.float64)
+    counts = np.full((len(tops), len(MOTORS)), np.nan)
+    for row, group in zip(counts, (angle, stroke, force, speed), strict=True):
+        row[: np.size(group)] = group
+    wrong = int(((counts > tops) | (counts < HOLD)).sum())
+    opened, closed, limit, pace = np.where(counts >= 0.0, np.minimum(counts, tops) / tops, np.nan)
     closed = np.where(np.isnan(closed), 1.0 - opened, closed)
     stop = np.zeros(len(MOTORS), dtype=bool)
-    stop[scale.actuators] = (held[0] | held[1]) & np.isnan(closed)
+    stop[scale.actuators] = (counts[:2] == HOLD).any(axis=0) & np.isnan(closed)
     command = command_in_hand_order(
         scale,
         target_rad=scale.open_rad + closed * (scale.closed_rad - scale.open_rad),
         speed_rad_s=pace * scale.top_speed_rad_s,
         force_limit_n=limit * (scale.force_top * GRAM_FORCE_N),
     )
-    return replace(command, stop=stop) if stop.any() else command, sum(wrong)
+    return replace(command, stop=stop) if stop.any() else command, wrong
 
 
 def command_in_hand_order(scale: Scale, **asked: FloatArray) -> HandCommand:
@@ -186,14 +189,6 @@ def _closed_fraction(scale: Scale, angle_rad: FloatArray) -> FloatArray:
 
 def _counts(values: FloatArray, low: int, high: int) -> NDArray[np.int16]:
     return np.clip(np.rint(values), low, high).astype(np.int16)
-
-
-def _fractions(counts: ArrayLike, top: int) -> tuple[FloatArray, BoolArray, int]:
-    """Counts as fractions of the top, NaN where none is asked; where they are -1; and how many were out of range."""
-    values = np.full(len(MOTORS), np.nan)
-    values[: np.size(counts)] = counts
-    wrong = (values > top) | (values < HOLD)
-    return np.where(values >= 0.0, np.minimum(values, top) / top, np.nan), values == HOLD, int(wrong.sum())
 
 
 def sides(scales: Sequence[Scale]) -> dict[str, Scale]:
