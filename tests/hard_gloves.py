@@ -35,11 +35,11 @@ MOTIONS = (
 def hard_log(layout: GloveLayout, *, seed: int = 4, rate_hz: float = 60.0, pace: float = 1.0) -> GloveLog:
     """Pinches of every finger after every other, then gestures, all of it hurried, noisy and with gaps."""
     rng = np.random.default_rng(seed)
-    calm = make_log(MOTIONS, layout=layout, rate_hz=rate_hz, pace=pace, seed=seed)
+    gestures = make_log(MOTIONS, layout=layout, rate_hz=rate_hz, pace=pace, seed=seed)
     angle_rad = _pinch_after_pinch(layout, rng, rate_hz)
     position_m, turn = nodes(PERSONS[layout], angle_rad)
-    position_m = np.concatenate([position_m, calm.position_m])
-    quat_wxyz = np.concatenate([quaternions.from_matrices(turn), calm.quat_wxyz])
+    position_m = np.concatenate([position_m, gestures.position_m])
+    quat_wxyz = np.concatenate([quaternions.from_matrices(turn), gestures.quat_wxyz])
     position_m += rng.normal(0.0, NOISE_M, position_m.shape)
     _occlude(position_m, layout, rng, round(OCCLUDED_S * rate_hz))
     step_s = rng.uniform(0.7, 1.3, len(position_m)) / rate_hz

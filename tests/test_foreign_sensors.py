@@ -79,7 +79,7 @@ def test_an_offset_that_walks_at_random_is_told_from_one_that_drifts(where, kind
     if wanders:  # a walk of 0.08 % of the span in a second: 1.4 % in 300, of readings that go a little farther or less
         assert 0.9 < off < 2.8
         load = presses.taxel_load_n(1e-3)
-        stated = [score(presses, presses.counts, load, wander=wander).p95 for wander in (0.0, off)]
+        stated = [score(presses, presses.counts, load, offset_walk=walk).p95 for walk in (0.0, off)]
         assert stated == [0.0, pytest.approx(1.96 * off)]
 
 

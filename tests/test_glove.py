@@ -307,7 +307,7 @@ def test_a_port_that_is_taken_or_none_is_told():
 def test_all_that_is_wrong_with_real_logs_is_mended_at_once(tmp_path: Path):
     # As in a public log of a Manus glove: a clock step back, frames sent twice, a root quaternion that changes sign.
     path = write(tmp_path, "nodes21")
-    calm = read_log(path)
+    regular = read_log(path)
     rows = [line.split(",") for line in path.read_text().splitlines()]
     first = COLUMNS.index("o0_x")
     for row in rows[60:]:
@@ -318,9 +318,9 @@ def test_all_that_is_wrong_with_real_logs_is_mended_at_once(tmp_path: Path):
         rows.insert(at, rows[at - 1])
     path.write_text("\n".join(",".join(row) for row in rows) + "\n")
     log = read_log(path)
-    assert (log.side, len(log)) == ("right", len(calm))
+    assert (log.side, len(log)) == ("right", len(regular))
     assert np.all(np.diff(log.stamp_s) > 0.0)
-    assert np.abs(log.position_m - calm.position_m).max() < 1e-12
+    assert np.abs(log.position_m - regular.position_m).max() < 1e-12
     assert log.notes[0] == "3 frames sent twice: left out"
     assert "stepped back at frame 100 (1.604 s in all)" in log.notes[1]
 

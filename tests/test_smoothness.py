@@ -77,14 +77,14 @@ def tip_error_and_lag(variable_rad: FloatArray, layout: GloveLayout) -> tuple[fl
 def test_friction_calms_a_noisy_hand_at_the_same_error_and_without_delay(layout: GloveLayout):
     nodes, step_s = hurried(layout)
     config = RetargetConfig(speed_scale=100.0)
-    calm, bare = (
+    damped, bare = (
         retarget_recording(shadow(), nodes, step_s, c, workers=1) for c in (config, replace(config, friction_rad=0.0))
     )
     for threshold_deg in THRESHOLDS_DEG:
-        ours, without = (reversals_per_s(angles, step_s, threshold_deg) for angles in (calm, bare))
+        ours, without = (reversals_per_s(angles, step_s, threshold_deg) for angles in (damped, bare))
         assert ours < (0.6 if threshold_deg < 0.5 else 1.0) * without
-    assert swings_per_s(calm, step_s, 0.5) < 0.8 * swings_per_s(bare, step_s, 0.5)
-    (error_m, late_s), (bare_error_m, bare_late_s) = (tip_error_and_lag(angles, layout) for angles in (calm, bare))
+    assert swings_per_s(damped, step_s, 0.5) < 0.8 * swings_per_s(bare, step_s, 0.5)
+    (error_m, late_s), (bare_error_m, bare_late_s) = (tip_error_and_lag(angles, layout) for angles in (damped, bare))
     assert error_m < 1.05 * bare_error_m
     assert late_s < bare_late_s + 0.001
 

@@ -1,4 +1,4 @@
-"""Keep compiled functions honest, and find them a place.
+"""The cache of compiled functions: its folder, and when it is out of date.
 
 Numba renews a cached function when the file it stands in changes, but not when a function it calls from another file
 does. A room whose functions call each other across files calls `drop_stale` first: whenever one of its files is newer

@@ -25,7 +25,7 @@ def next_due_s(due_s: float, period_s: float, now_s: float, slack_s: float = 1e-
 
 
 class Pace:
-    """Says when it is time again."""
+    """Timer of a periodic job."""
 
     def __init__(self, rate_hz: float):
         """A rate of the twin's clock."""
@@ -40,7 +40,7 @@ class Pace:
 
 
 class RateLimit:
-    """Lets so many through in each period, and counts the rest."""
+    """Rate limit: so many pass in each period, the rest are counted."""
 
     def __init__(self, most: int, period_s: float):
         """Nothing has come yet."""
@@ -61,7 +61,7 @@ class RateLimit:
 
 
 class LogLimit(logging.Filter):
-    """Shows the first few of what one line of code logs in a while, and how many there were: a flood says little."""
+    """Log filter: of what one line of code logs in a period it passes the first few and the count of the rest."""
 
     def __init__(self, most: int):
         """Nothing has been logged yet; ``most`` records of a line of code are shown in a minute."""

@@ -34,7 +34,7 @@ FAULT = wp.constant(int(MotorStatus.FAULT))
 
 @wp.struct
 class Motor:
-    """What a motor is, see `motor_model.MOTOR_PARAMS`."""
+    """Parameters of one motor, see `motor_model.MOTOR_PARAMS`."""
 
     is_screw: int
     pulls_only: int
@@ -67,7 +67,7 @@ class Motor:
 
 @wp.struct
 class MotorState:
-    """What a motor is doing, see `motor_model.MOTOR_STATE`."""
+    """State of one motor, see `motor_model.MOTOR_STATE`."""
 
     target_rad: float
     speed_rad_s: float
@@ -108,7 +108,7 @@ class Pending:
 
 @wp.struct
 class Drive:
-    """Which joints a motor moves and which control it writes, see `motor_model.DRIVE`."""
+    """Transmission of one motor: the joints it moves and the control it writes, see `motor_model.DRIVE`."""
 
     qpos: wp.types.vector(length=6, dtype=wp.int32)
     dof: wp.types.vector(length=6, dtype=wp.int32)

@@ -1,6 +1,6 @@
 # type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
 
-"""What worlds were like at some time, to be so again: some at one time, others at another."""
+"""Saved states of many worlds, each world at a time of its own, to restore some or all of them."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 # type: ignore  # Warp compiles these functions: what they mean is not what a type checker reads
 
-"""What happens to whole worlds: readings gathered, steps counted, worlds reset and flagged."""
+"""Kernels over whole worlds: gather readings, count steps, reset worlds, flag those that diverged."""
 
 from enum import IntFlag
 
@@ -11,7 +11,7 @@ from thenar.batch.wrist_servos import WristState
 
 
 class Flag(IntFlag):
-    """What went wrong in a world since its last reset."""
+    """Error flags of one world since its last reset."""
 
     DIVERGED = 1
     """Its positions are no numbers: reset it."""

@@ -29,7 +29,7 @@ class Wrist:
 
 @wp.struct
 class WristState:
-    """Where a wrist is sent. Quaternions are Warp's: x, y, z, w."""
+    """Goal of one wrist servo, and the target on its way there. Quaternions are Warp's: x, y, z, w."""
 
     target_m: wp.vec3
     target_quat: wp.quat

@@ -21,7 +21,7 @@ Policy = Callable[[Observation], NDArray[np.float32]]
 
 
 class Felt:
-    """What an observation says, by name of the motor."""
+    """An observation as a script reads it: named arrays, and values by name of the motor."""
 
     def __init__(self, env: HandEnv, observation: Observation):
         """Take it apart."""

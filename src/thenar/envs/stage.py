@@ -15,7 +15,7 @@ FORCE_LIMIT_N = 20.0
 
 
 class Reported(NamedTuple):
-    """What motors say of themselves. Shapes (..., motors)."""
+    """Readings of the motors. Shapes (..., motors)."""
 
     angle_rad: FloatArray
     velocity_rad_s: FloatArray
@@ -23,7 +23,7 @@ class Reported(NamedTuple):
 
 
 class Felt(NamedTuple):
-    """What a skin says."""
+    """Readings of the skin."""
 
     counts: NDArray[Any]
     """Shape (..., taxels)."""

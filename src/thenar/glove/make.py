@@ -122,7 +122,7 @@ def _play(keys: FloatArray, stay_s: list[float], move_s: float, rate_hz: float) 
 
 
 def _tremor(rng: np.random.Generator, shape: tuple[int, ...], rate_hz: float) -> FloatArray:
-    """A slow wander of every joint around 10 Hz and below, as living hands have."""
+    """Tremor: noise on every joint around 10 Hz and below, as living hands have [rad]."""
     noise = rng.standard_normal(shape)
     keep = np.exp(-2 * np.pi * 10.0 / rate_hz)
     for row in range(1, len(noise)):

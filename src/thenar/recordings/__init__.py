@@ -1,1 +1,1 @@
-"""What flowed, into files that others can open."""
+"""Recordings: signals into files that other programs can open."""

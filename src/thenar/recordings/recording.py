@@ -1,4 +1,4 @@
-"""A recording as columns: what hands did and felt, over time."""
+"""A recording as columns: motors, touch and poses over time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Episode:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MotorColumns:
-    """What the motors of a hand reported and were told. Shapes (T,) and (T, motors)."""
+    """Readings and settings of a hand's motors over time. Shapes (T,) and (T, motors)."""
 
     stamp_s: FloatArray
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class JointColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TouchColumns(Mapping[str, NDArray[np.float32]]):
-    """What a skin felt; ``columns["palm"]`` is that pad's pressure [Pa]. Shape (T, rows, cols)."""
+    """Touch over time; ``columns["palm"]`` is that pad's pressure [Pa]. Shape (T, rows, cols)."""
 
     stamp_s: FloatArray
     layout: tuple[PadLayout, ...]

@@ -17,7 +17,7 @@ ANY_INERTIA_KGM2 = (1e-6, 1e-6, 1e-6, 0.0, 0.0, 0.0)  # nothing moves here, but 
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """Where a hand runs into itself."""
+    """Deepest overlap between two links of one hand."""
 
     depth_m: float
     """How deep, 0 where it does not [m]."""

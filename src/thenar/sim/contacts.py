@@ -28,7 +28,7 @@ _KINDS = {
 
 
 class ContactReader:
-    """Reads contacts by the names of their bodies, with signs that do not depend on the order of geoms."""
+    """Reader of contacts by the names of their bodies, with signs that do not depend on the order of geoms."""
 
     def __init__(self, model: mujoco.MjModel, hands: Sequence[str]):
         """Look up every geom's body and hand."""
@@ -80,7 +80,7 @@ class ContactReader:
 
 
 class SolidReader:
-    """Reads contacts with the shapes that touch. A solid's number is its geom's."""
+    """Reader of contacts with the shapes that touch. A solid's number is its geom's."""
 
     def __init__(self, model: mujoco.MjModel):
         """Take the shapes of a compiled world; their poses come with every reading."""

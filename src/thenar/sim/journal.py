@@ -1,4 +1,4 @@
-"""What changes a world from outside, told call by call to those who listen: with it a replay does the same again."""
+"""Journal of a world: every call that changes it from outside, passed to listeners, so that a replay can repeat it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Listener(Protocol):
-    """Who wants to know what happens to a world, and what is read of it."""
+    """Listener to a world's journal: every change, and every reading taken of it."""
 
     next_s: float
     """When it wants to read the world next, by the twin's clock [s]; infinite where somebody else does."""

@@ -81,7 +81,7 @@ def _length_m(text: str) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pressed:
-    """What a press came to."""
+    """Result of a press."""
 
     contacts: SolidContacts
     skin_solids: dict[str, tuple[int, ...]]

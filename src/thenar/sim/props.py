@@ -16,7 +16,7 @@ MESH_ENDINGS = (".obj", ".stl", ".msh")
 
 @dataclass(frozen=True, kw_only=True)
 class _Prop:
-    """What every object has."""
+    """Fields of every object."""
 
     name: str = ""
     """Name in the world; empty: its kind, numbered from the second on."""

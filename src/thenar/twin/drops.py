@@ -46,7 +46,7 @@ class Cube:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """What the skin said at one instant of one drop."""
+    """Reading of the skin at one instant of one drop."""
 
     drop: int
     """Number of the drop, from 1 on; 0 before the first: nothing touches."""
@@ -150,7 +150,7 @@ def _checked(frame: TouchFrame) -> TouchFrame:
 
 @dataclass
 class DropSummary:
-    """What one drop came to on a ReFlex hand."""
+    """Result of one drop on a ReFlex hand."""
 
     drop: int
     edge_mm: float

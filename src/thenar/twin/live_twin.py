@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 class Link(Protocol):
-    """What moves requests in and readings out."""
+    """Link of a twin to a protocol: requests in, readings out."""
 
     @property
     def wire(self) -> str:
@@ -97,7 +97,7 @@ class SceneLink(Link, Protocol):
 
 @dataclass(kw_only=True)
 class _Commanded:
-    """Who commanded one hand."""
+    """Commands that one hand has received: how many, from whom, when last."""
 
     requests: int = 0
     sender: str = ""

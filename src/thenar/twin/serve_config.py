@@ -1,4 +1,4 @@
-"""What `serve` and ``thenar serve`` are told: one frozen value, with a part for the page and one per protocol."""
+"""Configuration of `serve` and ``thenar serve``: one frozen value, with a part for the page and one per protocol."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import random
 
 
 class LineFaults:
-    """What a link's messages go through on their way out; a good one passes on every message, once and whole."""
+    """Faults of a link's outgoing line; without any, every message passes once and whole."""
 
     def __init__(self) -> None:
         """A good line."""

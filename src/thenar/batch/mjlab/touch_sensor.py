@@ -38,7 +38,7 @@ class TouchCfg(SensorCfg):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TouchData:
-    """What a skin feels, as `thenar.batch.TouchArrays` has it; written over by the next reading.
+    """Touch of a hand in all worlds, as `thenar.batch.TouchArrays` has it; written over by the next reading.
 
     Shapes use w = worlds, n = taxels, p = pads.
     """
@@ -58,7 +58,7 @@ class TouchData:
 
 
 class TouchSensor(Sensor[TouchData]):
-    """Feels the contacts of a hand in every world."""
+    """Tactile sensor of a hand in every world, solved on the device."""
 
     def __init__(self, cfg: TouchCfg):
         """Nothing is laid out yet."""

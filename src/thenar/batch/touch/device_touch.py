@@ -1,4 +1,4 @@
-"""The skin of one hand in every world of a MuJoCo Warp model, felt on the device."""
+"""Touch of one hand in every world of a MuJoCo Warp model, solved on the device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SMALL, LARGE, AT_EDGES = 14, 20, 24  # cells a side of a window, of one under a 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TouchArrays:
-    """What the skin of one hand feels in all worlds: arrays of Warp on the device, written over by the next reading.
+    """Touch of one hand in all worlds: arrays of Warp on the device, written over by the next reading.
 
     Shapes use w = worlds, n = taxels, p = pads, as in `thenar.TouchFrame`.
     """
@@ -80,7 +80,7 @@ class Solver(NamedTuple):
 
 
 class Touch:
-    """Feels contacts of anybody's MuJoCo Warp model: elliptic cones, and a hand of thenar's in it.
+    """Tactile pipeline of one hand on the device, in any MuJoCo Warp model with that hand and elliptic cones.
 
     >>> feel = Touch(mj_model, "inspire_right", m, d, prefix="hand/")     # doctest: +SKIP
     >>> feel.update()      # after mjw.step, also inside a CUDA graph     # doctest: +SKIP
@@ -255,7 +255,7 @@ class Touch:
                 self._skins[number].forget()
 
     def update(self) -> None:
-        """Feel the contacts of the last step, and read the sensor."""
+        """Solve touch for the contacts of the last step, and read the sensor."""
         self.feel()
         load_pa = self.arrays.stress_pa if self.arrays.stress_pa.size else self.arrays.pressure_pa
         self.sensor.read(self._d.time, load_pa, self.arrays.counts)

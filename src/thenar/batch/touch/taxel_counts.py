@@ -18,7 +18,7 @@ GAIN, OFFSET, NOISE = wp.constant(3), wp.constant(4), wp.constant(5)  # streams 
 
 @wp.struct
 class Taxel:
-    """What a taxel does with its load, see `thenar.touch.sensor.calibration.PadCalibration`.
+    """Parameters of one taxel's sensor, see `thenar.touch.sensor.calibration.PadCalibration`.
 
     Of a barometer the load is the stress at its die, and its area 1.
     """

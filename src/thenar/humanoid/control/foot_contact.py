@@ -171,7 +171,7 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Places:
-    """Where a body can touch the ground: the ends of its capsules, its balls, and the ends of the hands it carries."""
+    """Points of a body that can touch the ground: ends of capsules, balls, and the ends of the hands it carries."""
 
     link: IntArray
     """Index among `BodySpec.touching`. Shape (n,)."""

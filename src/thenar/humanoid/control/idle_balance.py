@@ -12,7 +12,7 @@ BALANCE, ELSEWHERE = "balance", "arms"
 
 
 class IdleBalance:
-    """Keeps a robot on its feet by its legs alone, wherever somebody else has its waist and arms."""
+    """Balance controller on the legs alone, while a client commands waist and arms."""
 
     def __init__(self, robot: RobotData, *, gains: str):
         """Begin with the next step.

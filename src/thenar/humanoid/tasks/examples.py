@@ -98,7 +98,7 @@ class StandPoseTask(PdStandTask):
 
 
 class SquatTask(StandPoseTask):
-    """Stands in balance and goes down and up."""
+    """Task that squats in balance, down and up."""
 
     def pose(self, data: RobotData, since_s: float) -> ArrayLike:
         """A height that goes down and up."""

@@ -37,7 +37,7 @@ SIDES, OUT = ("left", "right"), (1.0, -1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Hold:
-    """What one hand does at a moment of the plan."""
+    """One hand's part of the plan at one moment."""
 
     height_m: float
     aside_m: float = 0.0

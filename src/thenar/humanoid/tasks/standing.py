@@ -45,7 +45,7 @@ class JointStandTask(Task):
 
 
 class PdStandTask(Task):
-    """Stands in balance and takes the commanded stand pose; groups that belong to others are left to them."""
+    """Task that balances at the commanded stand pose; joint groups under other control are left alone."""
 
     def __init__(self, *, gains: str = "user_cmd"):
         """Prepare; ``gains`` are those of the robot's published ones that keep the posture."""
@@ -139,7 +139,7 @@ class PdStandTask(Task):
 
 
 class SecurityTask(Task):
-    """Lets the robot down softly: the drives only damp for two seconds, then they have no power."""
+    """Task that lowers the robot softly: the drives only damp for two seconds, then they have no power."""
 
     def enter(self, data: RobotData) -> bool:
         """No stiffness from now on."""

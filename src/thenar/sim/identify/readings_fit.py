@@ -25,7 +25,7 @@ MIN_EITHER_WAY, MIN_SPEEDS = 60, 0.2  # readings of a finger that goes one way; 
 FRICTION_ERROR_N = 0.002  # of the method: a weight is no cubic of the posture
 MIN_STANDING, MIN_STANDING_N = 6, 0.25  # standings under load that tell a spring, and what counts as one [N]
 STANDING_SPAN = 3.0  # from the smallest of their loads to the largest
-DIGIT, LEAST_SPREAD = 0.001, 1e-4  # strokes: angles and targets are whole thousandths
+DIGIT, MIN_SPREAD = 0.001, 1e-4  # strokes: angles and targets are whole thousandths
 DRIVEN = 0.9  # of the commanded speed: the motor is up to speed
 
 
@@ -211,7 +211,7 @@ def _standing(rests: Sequence[Rest], value: FloatArray, offset_n: float) -> list
         if screw is not None and load.mean() > MIN_STANDING_N:
             stiff = float(slope(np.array(x), linear_n, cubic_n))
             count = len(rest.closed)
-            spread = np.sqrt(rest.closed.var() / count + rest.force_n.var() / count / stiff**2 + LEAST_SPREAD**2)
+            spread = np.sqrt(rest.closed.var() / count + rest.force_n.var() / count / stiff**2 + MIN_SPREAD**2)
             off = rest.target + play * backlash - float(rest.closed.mean()) - x - value[4]
             slopes = linear_n * x / stiff, cubic_n * x**3 / stiff, -1.0 / stiff, play, -1.0
             rows.append((off, spread, float(load.mean()), *slopes))

@@ -89,7 +89,7 @@ class Fitted:
 
 
 class Memory(NamedTuple):
-    """What is needed of the past. Shapes (rows, n)."""
+    """State of the sensor's hysteresis at every row. Shapes (rows, n)."""
 
     drive: FloatArray
     past: FloatArray

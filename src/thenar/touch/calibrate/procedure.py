@@ -34,7 +34,7 @@ PLAUSIBLE_GAIN = {"force": (30.0, 1000.0, 8000.0), "barometer": (0.05, 1.0, 5.0)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PadResult:
-    """What came of one pad."""
+    """Result of calibrating one pad: calibration, scores, and how well each number is known."""
 
     pad: Pad
     presses: Presses
@@ -122,7 +122,7 @@ def fit_pad(
     fitted, learned = fit(every, "final fit")
     load = presses.taxel_load_n(fitted.depth_m)
     wrong = predict(presses, fitted, learned, top) - presses.counts
-    wander = day_to_day(presses)
+    offset_walk = day_to_day(presses)
     progress(f"{pad_name}: what can be known")
     return PadResult(
         pad=pad,
@@ -131,8 +131,8 @@ def fit_pad(
         fitted=fitted,
         learned=learned,
         known=identify(presses, fitted, wrong, full_scale(presses), without=without),
-        score=score(presses, predicted, load, rows=back, wander=wander),
-        scale_score=score(presses, scaled, load, rows=back, wander=wander),
+        score=score(presses, predicted, load, rows=back, offset_walk=offset_walk),
+        scale_score=score(presses, scaled, load, rows=back, offset_walk=offset_walk),
         held_out=back,
         predicted=predicted,
     )

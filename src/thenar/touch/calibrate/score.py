@@ -20,9 +20,9 @@ FIRM = 0.9  # of a taxel's largest load: a press with more shows where it ends
 REST_AROUND_S = 5.0
 TAKES_PART = 0.1  # of a taxel's largest load: a press with more counts for it
 DRAWS, LIMIT_DRAWS = 1000, 100
-CALM_S, BLOCK_S, MIN_BLOCKS = 5.0, 4.0, 4  # of rest after a press, and of the means that are compared there
-WANDERS = 2.0  # of what noise does to those means: an offset that changes by more wanders
-SESSION_S = 300.0  # after switching on, for which an offset that wanders is told
+SETTLED_S, BLOCK_S, MIN_BLOCKS = 5.0, 4.0, 4  # of rest after a press, and of the means that are compared there
+WALK_RATIO = 2.0  # over what noise does to those means: an offset that changes by more walks at random
+SESSION_S = 300.0  # after switching on, for which the error of an offset that walks is stated
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,7 +87,7 @@ def score(
     *,
     rows: BoolArray | None = None,
     full_counts: FloatArray | None = None,
-    wander: float = 0.0,
+    offset_walk: float = 0.0,
 ) -> Score:
     """Hold a prediction against what was read.
 
@@ -97,7 +97,7 @@ def score(
         load: What presses on each taxel. Shape (t, n).
         rows: Rows that count; all if not given.
         full_counts: Full scale of each taxel; that of the recording if not given.
-        wander: What another day's offsets are off by besides, root mean square [% of full scale].
+        offset_walk: Error of another day's offsets, root mean square [% of full scale], see `day_to_day`.
     """
     full = full_scale(presses) if full_counts is None else full_counts
     rows = presses.usable & (np.ones(len(load), dtype=bool) if rows is None else rows)
@@ -122,26 +122,26 @@ def score(
         rms=rms,
         low=float(low),
         high=float(high),
-        p95=float(np.hypot(np.percentile(np.abs(off[part]), 95.0) + np.std(limits), 1.96 * wander)),
+        p95=float(np.hypot(np.percentile(np.abs(off[part]), 95.0) + np.std(limits), 1.96 * offset_walk)),
         presses=len(used),
         taxel_rms=taxel_rms,
     )
 
 
 def day_to_day(presses: Presses) -> float:
-    """How far off another day's offsets are, root mean square in percent of full scale; 0 where they do not wander.
+    """Error of another day's offsets, root mean square in percent of full scale; 0 where they do not walk at random.
 
     Drift is taken to be the same every day. Resting readings that change by more than their noise from one `BLOCK_S` to
     the next, their trend set aside, walk at random: another day has a walk of its own, and what was fitted to this one
-    is as far off again. Both grow with time; told is the mean over the first `SESSION_S`.
+    is as far off again. Both grow with time; returned is the mean over the first `SESSION_S`.
     """
     pressed = presses.time_s[presses.load_n > 0.0]
     before = np.searchsorted(pressed, presses.time_s)
     since_s = np.where(before > 0, presses.time_s - pressed[np.clip(before - 1, 0, None)], np.inf)
-    calm = np.flatnonzero(presses.usable & (presses.load_n <= 0.0) & (since_s > CALM_S))
+    unloaded = np.flatnonzero(presses.usable & (presses.load_n <= 0.0) & (since_s > SETTLED_S))
     rows = max(2, round(BLOCK_S / float(np.median(np.diff(presses.time_s)))))
     changed, noise, steps = np.zeros(presses.pad.taxels), np.zeros(presses.pad.taxels), 0
-    for rest in np.split(calm, np.flatnonzero(np.diff(calm) > 1) + 1):
+    for rest in np.split(unloaded, np.flatnonzero(np.diff(unloaded) > 1) + 1):
         blocks = len(rest) // rows
         if blocks < MIN_BLOCKS:
             continue
@@ -152,7 +152,7 @@ def day_to_day(presses: Presses) -> float:
         steps += blocks - 2
     per_full = np.where(presses.live, 1.0 / np.maximum(full_scale(presses), 1.0) ** 2, 0.0)
     walked, by_noise = float(changed @ per_full), float(noise @ per_full)
-    if not steps or walked - by_noise <= WANDERS * by_noise:
+    if not steps or walked - by_noise <= WALK_RATIO * by_noise:
         return 0.0
     # Means of blocks differ by two thirds of what a walk does from one's middle to the next one's.
     per_s = (walked - by_noise) / (steps * presses.live.sum() * BLOCK_S * 2.0 / 3.0)

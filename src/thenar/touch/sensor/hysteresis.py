@@ -1,4 +1,4 @@
-"""What a skin does to a load: creep (it follows slowly), play (it sticks until a load has changed enough), a ceiling.
+"""Hysteresis of a skin: creep (it follows slowly), play (it sticks until a load has changed enough), a ceiling.
 
 None of them falls when the load grows, so a sensor made of them with weights above zero is monotone.
 One step of a memory is for the running twin; the others run through a recording. Shapes use t = rows, n = taxels.

@@ -24,7 +24,7 @@ AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedPad:
-    """What was learned about the taxels of one pad."""
+    """Learned response of one pad's taxels."""
 
     load_n: FloatArray
     """Largest load shown to each taxel [N]; knots and plays are shares of it. Shape (n,)."""

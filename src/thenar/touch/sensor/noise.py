@@ -1,4 +1,4 @@
-"""What differs from taxel to taxel and from reading to reading: random numbers from a seed, and dead taxels."""
+"""Noise of a sensor, from taxel to taxel and from reading to reading, drawn from a seed; and dead taxels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a load arrives at which taxel: a sensing layer buried under elastic skin, and cross-talk between taxels.
+"""Receptive fields of taxels: a sensing layer buried under elastic skin, and cross-talk between taxels.
 
 The stress at depth z under a point load on an elastic half-space (Boussinesq) is ``3 F z^3 / (2 pi (r^2 + z^2)^2.5)``.
 A taxel adds it up over its own area, for which there is a closed form, so a load far from every edge arrives whole.

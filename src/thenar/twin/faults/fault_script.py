@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FaultScript:
-    """Lets faults begin and end in time; a world is given to it before every step."""
+    """Schedule of faults that begin and end in time; a world is given to it before every step."""
 
     def __init__(self, faults: Sequence[str], hands: Sequence[HandSpec], wires: Sequence[str] | None = None):
         """Read and check it: what is wrong is said before anything runs.

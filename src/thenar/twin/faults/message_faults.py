@@ -1,4 +1,4 @@
-"""What the faults of a world do to the messages of a running twin."""
+"""Faults of messages between the world and the clients of a running twin."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PoweredLink(Protocol):
 
 
 class MessageFaults:
-    """Stands between the world and the links of a twin; without faults it passes everything on."""
+    """Filter between the world and the links of a twin; without faults it passes everything on."""
 
     def __init__(self, links: Sequence[Link]):
         """All lines are good."""

@@ -27,7 +27,7 @@ CONTACT_N = 0.3  # what it must feel beyond its twin's to be marked as a contact
 
 
 class MirrorPage(PageLink):
-    """Shows two of each hand; whoever looks cannot command anything."""
+    """Page of a mirror: each hand beside its twin, for viewing only."""
 
     touring = False
 

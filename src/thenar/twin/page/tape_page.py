@@ -20,7 +20,7 @@ from thenar.view.shared_memory import STATE_FIELDS
 
 
 class TapePage(PageLink):
-    """Shows what was recorded; whoever looks moves time and nothing else."""
+    """Page of a recording with a time line, for viewing only."""
 
     touring = False
 

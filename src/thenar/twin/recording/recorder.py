@@ -46,7 +46,7 @@ SEGMENT_CALLS = ("swap_world", "restore", "copy_state_from", "diverged")
 
 
 class Writer(Protocol):
-    """Where messages go."""
+    """Sink of a recorder's messages."""
 
     def put(self, *entries: Entry | Bundle) -> None:
         """Leave messages."""
@@ -77,7 +77,7 @@ class _LateStates:
 
 
 class Recorder:
-    """Listens to a world and writes messages; knows no files."""
+    """Listener to a world's journal that writes messages; files are the writer's matter."""
 
     def __init__(self, world: World, writer: Writer, *, start_ns: int, state_hz: float = 0.0, touch: bool = True):
         """Prepare; nothing is written yet.

@@ -23,7 +23,7 @@ KEPT = 2  # pictures that wait for a slow client; older ones are dropped
 
 
 class PictureServer:
-    """Sends pictures to whoever listens, and answers who asks."""
+    """Server of camera pictures: a stream for each camera, and the configuration on request."""
 
     def __init__(self, host: str, *, ports: Mapping[str, int], config_port: int, configuration: bytes):
         """Listen.

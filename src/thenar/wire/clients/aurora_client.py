@@ -24,7 +24,7 @@ TOPICS = (
 
 
 class AuroraListener:
-    """Keeps the newest message of each topic. Use it in a ``with``."""
+    """Listener to an Aurora robot that keeps the newest message of each topic. Use it in a ``with``."""
 
     def __init__(
         self,

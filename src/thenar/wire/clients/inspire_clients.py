@@ -60,7 +60,7 @@ class _Client:
 
 
 class InspireClient(_Client):
-    """Sends ctrl, keeps the newest state and touch of a tactile Inspire hand."""
+    """Client of a tactile Inspire hand: sends ctrl, keeps the newest state and touch."""
 
     def __init__(self, participant: Participant, spec: HandSpec):
         """Listen to a hand."""
@@ -92,7 +92,7 @@ class InspireClient(_Client):
 
 
 class DfxClient(_Client):
-    """Sends commands for both hands, keeps the newest state of both."""
+    """Client of two DFX hands: sends commands for both, keeps the newest state of both."""
 
     def __init__(self, participant: Participant):
         """Listen to the hands."""
@@ -115,7 +115,7 @@ class DfxClient(_Client):
 
 
 class TienkungClient(_Client):
-    """Sends control messages to one hand and keeps its newest state."""
+    """Client of one Tienkung hand: sends control messages, keeps the newest state."""
 
     def __init__(self, participant: Participant, spec: HandSpec):
         """Listen to a hand."""

@@ -1,4 +1,4 @@
-"""Listens to hands without a word to them: their commands, states and touch, as they come, with the time they came.
+"""Passive listener to hands on a wire: their commands, states and touch, with the time they came.
 
 On DDS it is one more reader, and a best-effort one, which confirms nothing: what it sends is discovery (announcements
 of itself and its readers, and confirmations of those of others). A Modbus hand speaks only when it is asked, so it is
@@ -42,7 +42,7 @@ CONNECT_S = 3.0
 
 
 class Ear(Protocol):
-    """Who wants to know. Calls come on the thread of the wire."""
+    """Callback interface of a listener. Calls come on the thread of the wire."""
 
     def hear(self, hand: str, said: HandCommand | HandState | FloatArray, arrived_s: float) -> None:
         """A command, a state, or the counts of all taxels, and when it came by `time.perf_counter`."""
@@ -55,7 +55,7 @@ class Ear(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """What came on one topic."""
+    """Messages that came on one topic."""
 
     topic: str
     kind: Kind
@@ -69,7 +69,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where hands are."""
+    """Address of the hands to listen to."""
 
     wire: str = "inspire"
     domain: int = 1

@@ -17,7 +17,7 @@ TOPICS = ("/manus_glove_0", "/manus_glove_1")
 
 
 class ManusListener:
-    """Hears gloves; what makes no sense is refused and counted."""
+    """Listener to Manus gloves; malformed frames are refused and counted."""
 
     def __init__(
         self, side: GloveSide | None, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = ("127.0.0.1",)

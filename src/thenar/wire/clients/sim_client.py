@@ -16,7 +16,7 @@ from thenar.wire.rtps import LATCHED, SENSOR_DATA, Participant, Qos, Sample
 
 
 class SimClient:
-    """Resets a simulator, moves its objects and wrists, and keeps its newest state."""
+    """Client of Unitree's simulator topics: resets it, moves objects and wrists, keeps the newest state."""
 
     def __init__(self, participant: Participant):
         """Listen."""

@@ -16,7 +16,7 @@ from thenar.wire.codecs.reflex_counts import BoardReading
 
 
 class Board:
-    """Keeps the newest touch, which comes on a thread of its own, for the next state."""
+    """The ReFlex hand's board: the newest touch, which comes on a thread of its own, kept for the next state."""
 
     def __init__(self, hands: Sequence[HandSpec]):
         """The one ReFlex hand among these."""

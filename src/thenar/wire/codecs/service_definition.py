@@ -1,4 +1,4 @@
-"""What must be known of a ROS 2 service to offer it."""
+"""Definition of a ROS 2 service: its name, its type, and fields of request and response."""
 
 from __future__ import annotations
 

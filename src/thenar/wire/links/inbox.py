@@ -1,4 +1,4 @@
-"""What came in: requests on their way to the loop, and a tally of what was refused and why."""
+"""Inbox of a link: requests on their way to the loop, and counts of refusals by reason."""
 
 from __future__ import annotations
 

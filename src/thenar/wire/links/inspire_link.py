@@ -15,7 +15,7 @@ from thenar.wire.rtps import Writer
 
 
 class InspireTopics(DdsLink):
-    """Hears ctrl, publishes state and touch of one or two Inspire hands."""
+    """Topics of one or two Inspire hands: ctrl in, state and touch out."""
 
     wire = "inspire"
 

@@ -24,7 +24,7 @@ class PeerHealth:
 
 
 class PeerStats:
-    """What one peer has said."""
+    """Statistics of one peer's messages."""
 
     def __init__(self, who: str):
         """Nothing yet; ``who`` is the peer, in words."""

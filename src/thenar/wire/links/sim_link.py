@@ -17,7 +17,7 @@ STATE_HZ = 30.0  # Unitree's recorder takes one with every frame, at 30 Hz
 
 
 class SimTopics(DdsLink):
-    """Hears resets and poses, publishes the scene and the stress on every taxel to whoever listens."""
+    """Topics of Unitree's simulator: resets and poses in, the scene and the stress on every taxel out."""
 
     wire = "sim"
     where = "rt/{sim_state,reset_pose/cmd,set_pose/cmd}"

@@ -56,7 +56,7 @@ class Refused(ThenarError, ValueError):
 # NamedTuples and not dataclasses: they are made for every datagram and take a third of the time. Counters by which
 # questions and answers are numbered are not kept: whoever gets one twice may answer twice.
 class Header(NamedTuple):
-    """Who sent a datagram."""
+    """Header of a datagram: the sender's vendor and GUID prefix."""
 
     vendor: bytes
     prefix: bytes

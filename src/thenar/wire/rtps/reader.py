@@ -56,7 +56,7 @@ class Sample(NamedTuple):
 
 
 class MatchedWriter:
-    """What a reader knows of one of its writers."""
+    """A reader's state for one of its writers."""
 
     def __init__(self, info: EndpointInfo, reliable: bool):
         self.info = info
@@ -108,7 +108,7 @@ class Partial:
 
 
 class Reader:
-    """Takes samples of one topic. Made by `Participant.subscribe`."""
+    """Reader of one topic. Made by `Participant.subscribe`."""
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class MatchedReader:
-    """What a writer knows of one of its readers."""
+    """A writer's state for one of its readers."""
 
     def __init__(self, info: EndpointInfo, first: int, *, reliable: bool):
         self.info = info
@@ -73,7 +73,7 @@ class MatchedReader:
 
 
 class Writer:
-    """Sends samples of one topic. Made by `Participant.advertise`."""
+    """Writer of one topic. Made by `Participant.advertise`."""
 
     def __init__(self, participant: "Participant", info: EndpointInfo):
         self.info = info
