@@ -102,6 +102,7 @@ class Network:
         """Numbers of the interfaces that may be heard, where the kernel takes a card's address on any card."""
         self._selector = selectors.DefaultSelector()
         self._sockets: list[socket.socket] = []
+        self._discovery_sockets: list[socket.socket] = []
         self._user_sockets: list[socket.socket] = []
         try:
             self.index, self.meta, self.user = self._bind_unicast()
@@ -156,7 +157,7 @@ class Network:
             for sock in taken:
                 self._selector.register(sock, selectors.EVENT_READ)
             self._sockets += taken
-            self._user_sockets = taken[1::2]
+            self._discovery_sockets, self._user_sockets = taken[0::2], taken[1::2]
             return index, (self.own[0], ports[0]), (self.own[0], ports[1])
         raise AssertionError("the last turn of the loop returns or raises")
 
@@ -179,6 +180,7 @@ class Network:
             raise
         self._selector.register(sock, selectors.EVENT_READ)
         self._sockets.append(sock)
+        self._discovery_sockets.append(sock)
         self.group = (GROUP, port)
 
     def send(self, datagram: bytes, address: Address) -> str | None:
@@ -196,11 +198,11 @@ class Network:
         User data goes first, though it is read last: nothing that is yielded has overtaken a sample that was sent
         before it, least of all its writer's farewell.
         """
-        if not self._selector.select(timeout_s):
-            return
-        discovery = [each for sock in self._sockets if sock not in self._user_sockets for each in self._take(sock)]
+        ready = [key.fileobj for key, _ in self._selector.select(timeout_s)]
+        discovery = [each for sock in self._discovery_sockets if sock in ready for each in self._take(sock)]
         for sock in self._user_sockets:
-            yield from self._take(sock)
+            if discovery or sock in ready:
+                yield from self._take(sock)
         yield from discovery
 
     def _take(self, sock: socket.socket) -> Iterator[tuple[bytes, str]]:

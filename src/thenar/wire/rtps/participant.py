@@ -4,7 +4,6 @@ It knows nothing of hands, messages or ROS 2.
 """
 
 import atexit
-import contextlib
 import itertools
 import logging
 import math
@@ -16,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from thenar.errors import BadValue, count_reason
@@ -39,6 +38,8 @@ MAX_WAIT_S = 0.05
 
 MAX_POSTED = 256
 """Samples that may wait for the sender; more are dropped and counted."""
+CHECK_EVERY = 16
+"""Submessages of a datagram between two looks at what it has cost."""
 DATAGRAM_S = 0.02
 """What one datagram may cost to read, and its samples to be taken [s of this thread]; the rest of it is dropped, but
 reliable samples wait for the next turn."""
@@ -60,6 +61,30 @@ _TO_READERS = {
     messages.Gap: Reader.on_gap,
 }
 _TO_WRITERS = {messages.AckNack: Writer.on_acknack, messages.NackFrag: Writer.on_nack_frag}
+
+
+class _Stage:
+    """What a thread is at, and since when. A mistake of ours is counted and it goes on: the others still talk to us.
+
+    A class, since a generator as context manager costs more than most of what it surrounds.
+    """
+
+    def __init__(self, participant: "Participant"):
+        self._participant = participant
+        self.since_s = math.inf
+
+    def __enter__(self) -> None:
+        self.since_s = time.monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        self.since_s = math.inf
+        if not isinstance(error, Exception):
+            return False
+        participant = self._participant
+        participant.refuse(INTERNAL_ERROR)
+        if participant.datagram_refusals[INTERNAL_ERROR] < MAX_LOGGED_ERRORS:
+            logger.error("internal error of the RTPS participant on domain %d", participant.domain, exc_info=error)
+        return True
 
 
 class Participant:
@@ -130,7 +155,7 @@ class Participant:
         self._announce_s = announce_s
         self._announce_due_s = self._liveliness_due_s = -math.inf
         self._posted: queue.SimpleQueue[tuple[Callable[[bytes], object], bytes] | None] = queue.SimpleQueue()
-        self._working_since_s = {"receiving": math.inf, "sending": math.inf}
+        self._receiving, self._sending = _Stage(self), _Stage(self)
         """When each thread began with what it is at."""
         self._running = True
         self._thread = threading.Thread(target=self._run, name=f"rtps-{domain}", daemon=True)
@@ -280,7 +305,7 @@ class Participant:
     @property
     def standing_s(self) -> float:
         """For how long one of its threads has been at the same thing [s]; 0 when all wait for work."""
-        return max(0.0, time.monotonic() - min(self._working_since_s.values()))
+        return max(0.0, time.monotonic() - min(self._receiving.since_s, self._sending.since_s))
 
     def health(self) -> Health:
         """Who is there, who talks to whom, what was refused and why."""
@@ -372,35 +397,21 @@ class Participant:
     def _run(self) -> None:
         while self._running:
             arrived = None
-            with self._working("receiving"):
+            with self._receiving:
                 self._keep_time()
                 arrived = list(self._network.receive(0.0 if self._deliveries else MAX_WAIT_S))
-                if self._deliveries:
-                    self._call_back()
+                self._call_back()
             if arrived is None:
                 time.sleep(MAX_WAIT_S)  # what went wrong may do so again at once
             for datagram, source in arrived or ():
-                with self._working("receiving"):
+                with self._receiving:
                     self._on_datagram(datagram, source)
 
     def _send_posted(self) -> None:
         while (posted := self._posted.get()) is not None:
             write, body = posted
-            with self._working("sending"):
+            with self._sending:
                 write(body)
-
-    @contextlib.contextmanager
-    def _working(self, at: str) -> Iterator[None]:
-        """Note what a thread is at. A mistake of ours is counted and it goes on: the others still talk to us."""
-        self._working_since_s[at] = time.monotonic()
-        try:
-            yield
-        except Exception:
-            self.refuse(INTERNAL_ERROR)
-            if self.datagram_refusals[INTERNAL_ERROR] < MAX_LOGGED_ERRORS:
-                logger.exception("internal error of the RTPS participant on domain %d", self.domain)
-        finally:
-            self._working_since_s[at] = math.inf
 
     def _keep_time(self) -> None:
         now_s = time.monotonic()
@@ -441,9 +452,11 @@ class Participant:
 
     def _call_back(self) -> None:
         """Let users take their samples, for as long as one datagram may cost."""
+        if not self._deliveries:
+            return
         with self.lock:
             deliveries, self._deliveries = self._deliveries, deque()
-        until_s = time.thread_time() + DATAGRAM_S
+        until_s = time.thread_time() + DATAGRAM_S if len(deliveries) > 1 else math.inf  # asking is a system call
         while deliveries:
             callback, value, _ = deliveries.popleft()
             try:
@@ -452,7 +465,7 @@ class Participant:
                 # A user's function that fails must not silence the participant.
                 logger.exception("a callback failed")
                 self.refuse("a callback failed")
-            if time.thread_time() > until_s:
+            if deliveries and time.thread_time() > until_s:
                 break
         for delivery in reversed(deliveries):
             if delivery[2]:
@@ -463,11 +476,11 @@ class Participant:
     def _on_message(self, message: Message, source: str, size: int) -> None:
         vendor, prefix = message.header
         mine, stamp_s = True, None
-        until_s = time.thread_time() + DATAGRAM_S
+        until_s = time.thread_time() + DATAGRAM_S if len(message.submessages) > CHECK_EVERY else math.inf
         if peer := self._directory.peers.get(prefix):
             self._directory.on_sign_of_life(peer, size)
         for index, sub in enumerate(message.submessages):
-            if index % 16 == 15 and time.thread_time() > until_s:
+            if index % CHECK_EVERY == CHECK_EVERY - 1 and time.thread_time() > until_s:
                 self.refuse("datagram takes too long")
                 return
             if isinstance(sub, messages.InfoTs):
