@@ -34,14 +34,14 @@ def find_cache() -> None:
 
 def drop_stale(folder: Path) -> None:
     """Delete compiled functions below a folder that are older than any of its sources."""
-    compiled = [*folder.rglob("__pycache__/*.nbi"), *folder.rglob("__pycache__/*.nbc")]
-    if not compiled:
-        return
-    newest_source = max(source.stat().st_mtime for source in folder.rglob("*.py"))
-    if min(file.stat().st_mtime for file in compiled) >= newest_source:
+    compiled, sources = list[str](), list[str]()
+    for inside, _, names in os.walk(folder):
+        compiled += [os.path.join(inside, name) for name in names if name.endswith((".nbi", ".nbc"))]
+        sources += [os.path.join(inside, name) for name in names if name.endswith(".py")]
+    if not compiled or min(map(os.path.getmtime, compiled)) >= max(map(os.path.getmtime, sources)):
         return
     for file in compiled:
         try:
-            file.unlink(missing_ok=True)
+            Path(file).unlink(missing_ok=True)
         except PermissionError:  # an installed package is replaced as a whole, so nothing in it is stale
             return
