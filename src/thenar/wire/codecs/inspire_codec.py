@@ -124,7 +124,7 @@ def decode_state(message: bytes) -> Readings:
 
 
 def _six(values: NDArray) -> NDArray:
-    return np.concatenate([values, np.zeros(6 - values.size, dtype=values.dtype)])
+    return values.copy() if values.size == 6 else np.concatenate([values, np.zeros(6 - values.size, values.dtype)])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
