@@ -19,9 +19,9 @@ import numpy as np
 from thenar import hands
 from thenar.errors import ThenarError
 from thenar.twin.serving import serve
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.clients.inspire_clients import InspireClient
 from thenar.wire.clients.modbus_client import ModbusHand
-from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, tienkung_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode, TouchLayout
 from thenar.wire.links.dds_link import send

@@ -34,7 +34,7 @@ from thenar.twin.page.page_link import PageLink
 from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
 from thenar.twin.twin_health import Health
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.wire_config import ModbusOptions
 
 WIRES = ("inspire", "dfx", "modbus", "rs485", "tienkung")

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 
 
 def wait_for(condition: Callable[[], object], limit_s: float = 10.0, every_s: float = 0.005) -> bool:

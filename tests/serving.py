@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from patience import free_domain, free_port, wait_for
 
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 
 
 @contextmanager

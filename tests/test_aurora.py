@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from peer_env import PEERS, peer_python, quiet_environment
 
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, TYPES, Names
 

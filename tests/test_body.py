@@ -31,7 +31,7 @@ from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import GroupGains, MoveRequest
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 
 
 def test_a_minute_of_standing_with_pushes_from_four_sides():

@@ -12,7 +12,7 @@ from thenar.humanoid.control.fsm import WholeBody
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
 from thenar.wire.clients.aurora_client import send_reset
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.links.aurora_link import AuroraNode
 
 

@@ -20,7 +20,7 @@ from thenar.humanoid.control.low_level import LowLevel
 from thenar.humanoid.model.g1 import G1, MODE_MACHINE
 from thenar.signals import MotorTargets
 from thenar.twin.body.g1_twin import G1Config, LiveG1, serve_g1
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.codecs import sim_codec
 from thenar.wire.codecs.unitree import g1_codec, unitree_hg, unitree_rpc
 

@@ -29,8 +29,8 @@ from thenar.errors import BadValue, UnknownName
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.twin.world import World
+from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.clients.inspire_clients import DfxClient
-from thenar.wire.clients.survey import local_domains
 from thenar.wire.codecs import inspire_codec, inspire_counts
 from thenar.wire.codecs.inspire_codec import Ctrl
 from thenar.wire.rtps import Participant

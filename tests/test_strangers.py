@@ -31,7 +31,7 @@ from thenar.twin.serve_config import PageOptions
 from thenar.twin.serving import serve
 from thenar.twin.twin_health import Health
 from thenar.twin.world import World
-from thenar.wire.clients.survey import find_problems
+from thenar.wire.clients.domain_survey import find_problems
 from thenar.wire.codecs import status_codec
 from thenar.wire.links.dds_link import DdsLink
 from thenar.wire.links.link_health import LinkHealth

@@ -20,7 +20,7 @@ from bench.fuzz.over_sockets import fuzz_sockets
 from bench.fuzz.search import Finding, Target, search, shrink
 from bench.fuzz.wire_targets import wire_targets
 from thenar.cli.show import console, print_table
-from thenar.wire.clients.survey import local_domains
+from thenar.wire.clients.domain_survey import local_domains
 
 CORPUS = Path(__file__).parents[2] / "tests" / "corpus"
 """What was found, one folder a parser: the tests try all of it again."""

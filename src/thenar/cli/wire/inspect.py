@@ -36,7 +36,7 @@ class Inspect:
 
     def run(self) -> None:
         """Look and print."""
-        from thenar.wire.clients.survey import survey
+        from thenar.wire.clients.domain_survey import survey
         from thenar.wire.codecs.status_codec import TOPIC
 
         if not 0.0 < self.seconds <= 600.0:

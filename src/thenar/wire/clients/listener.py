@@ -24,7 +24,7 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadValue, HandLost, ThenarError, UnknownName, count_reason
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandCommand, HandState
-from thenar.wire.clients.survey import reasons_for_silence
+from thenar.wire.clients.domain_survey import reasons_for_silence
 from thenar.wire.clients.wire_taps import Kind, Tap, state_of_readings
 from thenar.wire.codecs import inspire_counts
 from thenar.wire.links.registry import PROTOCOLS
