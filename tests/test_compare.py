@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import thenar
 from bench.mirror import judge, motions
 from thenar import hands
 from thenar.arrays import FloatArray
-from thenar.recordings.recording import JointColumns
+from thenar.recordings.recording import JointColumns, MotorColumns
+from thenar.recordings.ros_messages import REPORTED, TOLD
 from thenar.sim.identify.follow import Commands, fit_follow, follow
 from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.compare.finding import Finding, in_one_grip
@@ -51,10 +53,11 @@ def recorded(
     skin=None,
     scene: str = "empty",
     seconds: float = 8.0,
+    motion: int = 42,
 ) -> thenar.Recording:
     """A hand that is sent here and there, the same way every time."""
     world = thenar.World(spec, seed=seed, scene=scene, skin={} if skin is None else {"inspire_right": skin})
-    rng = np.random.default_rng(42)
+    rng = np.random.default_rng(motion)
     with thenar.record(world, path, touch=scene != "empty"):
         end_s, disturbed = world.time_s + seconds, False
         while world.time_s < end_s:
@@ -70,6 +73,34 @@ def recorded(
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> thenar.Recording:
     return recorded(tmp_path_factory.mktemp("compare") / "twin.mcap")
+
+
+def scales_of_grips(*scales: float) -> list[Finding]:
+    """What is found of a finger that presses on something, a second each time, with so much of its twin's force."""
+    rng, count = np.random.default_rng(3), 200 * len(scales)
+    stamp_s = np.linspace(0.0, 0.01 * (count - 1), count)
+    pressed = np.arange(count) % 200 >= 100
+    share, zeros = np.zeros((count, 6)), np.zeros((count, 6))
+    share[:, 3] = np.where(pressed, 0.5, 0.1)
+    asked = np.where(pressed, 0.8, 0.1)
+    angle_rad = SPEC.open_rad + share * (SPEC.closed_rad - SPEC.open_rad)
+    targets = np.repeat(SPEC.open_rad[None], count, axis=0)
+    targets[:, 3] += asked * (SPEC.closed_rad - SPEC.open_rad)[3]
+
+    def columns(by: FloatArray) -> MotorColumns:
+        force_n = rng.normal(0.0, 0.05, (count, 6))
+        force_n[:, 3] += 5.0 * pressed * by
+        noisy = angle_rad + rng.normal(0.0, 5e-4, angle_rad.shape)
+        numbers: dict[str, Any] = dict.fromkeys((*REPORTED, *TOLD), zeros)
+        numbers |= {"angle_rad": noisy, "force_n": force_n, "target_rad": targets}
+        numbers |= {"status": zeros.astype(int), "error": zeros.astype(int)}
+        return MotorColumns(stamp_s=stamp_s, names=SPEC.actuator_names, **numbers)
+
+    none = np.full((count, 6), np.nan)
+    told = JointColumns(stamp_s=stamp_s, names=(), position_rad=targets, velocity_rad_s=none, effort=none)
+    pair = pair_motors(SPEC, columns(np.repeat(scales, 200)), columns(np.ones(count)), told)
+    assert pair is not None
+    return [one for one in find_motor_gaps(pair) if one.kind == "force scale"]
 
 
 def found(gap) -> dict[tuple[str, str], float]:
@@ -119,6 +150,24 @@ def test_a_hand_that_tells_half_of_its_states_is_not_taken_for_a_faster_one():
     found = judge("rate", motions(9.0, None, 90311), seed=90311)
     assert found.named_s is not None
     assert found.invented == []
+
+
+@pytest.mark.parametrize("motion", [1, 2, 3])
+@pytest.mark.parametrize("later_s", [0.016, 0.028])
+def test_a_latency_is_as_large_as_it_is_and_nothing_else_comes_with_it(later_s: float, motion: int, tmp_path: Path):
+    # Every command as late as the others; with the spread of real ones, ten commands say no more than within 1 ms.
+    late = with_motors(latency_s=lambda s: s + later_s, latency_spread_s=lambda _: 0.0)
+    even = with_motors(latency_spread_s=lambda _: 0.0)
+    like = recorded(tmp_path / "twin.mcap", even, motion=motion)
+    sizes = found(thenar.compare(recorded(tmp_path / "late.mcap", late, seed=5, motion=motion), like))
+    assert sizes.keys() == {("latency", "every motor")}
+    assert sizes["latency", "every motor"] == pytest.approx(later_s, rel=0.03)
+
+
+def test_forces_are_said_to_be_scaled_only_where_several_grips_agree():
+    assert [one.size for one in scales_of_grips(1.2, 1.2, 1.2)] == [pytest.approx(0.2, rel=0.1)]
+    assert scales_of_grips(1.0, 1.2, 1.0) == []
+    assert scales_of_grips(1.2) == []
 
 
 def test_a_stuck_motor_is_named_with_its_place(twin: thenar.Recording, tmp_path: Path):

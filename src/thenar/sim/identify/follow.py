@@ -2,7 +2,8 @@
 
 A motor is taken for a point that goes to the newest target at a speed, some time after it was told, and a finger that
 follows it softly. Only *changes* of this model's path are used, added to where the twin really was: what the model
-leaves out is in the twin already, and a hand that is like its twin fits without a rest.
+leaves out is in the twin already, and a hand that is like its twin fits without a rest. So does one that is only later,
+which is where its twin was before: where a delay explains a hand, the model says nothing.
 """
 
 from __future__ import annotations
@@ -136,19 +137,25 @@ def fit_follow(
     block = np.floor((stamp_s - stamp_s[0]) / BLOCK_S).astype(int)
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     steps = np.concatenate([np.zeros((1, 2)), np.diag(STEP), -np.diag(STEP)])[:, :, None]
-    alike = np.zeros(n, dtype=bool)
     best, least = value.copy(), np.full(n, np.inf)
     alone, fitted = np.zeros(n), np.zeros(n)  # sums of squares of no difference, and of what was found
+    modelled = best, least, fitted
     for number in range(ROUNDS + MORE_ROUNDS + 1):
-        if number == ROUNDS:  # the latency of a motor that is as fast as its twin's has no speed to make up for
-            value = best.copy()
-            alike = (np.abs(value[1]) < SPEED) & (error[1] < KNOWN)
-            value[1] *= ~alike
-            least[alike] = np.inf
-        params = (np.stack([own[0][0], own[1][0]]) + value[:2]) + steps  # (5, 2, n)
+        if number == ROUNDS:  # from here on, only later
+            modelled = best, least, fitted
+            value = best * np.array([[1.0], [0.0], [1.0], [1.0]])
+            best, least, fitted = value.copy(), np.full(n, np.inf), np.zeros(n)
         straight = open_rad + (hand_rad - value[2] - open_rad) / (1.0 + value[3])
-        paths = follow(stamp_s, commands, params[:, 0], params[:, 1], straight, free)
-        base = twin_rad + paths[:, 0] - model
+        if number < ROUNDS:
+            params = (np.stack([own[0][0], own[1][0]]) + value[:2]) + steps  # (5, 2, n)
+            paths = follow(stamp_s, commands, params[:, 0], params[:, 1], straight, free)
+            paths += (twin_rad - model)[:, None]
+        else:
+            paths = np.zeros((len(stamp_s), len(steps), n))
+            for row in (0, 1, 3):
+                later_s = value[0] + steps[row, 0]
+                paths[:, row] = _delayed(stamp_s, commands, latency_s, later_s, twin_rad, straight, free)
+        base = paths[:, 0]
         # Both ways: where a target goes at the motor's own speed, only a slower one shows.
         slopes = [(paths[:, 1] - paths[:, 3]) / (2 * STEP[0]), (paths[:, 2] - paths[:, 4]) / (2 * STEP[1])]
         slopes = [slope * (1.0 + value[3]) for slope in slopes] + [np.ones_like(base), base - open_rad]
@@ -156,7 +163,7 @@ def fit_follow(
         for motor in range(n):
             seen = free[:, motor]
             count = int(seen.sum())
-            if count < MIN_SAMPLES or (number >= ROUNDS and not alike[motor]):
+            if count < MIN_SAMPLES:
                 continue
             which = np.array([0, 1, 2, 3] if np.ptp(base[seen, motor]) > PLACES_RAD else [0, 1, 2])
             if number >= ROUNDS:
@@ -180,9 +187,32 @@ def fit_follow(
                 continue
             without = np.linalg.solve(*_other_blocks(used, left, prior, starts))[..., 0]
             error[which, motor] = np.sqrt(np.sum(without**2, axis=0) + np.diag(inverse) * variance)
+    # The latency of a motor that is as fast as its twin's has no speed to make up for. All motors have one latency:
+    # those that move little do not say by themselves whether they are late or slow.
+    as_fast = (np.abs(modelled[0][1]) < SPEED) & (error[1] < KNOWN)
+    known = np.isfinite(least)
+    delay = as_fast | (least[known].sum() < modelled[1][known].sum())
+    best, fitted = np.where(delay, best, modelled[0]), np.where(delay, fitted, modelled[2])
     # Neighbouring readings err alike: a tenth of them counts. What they would not miss is no difference.
     told = alone - fitted > SURE**2 * fitted / np.maximum(free.sum(axis=0) / ALIKE, 1.0)
     return Followed(best * told, error)
+
+
+def _delayed(
+    stamp_s: FloatArray,
+    commands: Commands,
+    latency_s: float,
+    later_s: FloatArray,
+    twin_rad: FloatArray,
+    hand_rad: FloatArray,
+    free: BoolArray,
+) -> FloatArray:
+    """The twin's paths some time later, from where the hand was when it was free again. Shape (t, n)."""
+    before = zip(twin_rad.T, later_s, strict=True)
+    there = np.stack([np.interp(stamp_s - late_s, stamp_s, path) for path, late_s in before], axis=1)
+    told = (latency_s + later_s)[None], np.ones((1, len(later_s)))
+    from_hand, from_twin = (follow(stamp_s, commands, *told, start, free)[:, 0] for start in (hand_rad, there))
+    return there + from_hand - from_twin
 
 
 def _other_blocks(

@@ -31,6 +31,7 @@ LEAST = {"latency": 8e-3, "speed": 0.06, "offset": np.radians(0.8), "travel": 0.
 AT_REST = 0.5  # of an offset must be there when hand and twin stand
 ALONE = 1.5  # what one motor alone differs by must be so much larger
 FORCE_N, CURRENT_A, WARM_C, NOISE_RAD = 0.25, 0.04, 5.0, np.radians(0.6)
+GRIP = 0.03  # by which forces of two like hands in one grip may differ, as a share
 STEADY_N = 0.3  # a force that differs from the twin's by more than a zero has changed by so much
 MIN_SAMPLES = 40
 FOLLOW_S = 3.5  # of motion that tell how motors follow
@@ -395,11 +396,16 @@ def _forces(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
         both = pushes[:, motor] & (pair.hand["force_n"][:, motor] > LOAD_N) & (pair.twin["force_n"][:, motor] > LOAD_N)
         if both.sum() < MIN_SAMPLES:
             continue
-        hand_n, twin_n = pair.hand["force_n"][both, motor], pair.twin["force_n"][both, motor]
-        ratio, error = _median(hand_n / twin_n)
+        more = np.log(pair.hand["force_n"][both, motor] / pair.twin["force_n"][both, motor])
+        ends = np.flatnonzero(np.diff(pair.stamp_s[both]) > GAP_S) + 1
+        grips = np.array([np.median(grip) for grip in np.split(more, ends) if len(grip) >= MIN_SAMPLES // 4])
+        if len(grips) < 2:  # fingers of two like hands do not come to rest alike in every grip
+            continue
+        spread = (GRIP**2 + np.square(grips - grips.mean()).sum()) / len(grips)
+        ratio, error = float(np.exp(grips.mean())), float(np.sqrt(spread / len(grips)))
         if abs(ratio - 1.0) > max(SURE * error, 0.05):
-            more = "more" if ratio > 1.0 else "less"
-            what = f"reads {100 * abs(ratio - 1.0):.0f} % {more} force than the twin in the same grip"
+            sign = "more" if ratio > 1.0 else "less"
+            what = f"reads {100 * abs(ratio - 1.0):.0f} % {sign} force than the twin in the same grip"
             yield _simple(pair, "force scale", name, ratio - 1.0, "1", error, what)
 
 
@@ -413,10 +419,10 @@ def _load(reported_n: FloatArray, offset_n: float) -> FloatArray:
 def _currents(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
     if np.isnan(pair.hand["current_a"]).all() or np.isnan(pair.twin["current_a"]).all():
         return
-    speed = np.abs(_slope(pair.stamp_s, pair.twin["angle_rad"]))
-    # In the middle of motions: at their ends a motor stands already, or still.
-    least = np.maximum(MOVING * pair.spec.top_speed_rad_s, 0.6 * np.percentile(speed, 98, axis=0))
-    moving, rests = speed > least, speed < STILL_RAD_S
+    hand, twin = (np.abs(_slope(pair.stamp_s, part["angle_rad"])) for part in (pair.hand, pair.twin))
+    # In the middle of motions of both: at their ends a motor stands already, or still.
+    least = np.maximum(MOVING * pair.spec.top_speed_rad_s, 0.6 * np.percentile(twin, 98, axis=0))
+    moving, rests = (hand > least) & (twin > least), (hand < STILL_RAD_S) & (twin < STILL_RAD_S)
     for motor, name in enumerate(pair.names):
         less = (pair.hand["current_a"] - pair.twin["current_a"])[:, motor]
         for part, when in ((free & moving, "while it moves"), (free & rests, "at rest")):
