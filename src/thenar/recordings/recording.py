@@ -91,8 +91,20 @@ class TouchColumns(Mapping[str, NDArray[np.float32]]):
     """Normal force on each pad [N]. Shape (T, pads)."""
     bare_skin_n: FloatArray
     """Normal force that fell beside every pad [N]. Shape (T,)."""
+    contact_n: FloatArray
+    """Normal force of all contacts on the skin [N]. Shape (T,)."""
+    pad_centre_m: FloatArray
+    """Where each pad is pressed, from its centre [m]; NaN where nothing touches. Shape (T, pads, 2)."""
+    pad_slip: NDArray[np.float32]
+    """Share of what is touched of each pad that slips; NaN where it is not known. Shape (T, pads)."""
     pad_proximity_m: FloatArray
     """Distance from each pad to what is in front of it [m], NaN of pads that do not measure it. Shape (T, pads)."""
+    taxel_shear_counts: IntArray
+    """What sensors with three axes read along rows and columns [counts]. Shape (T, taxels, 2), or (T, 0, 2)."""
+    die_pressure_pa: FloatArray
+    """Absolute pressure at the dies of barometers [Pa]. Shape (T, dies), none for other skins."""
+    die_temperature_c: FloatArray
+    """Temperature of those dies [degrees Celsius]. Shape (T, dies)."""
 
     def __getitem__(self, pad: str) -> NDArray[np.float32]:
         """Pressure of a pad [Pa]. Shape (T, rows, cols)."""
@@ -258,15 +270,27 @@ class Recording:
             if topic(hand, PROXIMITY + pad.name) in self.contents.channels:
                 seen, seen_rows, _ = self._rows(hand, PROXIMITY + pad.name)
                 proximity_m[:, number] = seen.column(seen_rows, "range")
+        found: dict[str, NDArray[Any]] = {name: skin.column(skin_rows, name) for name in skin.slots}
+        pad_slip, shear_counts = found.get("pad_slip"), found.get("shear_counts")
+        if pad_slip is None or not pad_slip.shape[1]:  # of a real hand, or in an older file
+            pad_slip = np.full((len(rows), len(pads)), np.nan, np.float32)
+        if shear_counts is None:
+            shear_counts = np.zeros((len(rows), 0), dtype=np.int64)
         return TouchColumns(
             stamp_s=stamp_s,
             layout=tuple(pads),
             taxel_pressure_pa=np.concatenate(pressure, axis=1),
-            taxel_shear_pa=skin.column(skin_rows, "shear_pa").reshape(len(rows), -1, 2),
-            taxel_counts=skin.column(skin_rows, "counts"),
-            pad_force_n=skin.column(skin_rows, "pad_force_n"),
-            bare_skin_n=skin.column(skin_rows, "bare_skin_n"),
+            taxel_shear_pa=found["shear_pa"].reshape(len(rows), -1, 2),
+            taxel_counts=found["counts"],
+            pad_force_n=found["pad_force_n"],
+            bare_skin_n=found["bare_skin_n"],
+            contact_n=found["contact_n"],
+            pad_centre_m=found["pad_centre_m"].reshape(len(rows), -1, 2),
+            pad_slip=pad_slip,
             pad_proximity_m=proximity_m,
+            taxel_shear_counts=shear_counts.reshape(len(rows), -1, 2),
+            die_pressure_pa=found["die_pressure_pa"],
+            die_temperature_c=found["die_temperature_c"],
         )
 
     @cached_property

@@ -84,7 +84,7 @@ SKIN = _schema(
     "thenar_msgs/msg/Skin",
     "std_msgs/Header header\nstring[] pad\nuint16[] rows\nuint16[] cols\nfloat32[] shear_pa\nint32[] counts\n"
     "float64[] pad_force_n\nfloat64[] pad_centre_m\nfloat64[] die_pressure_pa\nfloat64[] die_temperature_c\n"
-    "float64 bare_skin_n\nfloat64 contact_n",
+    "float64 bare_skin_n\nfloat64 contact_n\nfloat32[] pad_slip\nint32[] shear_counts",
     *_HEADER,
 )
 
@@ -240,12 +240,13 @@ class HandMessages:
 
 def _skin_columns(frames: Sequence[TouchFrame]) -> dict[str, NDArray[Any]]:
     count, pads = len(frames), frames[0].layout
-    names = ("pad_force_n", "die_pressure_pa", "die_temperature_c", "bare_skin_n", "contact_n")
+    names = ("pad_force_n", "die_pressure_pa", "die_temperature_c", "bare_skin_n", "contact_n", "pad_slip")
     return {
         "rows": np.array([[pad.rows for pad in pads]]),
         "cols": np.array([[pad.cols for pad in pads]]),
         "shear_pa": np.array([frame.taxel_shear_pa for frame in frames]).reshape(count, -1),
         "counts": np.array([frame.taxel_counts for frame in frames]),
+        "shear_counts": np.array([frame.taxel_shear_counts for frame in frames]).reshape(count, -1),
         "pad_centre_m": np.array([frame.pad_centre_m for frame in frames]).reshape(count, -1),
         **{name: np.array([getattr(frame, name) for frame in frames]) for name in names},
     }
