@@ -147,6 +147,11 @@ def test_taxels_add_up_to_pads_and_pads_to_the_force_that_presses():
     assert felt["pads"].sum() == pytest.approx(pressed_n, rel=0.15)
 
 
+def test_an_episode_is_the_same_whether_its_hand_can_be_drawn_or_not():
+    bare, dressed = (walked(made(TASKS[0], **given), seed=5) for given in ({}, {"render_mode": "rgb_array"}))
+    assert all(np.array_equal(one, other) for one, other in zip(bare, dressed, strict=True))
+
+
 def test_many_at_once_are_made_by_gymnasium_itself():
     env = gymnasium.make_vec("thenar/PressProfile-v0", num_envs=2, vectorization_mode="sync", touch="pads")
     seen, _ = env.reset(seed=1)

@@ -543,3 +543,18 @@ FACING = {
     "inspire_right": thenar.Mount(pos_m=(0.045, 0.0, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0)),
 }
 BETWEEN = thenar.Sphere(radius_m=0.04, mass_kg=0.2, pos_m=(0.0, 0.02, 0.0))
+
+
+def test_the_normal_forces_on_an_object_are_those_of_its_contacts():
+    world = thenar.World("inspire_right", scene="in_hand")
+    world.command("inspire_right", thenar.HandCommand.closing(0.9))
+    world.advance(1.5)
+    contacts = world.contacts("inspire_right")
+    for thing in (*world.props.names, "inspire_right/thumb_4"):  # a finger may press on the hand itself
+        expected: dict[str, float] = {}
+        for body, partner, force_n in zip(contacts.body, contacts.partner, contacts.normal_force_n, strict=True):
+            if partner == thing:
+                expected[body] = expected.get(body, 0.0) + float(force_n)
+        assert world.physics.normal_forces_n("inspire_right", thing) == expected
+    pressed = [world.physics.normal_forces_n("inspire_right", thing) for thing in world.props.names]
+    assert max(len(by_body) for by_body in pressed) > 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thenar import hands
 from thenar.arrays import FloatArray
+from thenar.batch.device import without_visuals
 from thenar.envs.randomise import NOTHING, Randomise
 from thenar.envs.stage import Felt, OneStage, Reported, Stage
 from thenar.errors import BadValue
@@ -222,8 +223,9 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     def _build(self, rng: np.random.Generator) -> None:
         self.close()
         props = self.draw_episode(rng)
+        hand = self.randomise.hand(self.hand, rng)
         self._world = World(
-            self.randomise.hand(self.hand, rng),
+            hand if self.render_mode else without_visuals(hand),
             props=props,
             mounts={self.hand.name: self.mount},
             seed=int(rng.integers(1 << 31)),

@@ -78,6 +78,20 @@ class ContactReader:
             depth_m=-contact.dist[index],
         )
 
+    def normal_forces_n(self, data: mujoco.MjData, hand: int, partner: str) -> dict[str, float]:
+        """Normal force of a hand on something, by body of the hand [N]; as in `read`, but only that."""
+        contact, forces = data.contact, dict[str, float]()
+        geoms = contact.geom.tolist()
+        here = [(n, pair) for n, pair in enumerate(geoms) if partner in (self._names[pair[0]], self._names[pair[1]])]
+        if not here:
+            return forces
+        force_n = _contact_forces(data, contact, pyramids=_has_pyramids(data))[:, 0].tolist()
+        for n, pair in here:
+            for geom, other in (pair, pair[::-1]):
+                if self._hand[geom] == hand and self._names[other] == partner:
+                    forces[self._names[geom]] = forces.get(self._names[geom], 0.0) + force_n[n]
+        return forces
+
 
 class SolidReader:
     """Reader of contacts with the shapes that touch. A solid's number is its geom's."""

@@ -140,6 +140,10 @@ class Physics:
         number = None if hand is None else self.motors.index(hand).number
         return self._contact_reader.read(self.data, stamp_s=self._contacts_s, hand=number)
 
+    def normal_forces_n(self, hand: str, partner: str) -> dict[str, float]:
+        """Normal force of a hand on something, by body of the hand, in the order of contacts [N]."""
+        return self._contact_reader.normal_forces_n(self.data, self.motors.index(hand).number, partner)
+
     def solid_contacts(self) -> SolidContacts:
         """Contacts of the last step, as skins need them; a copy that stays when the world goes on."""
         if self._solid_reader is None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import mujoco
+import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -141,14 +142,11 @@ class WorldProps:
         """Write the forces on dragged objects for the engine's next step; their weight is carried besides."""
         model, data = self._model, self._data
         for body, wanted_m in self._drag_to_m.items():
-            mass = float(model.body_mass[body])
-            dof = model.body_dofadr[body]
-            velocity, spin = data.qvel[dof : dof + 3], data.qvel[dof + 3 : dof + 6]
-            force = mass * (STIFFNESS_PER_KG * (wanted_m - data.xipos[body]) - DAMPING_PER_KG * velocity)
-            force *= min(1.0, (FORCE_N + FORCE_PER_KG * mass) / max(float(np.linalg.norm(force)), 1e-12))
-            data.xfrc_applied[body, :3] = force - mass * model.opt.gravity
-            turn = data.ximat[body].reshape(3, 3) @ (model.body_inertia[body] * spin)
-            data.xfrc_applied[body, 3:] = -SPIN_DAMPING * turn
+            velocity = data.qvel[model.body_dofadr[body] :]
+            # Multiplied as numpy does, which no loop of ours does to the last bit: recordings are replayed as before.
+            turn = data.ximat[body].reshape(3, 3) @ (model.body_inertia[body] * velocity[3:6])
+            mass_kg, gravity = float(model.body_mass[body]), model.opt.gravity
+            _drag(data.xfrc_applied[body], wanted_m, data.xipos[body], velocity, turn, mass_kg, gravity)
 
     def _check(self, prop: str) -> None:
         if prop not in self.names:
@@ -165,3 +163,24 @@ class WorldProps:
         if at is None:
             raise BadValue("prop", prop, "an object that is not fixed")
         return at
+
+
+@nb.njit(cache=True)
+def _drag(
+    wrench: FloatArray,
+    wanted_m: FloatArray,
+    at_m: FloatArray,
+    velocity: FloatArray,
+    turn: FloatArray,
+    mass_kg: float,
+    gravity: FloatArray,
+) -> None:
+    """Force and torque on a dragged object: a damped spring of limited strength, its weight, and a damped spin."""
+    force, square = np.empty(3), 0.0
+    for k in range(3):
+        force[k] = mass_kg * (STIFFNESS_PER_KG * (wanted_m[k] - at_m[k]) - DAMPING_PER_KG * velocity[k])
+        square += force[k] * force[k]
+    share = min(1.0, (FORCE_N + FORCE_PER_KG * mass_kg) / max(math.sqrt(square), 1e-12))
+    for k in range(3):
+        wrench[k] = force[k] * share - mass_kg * gravity[k]
+        wrench[3 + k] = -SPIN_DAMPING * turn[k]
