@@ -24,6 +24,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "dora": ("dora-rs==1.1.0", "numpy>=1.26", "pyarrow>=15", "pyyaml>=6"),
     "unitree": ("--no-deps", "unitree_dds_wrapper==2.0.9", "pygame==2.6.1"),
     "plusml": ("plusml-rh56dftp==0.1.7",),
+    "pymcap": ("pymcap-cli==0.34.0",),
     "pybullet": ("--no-deps", "pybullet==3.2.7"),
     "teleimager": (
         "--no-deps",

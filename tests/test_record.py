@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from patience import wait_for
+from peer_env import peer_python, quiet_environment
 
 import thenar
 from thenar.cdr import BadMessage
@@ -297,6 +298,22 @@ def test_rosbags_opens_the_file_and_reads_joint_states(grip: Path):
     joints = thenar.Recording(grip).joints("inspire_right")
     assert tuple(ros.name) == joints.names
     np.testing.assert_array_equal(ros.position, joints.position_rad[0])
+
+
+def test_pymcaps_doctor_finds_no_fault_in_the_file_and_one_in_a_wrong_one(grip: Path, tmp_path: Path):
+    doctor = peer_python("pymcap").with_name("pymcap-cli")
+    wrong = bytearray(grip.read_bytes())
+    wrong[len(wrong) // 2] ^= 0xFF
+    (tmp_path / "wrong.mcap").write_bytes(wrong)
+    environment = quiet_environment()
+    sound, unsound = (
+        subprocess.run([doctor, "doctor", str(path)], env=environment, capture_output=True, text=True, check=False)
+        for path in (grip, tmp_path / "wrong.mcap")
+    )
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    # It warns of times: a simulated world is ahead of the clock on the wall.
+    assert ": 0 errors" in sound.stdout.replace("\n", " ")
+    assert unsound.returncode != 0
 
 
 KILLED = """
