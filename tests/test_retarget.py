@@ -291,6 +291,18 @@ def test_fingers_on_the_wrong_side_of_each_other_go_round():
             assert (np.degrees(np.ptp(last, axis=0)).max() < 2.0) == rest
 
 
+def test_fingers_that_hold_each_other_up_go_round():
+    """Postures of random joints at which a hand stopped 32 to 76 degrees apart: it could not go straight to its end."""
+    share = np.minimum(1.0, np.arange(1, 91) / 30.0)[:, None, None]
+    for seed in (172, 460, 495):
+        drawn = np.random.default_rng(seed).uniform(person.LOWER_RAD, person.UPPER_RAD, (3, 20))
+        held, *starts = person.nodes(person.PERSON_21, drawn)[0]
+        for rest in (True, False):
+            config = RetargetConfig(speed_scale=LIFTED, rest=rest)
+            last = np.array([shown("shadow_right", start + share * (held - start), config)[-1] for start in starts])
+            assert (np.degrees(np.ptp(last, axis=0)).max() < 2.0) == rest
+
+
 @pytest.mark.parametrize("hand", ["shadow_right", "inspire_right"])
 def test_a_hand_that_was_held_follows_a_slow_person(hand: str):
     nodes = make_log(("point",), layout="nodes21", rate_hz=60.0).finger_m[[0, 70]]

@@ -35,7 +35,8 @@ class Solver:
         free = tuning._replace(friction_rad=0.0, reversal_share=1.0, prediction_s=0.0, speed_scale=FREE_SPEED, rest=0.0)
         free = free._replace(slide_weight=0.5, touch_slide=0.1, pinch_damping=6.0)
         free = free._replace(converged_rad=2.0 * tuning.trust_region_rad)  # one iteration is a step, and costs as much
-        self._tuning = np.array([tuning, free], TUNING)
+        on_way = free._replace(pinch_zone=1.0)  # the thumb comes round in few steps
+        self._tuning = np.array([tuning, free, on_way], TUNING)
         self._targets = _target_record(model, linear_map)
         self._work = np.zeros(1, WORK)
         self.reset()
@@ -79,7 +80,7 @@ class Solver:
         self._tuning = chosen[1:].copy()
         self._tuning["contact"] = self._tuning["pinch"] = 0.0
         alone_rad = self._without_contact(nodes)
-        self._tuning = chosen[1:]
+        self._tuning = chosen[2:]
         self.reset()
         if min_distance_m(self.model.record, alone_rad) >= 0.0:
             self.begin_at(alone_rad)
@@ -87,6 +88,7 @@ class Solver:
             start = self._targets["open_node_m"][0] * (finger_length_m(nodes) / USUAL_FINGER_M)
             self._stay(start + np.arange(1, WAY_STEPS + 1)[:, None, None] / WAY_STEPS * (nodes - start))
         self._state["min_distance_m"] = -1.0  # nothing is known of distances yet
+        self._tuning = chosen[1:]
         self._stay(nodes[None])
         self._tuning = chosen
         self._state["velocity_rad_s"] = self._state["way"] = 0.0

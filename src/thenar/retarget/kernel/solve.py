@@ -40,7 +40,7 @@ STILL_M_S = 0.001
 # Steps that another hand has to come from open to the same frame and arrive, fewer where it stands sooner.
 LEAD_STEPS, LEAD_STEP_S, LEAD_STOPPED_RAD = 32, 1.0 / 60.0, 0.0015
 # How fast that is gone, whatever the rate of frames; a slow frame takes no more steps than this.
-LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 240.0, 8
+LEAD_STEPS_PER_S, LEAD_STEPS_PER_FRAME = 480.0, 8
 # A hand that has arrived stays there while the person's nodes are within so much of where they were, and is led again
 # once they have come so near to where they have been.
 STAY_M, STOPPED_M = 0.00005, 0.000012
@@ -50,6 +50,8 @@ CROSSED_M, CROSSED_COS = 0.004, -0.5
 # The step of the way from open to which they go back first, how many more where that is not enough, and how near they
 # come to a step before they go on to the next.
 FIRST_BACK, STEPS_BACK, PASSED_RAD = 11, 2, 0.4
+# Fingers that are held up so far from their end go round too, once, from this step.
+FAR_RAD, HELD_UP_BACK = 0.2, 9
 ARRIVED_RAD, PROGRESS_RAD_S, STUCK_S = 0.01, 0.3, 0.08
 # How long a still person's hand is watched, and the way in that time above which it may swing; one that is held takes
 # half a step at this speed of nodes, less below.
@@ -60,21 +62,22 @@ WATCH_S, SWING_RAD, HELD_M_S, MAX_HOLD = 1.0, 0.002, 1e-4, 3e4
 def solve_frames(hands, tunings, targets, states, works, node_m, step_s, out_rad):
     """Follow frames one after the other, warm from the state, which is left ready for the next.
 
-    The first five are arrays of records; the second tuning and state are of a hand that comes from open (see
-    `_find_rest`). Nodes are (n, 21, 3) in palm axes, time steps (n,), angles (n, v).
+    The first five are arrays of records; the second state is of a hand that comes from open (see `_find_rest`), the
+    second tuning of that hand at its end and the third of it on its way there. Nodes are (n, 21, 3) in palm axes, time
+    steps (n,), angles (n, v).
     """
     hand, tuning, target, state, work = hands[0], tunings[0], targets[0], states[0], works[0]
     for n in range(node_m.shape[0]):
         filter_nodes(tuning, state, node_m[n], step_s[n])
         if tuning.rest > 0.0:
-            _find_rest(hand, tunings[1], target, state, states[1], work, step_s[n])
+            _find_rest(hand, tunings, target, state, states[1], work, step_s[n])
         _solve_frame(hand, tuning, target, state, work, step_s[n])
         for i in range(hand.variables):
             out_rad[n, i] = state.angle_rad[i]
 
 
 @njit(**OPTIONS)
-def _find_rest(hand, tuning, targets, state, other, w, step_s):
+def _find_rest(hand, tunings, targets, state, other, w, step_s):
     """Have a still hand end where it would have come to from open, however it came: a function of the input alone.
 
     Contact and pinches have several stable postures, and which of them a moving hand comes to depends on its way. While
@@ -87,13 +90,13 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
     for i in range(21):
         away = minus(state.node_m[i], state.slow_node_m[i])
         square += dot(away, away) / 21.0
-    if square > (scale * tuning.at_rest_m) ** 2 or (state.moved_on == 1 and square < (scale * STOPPED_M) ** 2):
+    if square > (scale * tunings[1].at_rest_m) ** 2 or (state.moved_on == 1 and square < (scale * STOPPED_M) ** 2):
         state.lead_steps = state.pull = state.held = state.moved_on = 0
         state.rest_s = state.watched_s = 0.0
     elif state.lead_steps < LEAD_STEPS:
         state.rest_s += step_s
-        _lead(hand, tuning, targets, state, other, w, scale)
-        if state.lead_steps == LEAD_STEPS and other.cost < tuning.dearer * state.cost:
+        _lead(hand, tunings, targets, state, other, w, scale)
+        if state.lead_steps == LEAD_STEPS and other.cost < tunings[1].dearer * state.cost:
             state.pull = 1
             for i in range(hand.variables):
                 state.goal_rad[i] = other.angle_rad[i]
@@ -109,7 +112,7 @@ def _find_rest(hand, tuning, targets, state, other, w, step_s):
 
 
 @njit(**OPTIONS)
-def _lead(hand, tuning, targets, state, other, w, scale):
+def _lead(hand, tunings, targets, state, other, w, scale):
     """Lead the other hand on from open to the frame of ``state``, as many steps as are due."""
     if state.lead_steps == 0:
         _open(hand, other)
@@ -121,6 +124,7 @@ def _lead(hand, tuning, targets, state, other, w, scale):
             for a in range(3):
                 open_m = scale * targets.open_node_m[i, a]
                 other.node_m[i, a] = open_m + share * (state.node_m[i, a] - open_m)
+        tuning = tunings[2] if state.lead_steps < WAY_STEPS else tunings[1]
         _solve_frame(hand, tuning, targets, other, w, LEAD_STEP_S)
         if state.lead_steps <= WAY_STEPS:
             for i in range(hand.variables):
@@ -145,6 +149,8 @@ def _go_on_pulling(hand, state, scale, step_s):
             square += dot(away, away) / 21.0
         if square > (scale * STAY_M) ** 2:
             state.pull, state.moved_on = 0, 1
+        elif state.held == 0:
+            _watch(hand, state, step_s)
         return
     apart = largest = 0.0
     for i in range(hand.variables):
@@ -158,6 +164,9 @@ def _go_on_pulling(hand, state, scale, step_s):
     elif state.stuck_s >= STUCK_S and state.back > STEPS_BACK and state.back < WAY_STEPS:
         state.back -= STEPS_BACK
         state.via = state.back
+        _aim(hand, state)
+    elif state.stuck_s >= STUCK_S and state.back == WAY_STEPS and state.held == 0 and _find_blocked(hand, state):
+        state.via, state.back = HELD_UP_BACK, STEPS_BACK  # once, and no farther
         _aim(hand, state)
     elif state.stuck_s >= STUCK_S:
         state.pull = 0
@@ -179,13 +188,44 @@ def _find_crossed(hand, state, other):
         one, two = state.separation[k], other.separation[k]
         if dot(one, two) < CROSSED_COS * math.sqrt(dot(one, one) * dot(two, two)):
             found = True
-            for f in range(hand.fingers):
-                tip = hand.pad_joint[f]
-                for m in range(hand.chain_length[tip]):
-                    joint = hand.chain[tip, m]
-                    if joint == hand.hull_joint[hand.pair[k, 0]] or joint == hand.hull_joint[hand.pair[k, 1]]:
-                        state.crossed[f] = 1
+            _mark(hand, state, k)
     return found
+
+
+@njit(**OPTIONS)
+def _find_blocked(hand, state):
+    """Mark fingers that are held up far from their end, and those that touch them; True if any."""
+    found = False
+    for f in range(hand.fingers):
+        state.crossed[f] = 1 if _is_far(hand, state, hand.pad_joint[f]) else 0
+        found |= state.crossed[f] == 1
+    for k in range(hand.pairs):
+        if state.min_distance_m[k] <= CROSSED_M:
+            a, b = hand.hull_joint[hand.pair[k, 0]], hand.hull_joint[hand.pair[k, 1]]
+            if _is_far(hand, state, a) or _is_far(hand, state, b):
+                _mark(hand, state, k)
+    return found
+
+
+@njit(**OPTIONS)
+def _is_far(hand, state, joint):
+    """Whether what a joint carries is far from its end by the angle of any joint before it."""
+    away_rad = 0.0
+    for m in range(hand.chain_length[joint] if joint >= 0 else 0):
+        i = hand.variable[hand.chain[joint, m]]
+        away_rad = max(away_rad, abs(state.goal_rad[i] - state.angle_rad[i]))
+    return away_rad > FAR_RAD
+
+
+@njit(**OPTIONS)
+def _mark(hand, state, k):
+    """Mark the fingers that a pair of hulls is of."""
+    for f in range(hand.fingers):
+        tip = hand.pad_joint[f]
+        for m in range(hand.chain_length[tip]):
+            joint = hand.chain[tip, m]
+            if joint == hand.hull_joint[hand.pair[k, 0]] or joint == hand.hull_joint[hand.pair[k, 1]]:
+                state.crossed[f] = 1
 
 
 @njit(**OPTIONS)
@@ -211,17 +251,17 @@ def _watch(hand, state, step_s):
     if state.watched_s == 0.0:
         state.travel_rad = 0.0
         for i in range(hand.variables):
-            state.watched_rad[i], state.pull_rad[i] = state.angle_rad[i], 0.0
+            state.watched_rad[i], state.goal_rad[i] = state.angle_rad[i], 0.0
     away = 0.0
     for i in range(hand.variables):
         state.travel_rad += abs(state.velocity_rad_s[i]) * step_s
-        state.pull_rad[i] += state.angle_rad[i] * step_s
+        state.goal_rad[i] += state.angle_rad[i] * step_s
         away += abs(state.angle_rad[i] - state.watched_rad[i])
     state.watched_s += step_s
     if state.watched_s >= WATCH_S:
         if state.travel_rad > SWING_RAD and away < 0.5 * state.travel_rad:
             for i in range(hand.variables):
-                state.pull_rad[i] /= state.watched_s
+                state.pull_rad[i] = state.goal_rad[i] / state.watched_s
             state.held = state.pull = 1
             state.via = state.back = WAY_STEPS
             state.apart_rad, state.stuck_s = 1e3, 0.0

@@ -104,7 +104,7 @@ STATE = np.dtype(
         # 1: the hand is pulled to where it would have come to, or to the middle of a swing; 0: free; ARRIVED: it stays.
         ("pull", I),
         ("pull_rad", F, VARIABLES),  # to where
-        ("goal_rad", F, VARIABLES),  # the same, but for fingers that go round
+        ("goal_rad", F, VARIABLES),  # the same, but for fingers that go round; or the sum of where a watched hand was
         ("crossed", I, FINGERS),  # 1: goes round, along the way of the other hand
         ("path_rad", F, (WAY_STEPS, VARIABLES)),  # that way
         ("via", I),  # step of it to which those fingers are pulled; WAY_STEPS: to their end
@@ -168,6 +168,8 @@ class Tuning(NamedTuple):
     pinch_from_m: float
     """0 takes the hand's own."""
     pinch_full_m: float
+    pinch_zone: float
+    """Share of the hand's own way from there to `pinch_full_m` that is needed: fast motors need less of it."""
     contact: float
     """1 keeps hulls apart, 0 does not know them."""
     clearance_m: float

@@ -129,8 +129,9 @@ def blend_pinches(hand, tuning, node, w):
             continue
         between = minus(node[thumb], node[hand.tip_node[f]])
         gap = per_size * math.sqrt(dot(between, between))
-        start = tuning.pinch_from_m if tuning.pinch_from_m > 0.0 else hand.pinch_from_m[f]
-        share = min(1.0, max(0.0, (start - gap) / (start - tuning.pinch_full_m)))
+        zone = tuning.pinch_zone * (hand.pinch_from_m[f] - tuning.pinch_full_m)
+        zone = tuning.pinch_from_m - tuning.pinch_full_m if tuning.pinch_from_m > 0.0 else zone
+        share = min(1.0, max(0.0, (tuning.pinch_full_m + zone - gap) / zone))
         blend = tuning.pinch * share * share * (3.0 - 2.0 * share)
         w.blend[f] = blend
         # Weighted by compliance: the robot's gap then shrinks in proportion, however stiff the last of it is.
