@@ -85,7 +85,7 @@ class Start:
     sent_before: int
     """Commands before the first frame."""
     moved_before_rad: float
-    """How far any motor moved then."""
+    """How far any motor moved then, from the first half of the silence to the second."""
     speed: float
     """Fastest that a target went in the first second with frames, as a multiple of the motor's speed."""
     went_rad: float
@@ -105,16 +105,13 @@ def start_on_a_closed_hand(hand: str, *, measured: bool = True) -> Start:
         closed_rad = 0.5 * (spec.open_rad + spec.closed_rad)
         connection.send(HandCommand.to(closed_rad))
         time.sleep(CLOSES_S)
-        start_rad, moved_rad = sink.angle_rad(), 0.0
-        stood_rad = twin.run_on_loop(lambda world: world.state(hand).angle_rad)
+        start_rad, stood = sink.angle_rad(), list[FloatArray]()
 
         def frames() -> Iterator[GloveFrame | None]:
-            nonlocal moved_rad
             end_s = time.perf_counter() + SILENT_S
             while time.perf_counter() < end_s:
                 time.sleep(TICK_S)
-                now_rad = twin.run_on_loop(lambda world: world.state(hand).angle_rad)
-                moved_rad = max(moved_rad, float(np.abs(now_rad - stood_rad).max()))
+                stood.append(twin.run_on_loop(lambda world: world.state(hand).angle_rad))
                 yield None
             for frame, step_s in zip(log, time_steps(log.stamp_s), strict=True):
                 time.sleep(step_s)
@@ -131,11 +128,12 @@ def start_on_a_closed_hand(hand: str, *, measured: bool = True) -> Start:
             when_s.append(step.answer.stamp_s)
             if when_s[-1] > when_s[0] + 1.0:
                 break
+    halves = np.array(stood)[: len(stood) // 2], np.array(stood)[len(stood) // 2 :]  # readings are noisy, means are not
     # A hand is first asked to go on from where it was, so much as a frame's time allows.
     steps_rad, steps_s = np.abs(np.diff([start_rad, *sent], axis=0)), np.diff(when_s, prepend=when_s[0] - 1.0 / 60.0)
     return Start(
         sent_before=sent_before,
-        moved_before_rad=moved_rad,
+        moved_before_rad=float(np.abs(halves[1].mean(axis=0) - halves[0].mean(axis=0)).max()),
         speed=float((steps_rad / steps_s[:, None] / spec.top_speed_rad_s).max()),
         went_rad=float(np.abs(sent[-1] - start_rad).max()),
     )

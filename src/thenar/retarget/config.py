@@ -27,7 +27,7 @@ class RetargetConfig:
     pinch_from_mm: float | None = None
     """Distance of the person's fingertips at which a pinch begins to draw; None: 26, 50 for hands with coupled
     joints, which cannot follow a person closely anyway and need the time to bring their thumb round, and 60 for fingers
-    that the thumb only just reaches."""
+    that the thumb only just reaches. Where `speed_scale` makes motors faster a pinch begins nearer."""
     pinch_full_mm: float = 20.0
     """Distance at which it is complete."""
     contact: bool = True
