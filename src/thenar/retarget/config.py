@@ -9,7 +9,7 @@ from thenar.retarget.kernel.solver_memory import Tuning
 
 PINCH_FROM_MM, PINCH_FROM_COUPLED_MM, PINCH_FROM_FAR_MM = 26.0, 50.0, 60.0
 # A pinch draws early because motors need time to close it; those that are faster need less, down to this share.
-LEAST_PINCH_ZONE = 0.5
+MIN_PINCH_ZONE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class RetargetConfig:
             **same,
             pinch_from_m=1e-3 * (self.pinch_from_mm or 0.0),
             pinch_full_m=1e-3 * self.pinch_full_mm,
-            pinch_zone=max(LEAST_PINCH_ZONE, min(1.0, 1.0 / self.speed_scale)),
+            pinch_zone=max(MIN_PINCH_ZONE, min(1.0, 1.0 / self.speed_scale)),
             clearance_m=1e-3 * self.clearance_mm,
             max_iterations=3.0 if self.speed_scale <= 1.0 else 4.0,
         )
