@@ -45,7 +45,7 @@ LOG_EVERY_S = 60.0
 FAULT_EVERY_S = 20.0
 REPORTED_S = 20.0  # in which a fault must be seen
 HELD_S = 2.5  # for which the network thread is made to stand
-MOVED_RAD = 0.02  # more than the noise of a hand at rest
+MOVED_RAD = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Watch:
     descriptors: array[int] = field(default_factory=lambda: array("i"))
     threads: array[int] = field(default_factory=lambda: array("i"))
     moved_rad: float = 0.0
-    """How far a motor of the hand that nobody moves has gone."""
+    """How far a joint of the hand that nobody moves has gone, without the noise of its sensors."""
 
     def look(self, twin: LiveTwin, rest_rad: np.ndarray) -> None:
         """Take note."""
@@ -77,8 +77,8 @@ class Watch:
         self.memory_mb.append(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
         self.descriptors.append(len(os.listdir("/proc/self/fd")))
         self.threads.append(threading.active_count())
-        angle_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad)
-        self.moved_rad = max(self.moved_rad, float(np.abs(angle_rad - rest_rad).max()))
+        joint_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).joint_rad)
+        self.moved_rad = max(self.moved_rad, float(np.abs(joint_rad - rest_rad).max()))
 
     def growth_mb_h(self, since_s: float) -> tuple[float, float]:
         """Slope of the memory from a time on, and its standard error [MB/h]."""
@@ -258,7 +258,7 @@ def _soak(minutes: float, log: Path | None, twin: LiveTwin, page: PageLink, wher
     watch, told, starts, planted = Watch(), dict[str, int](), [0], list[Planted]()
     held_s: list[float] = []
     time.sleep(2.0)
-    rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
+    rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).joint_rad).copy()
     asked = twin.health().hands[LEFT_ALONE].requests
     planned = _faults(page, starts, held_s)
     with contextlib.ExitStack() as honest:
@@ -429,7 +429,7 @@ def flood(minutes: float, ports: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, running_twin(Path(folder)) as (twin, _page, where):
         time.sleep(3.0)
         watch = Watch()
-        rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).angle_rad).copy()
+        rest_rad = twin.run_on_loop(lambda world: world.state(LEFT_ALONE).joint_rad).copy()
         watch.look(twin, rest_rad)
         with in_a_process(crowd.flood, where, ports, 20_000.0) as heard:
             time.sleep(4.0)  # until it has begun

@@ -126,6 +126,20 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["snapshot", "reflex,shadow_left"], "one hand, or a --scene for several"),
         (["snapshot", "--scene", "moon"], "no scene named 'moon'"),
         (["snapshot", "reflex", "-o", "x.jpg"], "must end in .png"),
+        (["serve", "--port", "8081"], "options is '--port'; wanted a page: --view"),
+        (["body", "run", "--cameras", "none"], "options is '--cameras'; wanted a G1"),
+        (["body", "reset", "--duration", "3"], "options is '--duration'; wanted body run"),
+        (["replay", "missing.mcap", "--out", "x.txt"], "--out is 'x.txt'; wanted a name that ends in .mcap"),
+        (["replay", "missing.mcap", "--report", "x.pdf"], "--report is 'x.pdf'; wanted a name that ends in .html"),
+        (["replay", "missing.mcap", "--view", "--out", "x.mcap", "--no-touch"], "options is '--out --touch'"),
+        (["report", "hardware", "missing.mcap", "-o", "x.html"], "wanted a name that ends in .md"),
+        (["convert", "missing.mcap", "set", "--angles", "open"], "options is '--angles'; wanted a recording"),
+        (
+            ["convert", "set", "a.mcap", "--fps", "10", "--size", "9", "9"],
+            "options is '--fps --size'; wanted a data set",
+        ),
+        (["convert", "missing.mcap", "set", "--format", "unitree", "--pad-forces"], "a data set of LeRobot"),
+        (["calibrate", "protocol", "reflex", "--check", "/bin/true"], "/bin/true: no text; wanted rows"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):

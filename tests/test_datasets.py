@@ -148,6 +148,41 @@ def test_unitree_episodes_are_acted_out_too(recorded: Path, tmp_path: Path):
     assert closed == pytest.approx(0.9, abs=1e-5)
 
 
+def test_episodes_of_another_hand_are_not_acted_out_as_an_inspire_hand_s(recorded: Path, tmp_path: Path):
+    convert([recorded], tmp_path / "task", fps=30, format="unitree")
+    for path in sorted((tmp_path / "task").glob("*/data.json")):
+        body = json.loads(path.read_text())
+        body["info"]["joint_names"]["right_ee"] = [f"right_hand_{name}_joint" for name in ("thumb_0", "index_0")]
+        path.write_text(json.dumps(body))
+    with pytest.raises(BadFile, match="its right hand has right_hand_thumb_0_joint"):
+        act_out(tmp_path / "task", tmp_path / "again.mcap", hands=["inspire_right"])
+    for path in sorted((tmp_path / "task").glob("*/data.json")):
+        body = json.loads(path.read_text())
+        body["info"]["joint_names"]["right_ee"] = []  # as some files have them
+        for item in body["data"]:
+            item["actions"]["right_ee"]["qpos"].append(0.5)
+        path.write_text(json.dumps(body))
+    with pytest.raises(BadFile, match="its right hand has 7 motors"):
+        act_out(tmp_path / "task", tmp_path / "again.mcap", hands=["inspire_right"])
+
+
+def test_motors_of_an_episode_are_found_by_name_whatever_their_order(recorded: Path, tmp_path: Path):
+    convert([recorded], tmp_path / "task", fps=30, format="unitree")
+    for path in sorted((tmp_path / "task").glob("*/data.json")):
+        body = json.loads(path.read_text())
+        body["info"]["joint_names"]["right_ee"].reverse()
+        for item in body["data"]:
+            item["actions"]["right_ee"]["qpos"] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+        path.write_text(json.dumps(body))
+    act_out(tmp_path / "task", tmp_path / "again.mcap", hands=["inspire_right"])
+    spec = thenar.hands.load("inspire_right")
+    sent = thenar.Recording(tmp_path / "again.mcap").commands("inspire_right").position_rad[0]
+    opened = 1.0 - (sent - spec.open_rad) / (spec.closed_rad - spec.open_rad)
+    by_name = dict(zip(spec.actuator_names, opened.round(3).tolist(), strict=True))
+    assert by_name["little"] == 0.4
+    assert by_name["thumb_rotation"] == 0.9
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -175,6 +210,8 @@ def test_nothing_is_written_over_and_what_is_no_data_set_is_refused(recorded: Pa
     for format in ("lerobot", "unitree"):
         with pytest.raises(BadFile, match="not empty"):
             convert([recorded], tmp_path / "full", format=format)
+        with pytest.raises(BadFile, match="a file; a data set goes into a new folder"):
+            convert([recorded], tmp_path / "full/mine.txt", format=format)
     with pytest.raises(BadFile, match="no episode_NNNN"):
         act_out(tmp_path / "full", tmp_path / "a.mcap")
     with pytest.raises(BadValue, match="frames a second"):

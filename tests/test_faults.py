@@ -1,6 +1,7 @@
 """Faults on demand, as clients on the wires see them."""
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -325,11 +326,30 @@ def test_a_wrong_script_of_faults_is_refused(tmp_path: Path, text: str, why: str
         ("jam:index@5-3", "end after"),
         ("jam index", "KIND"),
         ("hot:index@1.2.3", "KIND"),
+        ("sticky:thumb_rotation@5", "no other joint follows it"),
     ],
 )
 def test_wrong_words_for_a_fault_are_refused(words: str, why: str):
     with pytest.raises((BadValue, UnknownName), match=why):
         FaultScript([words], [SPEC], ["inspire", "modbus"])
+
+
+def test_what_only_some_hands_can_have_is_refused_before_anything_runs():
+    dex3 = thenar.hands.load("dex3_left")
+    with pytest.raises(BadValue, match="its motors measure no temperature"):
+        FaultScript([f"hot:{dex3.actuator_names[0]}@3"], [dex3])
+    both = [thenar.hands.load("inspire_left"), SPEC]
+    with pytest.raises(BadValue, match="as there are several: inspire_left/jam, inspire_right/jam"):
+        FaultScript(["jam:index"], both)
+
+
+def test_the_faults_of_the_documentation_can_be_injected_into_the_hands_it_names():
+    page = (Path(__file__).parents[1] / "docs" / "faults.md").read_text()
+    found = re.findall(r"thenar serve (?:--hands (\S+) )?--fault '([^']+)'", page)
+    assert len(found) == 2
+    for hand, words in found:
+        names = hand.split(",") if hand else ["inspire_left", "inspire_right"]
+        FaultScript(listed(words), [thenar.hands.load(name) for name in names], ["inspire"])
 
 
 def test_a_fault_is_read_from_words():

@@ -296,6 +296,20 @@ def test_messages_of_a_topic_that_come_from_two_makers_keep_their_order(tmp_path
         assert [message.payload for message in channel.messages] == [encode_text(str(k)) for k in range(9)]
 
 
+def test_a_file_that_ended_before_its_first_reading_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    world = thenar.World("inspire_right")
+    with thenar.record(world, tmp_path / "whole.mcap", touch=False):
+        world.advance(0.1)
+    contents = read_contents(tmp_path / "whole.mcap")
+    for number, kept in enumerate([(ACTIONS,), ()]):
+        left = {name: channel for name, channel in contents.channels.items() if name in kept}
+        file = tmp_path / f"{number}.mcap"
+        write_contents(replace(contents, channels=left), file)
+        main(["recording", str(file)])
+        assert f"{file.name}: 0.0 s of inspire_right" in capsys.readouterr().out.replace("\n", "")
+        assert thenar.Recording(file).episodes == []
+
+
 def test_a_killed_writer_leaves_all_but_half_a_second(tmp_path: Path):
     path = tmp_path / "killed.mcap"
     with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as child:

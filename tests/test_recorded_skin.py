@@ -1,5 +1,6 @@
 """What a skin feels, in a recording and in a replay of it: everything, also what only some skins have."""
 
+import time
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import thenar
 from thenar.recordings.container import read_contents, write_contents
 from thenar.recordings.ros_schema import find_layout
+from thenar.signals import SolidContacts
+from thenar.touch.hand_touch import HandTouch
 from thenar.touch.sensor.calibration import profile_of
 
 
@@ -94,3 +97,32 @@ def test_a_file_from_before_slip_and_shear_counts_were_written_is_read(
     assert told.taxel_shear_counts.shape == (len(told.stamp_s), 0, 2)
     np.testing.assert_array_equal(told.taxel_counts, new.taxel_counts)
     np.testing.assert_array_equal(told.pad_centre_m, new.pad_centre_m)
+
+
+def test_a_recording_that_begins_while_a_skin_is_read_is_replayed_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    solve = HandTouch.solve
+
+    def long_solve(touch: HandTouch, contacts: SolidContacts) -> thenar.TouchFrame:
+        time.sleep(0.015)  # most of the time there is a reading under way
+        return solve(touch, contacts)
+
+    monkeypatch.setattr(HandTouch, "solve", long_solve)
+    paths = [tmp_path / f"{number}.mcap" for number in range(4)]
+    with thenar.LiveTwin(thenar.World("inspire_right", scene="in_hand"), touch_hz=50.0) as twin:
+        for number, path in enumerate(paths):
+            twin.run_on_loop(lambda world: world.command("inspire_right", thenar.HandCommand.closing(0.9)))
+            time.sleep(0.2 + 0.003 * number)
+            twin.start_recording(path)
+            for fault in ("dead", "stuck"):
+                twin.run_on_loop(lambda world, fault=fault: world.faults.inject("inspire_right", "palm 3 7", fault))
+                time.sleep(0.1)
+            twin.reset()
+            time.sleep(0.2)
+            twin.stop_recording()
+    monkeypatch.undo()
+    for path in paths:
+        recording = thenar.Recording(path)
+        assert len(recording.touch("inspire_right").stamp_s) > 10
+        assert thenar.replay(recording).differs_at == ""

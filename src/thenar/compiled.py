@@ -38,7 +38,10 @@ def drop_stale(folder: Path) -> None:
     for inside, _, names in os.walk(folder):
         compiled += [os.path.join(inside, name) for name in names if name.endswith((".nbi", ".nbc"))]
         sources += [os.path.join(inside, name) for name in names if name.endswith(".py")]
-    if not compiled or min(map(os.path.getmtime, compiled)) >= max(map(os.path.getmtime, sources)):
+    try:
+        if not compiled or min(map(os.path.getmtime, compiled)) >= max(map(os.path.getmtime, sources)):
+            return
+    except FileNotFoundError:  # another process deletes them at this moment
         return
     for file in compiled:
         try:

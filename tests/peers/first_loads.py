@@ -29,7 +29,7 @@ def live(robot: G1Robot, twin: LiveTwin, seconds: float) -> float:
     for _ in range(round(seconds / 0.02)):
         robot.advance(0.02)
         twin._publish_state()
-        twin._publish_touch(*twin._touched_now())
+        twin._publish_touch(twin._sample_skins(*twin._touched_now()), twin.world.time_s)
         most_n = max(most_n, *(twin.world.touch(hand).contact_n for hand in twin.world.hand_names))
     return most_n
 

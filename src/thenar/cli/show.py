@@ -6,7 +6,9 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +92,28 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def check_ending(option: str, path: Path | None, *endings: str) -> None:
+    """Refuse a name that asks for another kind of file, before any work is done."""
+    if path is not None and path.suffix not in endings:
+        raise BadValue(option, str(path), f"a name that ends in {' or '.join(endings)}")
+
+
+def check_unused(options: Any, names: Sequence[str], wanted: str) -> None:
+    """Refuse options that were given and would be ignored.
+
+    Args:
+        options: Of a verb.
+        names: Fields that are not used now.
+        wanted: What they are for.
+    """
+    usual = {
+        one.name: one.default_factory() if callable(one.default_factory) else one.default for one in fields(options)
+    }
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) != usual[name]]
+    if given:
+        raise BadValue("options", " ".join(given), wanted)
+
+
 def quantity(option: str, text: str, unit: str, factor: float) -> float:
     """A number with its unit, in SI."""
     try:
@@ -126,12 +150,12 @@ def heat_picture(maps: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
 
 def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Rows:
     """What a hand reports in its own counts; only how far open it is, where the wire tells no more."""
-    from thenar.signals import MotorError, MotorStatus
+    from thenar.signals import MotorError
+    from thenar.signals.hand_signals import status_name
     from thenar.wire.codecs.inspire_counts import MOTORS, Readings
 
     if not isinstance(readings, Readings):
         return make_table(hand, [{"motor": name, "open": float(q)} for name, q in zip(MOTORS, readings, strict=True)])
-    known = {int(status) for status in MotorStatus}
     return make_table(
         hand,
         [
@@ -142,7 +166,7 @@ def readings_table(hand: str, readings: Readings | NDArray[np.float32]) -> Rows:
                 "force_g": int(readings.force[n]),
                 "mA": int(readings.current_ma[n]),
                 "°C": int(readings.temperature_c[n]),
-                "status": MotorStatus(code).name.lower() if (code := int(readings.status[n])) in known else str(code),
+                "status": status_name(int(readings.status[n])).lower(),
                 "error": (MotorError(int(readings.error[n])).name or str(readings.error[n])).lower(),
             }
             for n, name in enumerate(MOTORS)

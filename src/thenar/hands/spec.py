@@ -466,6 +466,16 @@ class HandSpec(SkinSpec):
             raise BadValue("pose", pose, "fractions from 0 (open) to 1 (closed)")
         return fractions
 
+    def followers(self, actuator: str) -> tuple[str, ...]:
+        """Joints that follow the one a motor turns."""
+        driven = _named("actuator", actuator, self.actuators).drives
+        tendon = next((one for one in self.tendons if one.name == driven), None)
+        joints = [joint for joint, _ in tendon.joints] if tendon else [driven]
+        for coupling in self.couplings:  # drivers come before what they drive
+            if coupling.driver in joints:
+                joints.append(coupling.joint)
+        return tuple(joints[1:])
+
     def joint_angles(self, actuator_rad: FloatArray) -> dict[str, float]:
         """Angle of every joint when each motor stands at ``actuator_rad`` and nothing pushes back [rad]."""
         tendons = {tendon.name: tendon for tendon in self.tendons}

@@ -33,10 +33,7 @@ def film_kind(path: Path) -> str:
 
 def encode_film(frames: Sequence[NDArray[np.uint8]], *, fps: int, kind: str) -> bytes:
     """Pictures as the bytes of a film that plays again and again."""
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtra("a film", "av", "film") from error
+    av = load_av("a film", "film")
     height, width, _ = frames[0].shape
     out = io.BytesIO()
     with av.open(out, "w", format=kind.removeprefix(".")) as container:
@@ -53,6 +50,15 @@ def encode_film(frames: Sequence[NDArray[np.uint8]], *, fps: int, kind: str) -> 
             container.mux(stream.encode(picture))
         container.mux(stream.encode(None))
     return out.getvalue()
+
+
+def load_av(what: str, extra: str) -> Any:
+    """The package that encodes pictures; where it is missing, the extra is named that brings it."""
+    try:
+        import av
+    except ImportError as error:
+        raise MissingExtra(what, "av", extra) from error
+    return av
 
 
 def _in_256_colours(frames: Sequence[NDArray[np.uint8]], fps: int) -> Iterator[Any]:

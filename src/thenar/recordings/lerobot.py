@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadFile, BadValue, MissingExtra, clean_text
-from thenar.recordings.resample import Frames
+from thenar.recordings.film import load_av
+from thenar.recordings.resample import Frames, check_known, check_new
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 MAX_FILE_BYTES = 100 << 20
@@ -27,7 +28,8 @@ _INDEX = {
 _ENCODER = {"g": "2", "crf": "30", "preset": "12"}
 
 
-def _arrow() -> tuple[Any, Any]:
+def load_arrow() -> tuple[Any, Any]:
+    """The packages that write tables; where they are missing, the extra is named that brings them."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -54,12 +56,11 @@ def write_lerobot(
             know nothing of touch see them.
         films: Pictures by camera, one array (T, height, width, 3) for every episode.
     """
-    pa, parquet = _arrow()
+    pa, parquet = load_arrow()
     folder = Path(folder)
     if not episodes:
         raise BadValue("episodes", 0, "at least one")
-    if folder.exists() and any(folder.iterdir()):
-        raise BadFile(folder, "not empty; a data set goes into a new folder")
+    check_new(folder)
     films = films or {}
     rows = [_columns(frames, pad_forces=pad_forces) for frames in episodes]
     features = _features(episodes[0], rows[0], pad_forces=pad_forces, films=films)
@@ -145,9 +146,7 @@ def _columns(frames: Frames, *, pad_forces: bool) -> dict[str, NDArray[Any]]:
         state += [frames.force_n, *frames.pad_force_n.values()]
     found = {"observation.state": np.concatenate(state, axis=1), "action": frames.action_rad}
     found |= {f"observation.tactile.{_short(hand, frames)}": pressure for hand, pressure in frames.tactile.items()}
-    wrong = [name for name, column in found.items() if not np.isfinite(column).all()]
-    if wrong:
-        raise BadValue(wrong[0], "not a number in some frames", "numbers: a data set has no place for what is unknown")
+    check_known(found)
     return found
 
 
@@ -280,10 +279,7 @@ def _write_films(
 
 
 def _write_film(path: Path, pictures: Sequence[NDArray[np.uint8]], fps: int) -> None:
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtra("a film", "av", "lerobot") from error
+    av = load_av("a film", "lerobot")
     os.environ.setdefault("SVT_LOG", "1")  # the encoder tells its settings otherwise
     height, width, _ = pictures[0].shape
     with av.open(path, "w") as container:
@@ -311,7 +307,7 @@ class LerobotEpisode:
 
 def read_lerobot(folder: Path | str) -> list[LerobotEpisode]:
     """Read the vectors of a data set, of thenar or of others; films stay where they are."""
-    _, parquet = _arrow()
+    _, parquet = load_arrow()
     folder = Path(folder)
     try:
         info = json.loads((folder / "meta/info.json").read_text(encoding="utf-8"))

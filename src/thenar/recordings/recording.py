@@ -223,6 +223,8 @@ class Recording:
             for message, action in zip(messages, self.actions, strict=True)
             if action["call"] == "episode"
         ]
+        if not marks:
+            return []
         last_s = max((float(columns.stamp_s[-1]) for columns in map(self.motors, self.hands)), default=0.0)
         following = [*marks[1:], (last_s, {})][: len(marks)]
         return [
@@ -244,6 +246,10 @@ class Recording:
     def commands(self, hand: str) -> JointColumns:
         """Commands to a hand: targets, speeds and force limits; NaN leaves one as it is."""
         return self._joints(hand, "command")
+
+    def has_commands(self, hand: str) -> bool:
+        """Whether anybody commanded a hand."""
+        return topic(hand, "command") in self.contents.channels
 
     @property
     def has_robot(self) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray, IntArray
-from thenar.errors import BadValue
+from thenar.errors import BadFile, BadValue
 from thenar.recordings.recording import Episode, Recording
 from thenar.recordings.ros_messages import ROBOT
 from thenar.signals import PadLayout
@@ -99,6 +101,20 @@ def resample(recording: Recording, episode: Episode, *, fps: int) -> Frames:
         counts={hand: skin.taxel_counts[newest(skin.stamp_s)] for hand, skin in skins.items()},
         pad_force_n={hand: skin.pad_force_n[newest(skin.stamp_s)].astype(np.float32) for hand, skin in skins.items()},
     )
+
+
+def check_known(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse what is not known in some frames, such as targets before the first command."""
+    wrong = [name for name, column in columns.items() if not np.isfinite(column).all()]
+    if wrong:
+        raise BadValue(wrong[0], "not a number in some frames", "numbers: a data set has no place for what is unknown")
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a folder that a data set cannot be written into."""
+    if folder.is_file() or (folder.exists() and any(folder.iterdir())):
+        what = "a file" if folder.is_file() else "not empty"
+        raise BadFile(folder, f"{what}; a data set goes into a new folder")
 
 
 def taxel_names(layout: Sequence[PadLayout]) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray, IntArray
-from thenar.errors import BadFile, BadValue, MissingExtra, clean_text
+from thenar.errors import BadFile, BadValue, clean_text
+from thenar.recordings.film import load_av
+from thenar.recordings.resample import check_known, check_new
 
 VERSION = "1.0.0"
 PARTS = ("left_arm", "right_arm", "left_ee", "right_ee", "body")
@@ -38,6 +40,8 @@ class UnitreeEpisode:
     arms_rad: dict[str, FloatArray] = field(default_factory=dict)
     """Angles of the joints of `ARM`; empty where no robot held the hands [rad]. Shape (T, 7)."""
     arm_targets_rad: dict[str, FloatArray] = field(default_factory=dict)
+    motor_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What a file calls the motors of a hand, by side, where it does."""
     mended: str = ""
     """What was wrong with the file and was mended; empty for a whole one."""
 
@@ -57,8 +61,11 @@ def write_unitree(
             converter wants at least one.
     """
     folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise BadFile(folder, "not empty; episodes go into a new folder")
+    check_new(folder)
+    for episode in episodes:
+        parts = {"states": episode.states, "actions": episode.actions}
+        parts |= {"arms": episode.arms_rad, "arm targets": episode.arm_targets_rad}
+        check_known({f"{part} {side}": of[side] for part, of in parts.items() for side in of})
     for number, episode in enumerate(episodes):
         count = len(next(iter(episode.states.values())))
         pictures = {name: parts[number] for name, parts in (films or {}).items()}
@@ -126,17 +133,14 @@ def _item(episode: UnitreeEpisode, row: int, colors: dict[str, str]) -> dict[str
 
 
 def _jpeg(picture: NDArray[np.uint8]) -> bytes:
-    try:
-        import av
-    except ImportError as error:
-        raise MissingExtra("a picture", "av", "lerobot") from error
+    av = load_av("a picture", "lerobot")
     encoder = av.CodecContext.create("mjpeg", "w")
-    encoder.height, encoder.width = picture.shape[:2]  # pyright: ignore[reportAttributeAccessIssue]
-    encoder.pix_fmt = "yuvj420p"  # pyright: ignore[reportAttributeAccessIssue]
+    encoder.height, encoder.width = picture.shape[:2]
+    encoder.pix_fmt = "yuvj420p"
     encoder.options = {"qscale": "3"}
     encoder.time_base = Fraction(1, 30)
     frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
-    packets = [*encoder.encode(frame), *encoder.encode(None)]  # pyright: ignore[reportAttributeAccessIssue]
+    packets = [*encoder.encode(frame), *encoder.encode(None)]
     return b"".join(bytes(packet) for packet in packets)
 
 
@@ -176,6 +180,8 @@ def _read_episode(path: Path) -> UnitreeEpisode:
             "arms_rad": columns("states", "arm"), "arm_targets_rad": columns("actions", "arm"),
         }  # fmt: skip
         fps = int((info.get("image") or {}).get("fps") or 30)
+        told = info.get("joint_names") or {}
+        names = {side: tuple(map(str, told.get(f"{side}_ee") or ())) for side in sides}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BadFile(path, f"not an episode of xr_teleoperate: {clean_text(repr(error))}") from error
     return UnitreeEpisode(
@@ -183,6 +189,7 @@ def _read_episode(path: Path) -> UnitreeEpisode:
         fps=fps,
         **read,
         tactiles={side: counts for side, counts in touches.items() if counts.size},
+        motor_names={side: each for side, each in names.items() if each},
         mended=mended,
     )
 

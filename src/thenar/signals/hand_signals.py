@@ -26,6 +26,11 @@ class MotorStatus(enum.IntEnum):
     FAULT = 7
 
 
+def status_name(code: int) -> str:
+    """Name of a status; of one that only a maker knows, its number."""
+    return MotorStatus(code).name if code in set(MotorStatus) else str(code)
+
+
 class MotorError(enum.IntFlag):
     """What is wrong with a motor, with the bits of the Inspire hand."""
 
@@ -65,6 +70,11 @@ class HandCommand(Value):
     """Which actuators end their motion where they are, in place of a target; None: none of them."""
     law: TorqueLaw | None = None
     """Law of the torque, for hands whose motors take one; None: their own, at the speed and limit above."""
+
+    @property
+    def lasting_target_rad(self) -> FloatArray:
+        """Targets, NaN where a motion is ended in place of one [rad]."""
+        return self.target_rad if self.stop is None else np.where(self.stop, np.nan, self.target_rad)
 
     @staticmethod
     def to(
@@ -162,7 +172,7 @@ class HandState(Value):
         names = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c")
         numbers = np.column_stack([getattr(self, name) for name in names])
         rows = [
-            [motor, *row, MotorStatus(status).name, MotorError(int(error)).name or "NONE"]
+            [motor, *row, status_name(int(status)), MotorError(int(error)).name or "NONE"]
             for motor, row, status, error in zip(self.actuator_names, numbers, self.status, self.error, strict=True)
         ]
         return ["motor", *names, "status", "error"], rows

@@ -147,6 +147,7 @@ class LiveTwin:
         self.set_active_link(active_link)
         self._skins = tuple(name for name in world.hand_names if world.hand(name).pads) if touch_hz else ()
         self._touch_queue: queue.Queue[tuple[World, SolidContacts, float, int]] = queue.Queue(maxsize=2)
+        world.finish_readings = self._finish_readings
         self._calls: deque[tuple[Callable[[World], Any], Future[Any]]] = deque()
         self._waiting: list[deque[Request]] = [deque() for _ in self.links]
         """Requests that no tick had time for yet, of each link."""
@@ -202,7 +203,7 @@ class LiveTwin:
             self._pre_step(self.world)
         self._publish_state()
         if self._skins:
-            self._publish_touch(*self._touched_now())
+            self._publish_touch(self._sample_skins(*self._touched_now()), self.world.time_s)
         self._nice = set_nice(min(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
         # What has been loaded so far stays: the collector, which stops every thread, need not look at it again.
         gc.collect()
@@ -284,6 +285,8 @@ class LiveTwin:
             world.skin(hand)  # made here, not on the loop's time
 
         def swap(before: World) -> None:
+            self._finish_readings()
+            world.finish_readings = self._finish_readings
             world.journal.listeners, before.journal.listeners = before.journal.listeners, []
             world.journal.count = before.journal.count
             self.world = world
@@ -528,9 +531,16 @@ class LiveTwin:
         try:
             while not self._stopping.is_set():
                 self._watchdog.turn("touch")
-                with contextlib.suppress(queue.Empty):
-                    self._publish_touch(*self._touch_queue.get(timeout=0.2))
-                    self._touches += 1
+                try:
+                    world, contacts, at_s, after = self._touch_queue.get(timeout=0.2)
+                except queue.Empty:
+                    continue
+                try:
+                    frames = self._sample_skins(world, contacts, at_s, after)
+                finally:
+                    self._touch_queue.task_done()
+                self._publish_touch(frames, at_s)
+                self._touches += 1
         except BaseException as error:
             self._failure = self._failure or error
             self._stopping.set()
@@ -540,17 +550,25 @@ class LiveTwin:
         world = self.world
         return world, world.physics.solid_contacts(), world.time_s, world.journal.count
 
-    def _publish_touch(self, world: World, contacts: SolidContacts, at_s: float, after: int) -> None:
+    def _finish_readings(self) -> None:
+        """Let the touch thread take the readings that are under way, before skins are changed."""
+        touch = self._helpers[0]
+        while self._touch_queue.unfinished_tasks and touch.is_alive() and touch is not threading.current_thread():
+            time.sleep(1e-4)
+
+    def _sample_skins(self, world: World, contacts: SolidContacts, at_s: float, after: int) -> dict[str, TouchFrame]:
         try:
-            frames = {
+            return {
                 name: world.sample_skin(name, contacts, contacts.stamp_s, at_s=at_s, after=after)
                 for name in self._skins
             }
         except ArithmeticError as error:  # one reading is lost, not the twin
             self._diverged.append(f"a reading of the skin at {contacts.stamp_s:.3f} s was left out: {error}")
             world.reset_skins()
-            return
-        for link in self.links:
+            return {}
+
+    def _publish_touch(self, frames: dict[str, TouchFrame], at_s: float) -> None:
+        for link in self.links if frames else ():
             for told in self._messages.passed(link.wire, "touch", frames, at_s):
                 link.publish_touch(told)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,6 +115,8 @@ class World:
         for hand in self._calibrations:
             self.hand(hand)
         self._skins: dict[str, SampledSkin] = {}
+        self.finish_readings: Callable[[], None] = lambda: None
+        """Is called before skins are changed, by whoever reads them on another thread."""
         self._tiles: dict[str, SkinTiles] = {}
 
     @property
@@ -295,6 +297,7 @@ class World:
 
     def reset_skins(self) -> None:
         """Let skins start without a past."""
+        self.finish_readings()
         for skin in self._skins.values():
             skin.forget()
 

@@ -11,7 +11,7 @@ from thenar.signals import MotorError, MotorStatus
 from thenar.view.page_scene import Rows
 
 GOOD, WARN, BAD, DIM = "#69db7c", "#ffc078", "#ff8787", "#8b93a5"
-STATUS_LABELS = {
+STATUS_LABELS: dict[int, str] = {
     MotorStatus.RELEASING: "opening",
     MotorStatus.GRASPING: "closing",
     MotorStatus.POSITION_REACHED: "position reached",
@@ -92,12 +92,12 @@ def motors(names: Sequence[str], own: Any) -> str:
     for name, status, errors, force_n, warm_c in zip(
         names, own["status"], own["error"], own["force_n"], own["temperature_c"], strict=True
     ):
-        error, status = MotorError(int(errors)), MotorStatus(int(status))
+        error, status = MotorError(int(errors)), int(status)
         flags = ", ".join(flag.name.lower().replace("_", " ") for flag in MotorError if flag in error and flag.name)
         tone = BAD if error else WARN if status in WARN_STATUS else "inherit"
         warm = "" if warm_c != warm_c else f"{warm_c:.0f} °C"
         rows.append(
-            f"<tr><td>{escape(name)}</td><td style='color:{tone}'>{flags or STATUS_LABELS.get(status, '?')}</td>"
+            f"<tr><td>{escape(name)}</td><td style='color:{tone}'>{flags or STATUS_LABELS.get(status, status)}</td>"
             f"<td style='text-align:right'>{force_n:.1f} N</td><td style='text-align:right'>{warm}</td></tr>"
         )
     return f'<table style="width:100%;font-size:0.78em;padding:0 10px">{"".join(rows)}</table>'

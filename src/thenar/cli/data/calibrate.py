@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from thenar import hands
-from thenar.cli.show import console, make_table, print_json, print_table
+from thenar.cli.show import check_ending, console, make_table, print_json, print_table
 from thenar.errors import BadFile, BadValue, NotIdentifiable
 
 if TYPE_CHECKING:
@@ -147,10 +147,8 @@ class CalibrateFit:
         from thenar.touch.calibrate import OPTIONAL_GROUPS, fit_pad, read_recording, write_calibration
         from thenar.twin.reports.calibration_report import known_rows, notes, score_rows, write_report
 
-        if self.out is not None and self.out.suffix != ".toml":
-            raise BadValue("--out", str(self.out), "a name that ends in .toml")
-        if self.report is not None and self.report.suffix not in (".html", ".svg"):
-            raise BadValue("--report", str(self.report), "a name that ends in .html or .svg")
+        check_ending("--out", self.out, ".toml")
+        check_ending("--report", self.report, ".html", ".svg")
         for group in self.without:
             if group not in OPTIONAL_GROUPS:
                 raise BadValue("--without", group, f"some of {', '.join(OPTIONAL_GROUPS)}")
@@ -319,6 +317,8 @@ def _batches(name: str, *, follow: bool) -> Iterator[list[str]]:
                     return
                 if at_end:
                     time.sleep(POLL_S)
+    except UnicodeDecodeError as error:
+        raise BadFile(name, "no text; wanted rows of numbers as CSV") from error
     except OSError as error:
         raise BadFile(name, f"cannot be read: {error.strerror}") from error
 

@@ -10,7 +10,7 @@ import tyro
 
 from thenar import hands
 from thenar.cli.run.running import stop_on_signals
-from thenar.cli.show import console, print_json, print_table
+from thenar.cli.show import check_ending, console, print_json, print_table
 from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue, ThenarError
 
@@ -49,9 +49,8 @@ class IdentifyFit:
             write_report,
         )
 
-        for path, ending in ((self.out, ".toml"), (self.report, ".html")):
-            if path is not None and path.suffix != ending:
-                raise BadValue("file to write", str(path), f"a name that ends in {ending}")
+        check_ending("--out", self.out, ".toml")
+        check_ending("--report", self.report, ".html")
         if not self.recordings:
             raise BadValue("recordings", "none", "one file or more, such as session.mcap")
         opened = [Recording(path) for path in self.recordings]

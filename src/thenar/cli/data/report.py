@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from thenar.cli.show import console, print_table
+from thenar.cli.show import check_ending, console, print_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class Report:
         from thenar.recordings.recording import Recording
         from thenar.twin.compare.hardware_report import hardware_report
 
+        check_ending("--out", self.out, ".md")
         opened = [Recording(path) for path in self.recordings]
         report = hardware_report(opened, hand=self.hand, firmware=self.firmware)
         report.save(self.out)

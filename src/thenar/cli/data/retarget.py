@@ -12,7 +12,7 @@ import tyro
 from rich.progress import Progress
 
 from thenar import hands
-from thenar.cli.show import console, listed, print_json, print_table
+from thenar.cli.show import check_ending, console, listed, print_json, print_table
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
@@ -98,12 +98,9 @@ class Retarget:
         fitting = len(self.words) == 2 and self.words[0] == "fit"
         if not fitting and len(self.words) != 1:
             raise BadValue("LOG", " ".join(self.words), "one recording, or fit and one recording")
-        endings = (".json",) if fitting else (".npz", ".csv")
-        if self.out is not None and self.out.suffix not in endings:
-            raise BadValue("--out", str(self.out), f"a name that ends in {' or '.join(endings)}")
-        for option, file in (("--report", self.report), ("--view", self.view)):
-            if file is not None and file.suffix != ".html":
-                raise BadValue(option, str(file), "a name that ends in .html")
+        check_ending("--out", self.out, *((".json",) if fitting else (".npz", ".csv")))
+        check_ending("--report", self.report, ".html")
+        check_ending("--view", self.view, ".html")
         if self.film is not None:
             from thenar.recordings.film import film_kind
 

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from thenar.cli.run.running import stop_on_signals
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import check_ending, check_unused, console, make_table, print_json
 from thenar.cli.wire.wires import AnyWire, ConnectionOptions
 from thenar.errors import BadValue, ThenarError
 from thenar.twin.serve_config import PageOptions, complete
@@ -47,6 +47,7 @@ class Recording:
         from thenar.recordings.container import recover
         from thenar.recordings.recording import Recording as Opened
 
+        check_ending("--recover", self.recover, ".mcap")
         recording = Opened(self.file)
         found = {
             "file": str(self.file),
@@ -64,7 +65,8 @@ class Recording:
         about = ", ".join(f"{name} {value}" for name, value in recording.about.items())
         console.print(Text(f"{self.file}: {recording.duration_s:.1f} s of {', '.join(recording.hands)}"))
         console.print(Text(about, style="dim"))
-        console.print(make_table("", found["topics"]))
+        if recording.topics:
+            console.print(make_table("", found["topics"]))
         if recording.episodes:
             console.print(make_table("episodes", found["episodes"]))
         if recording.damage:
@@ -123,6 +125,12 @@ class Replay:
         from thenar.twin.compare.gap_report import compare
         from thenar.twin.recording.replay import replay
 
+        check_ending("--out", self.out, ".mcap")
+        check_ending("--report", self.report, ".html")
+        if self.to is not None or self.view:
+            check_unused(self, ("out", "report", "touch"), "a replay in a twin, without --to and --view")
+        if not self.view:
+            check_unused(self.page, tuple(vars(self.page)), "a page: --view")
         recording = Opened(self.file)
         if self.to is not None:
             self._send(recording)
@@ -245,6 +253,13 @@ class Convert:
         if len(self.files) < 2:
             raise BadValue("files", " ".join(map(str, self.files)), "what to convert, and last what to make of it")
         *sources, out = self.files
+        if out.suffix == ".mcap":
+            making = ("fps", "format", "task", "pad_forces", "camera", "size")
+            check_unused(self, making, "a data set to write; what a twin acts out is a recording")
+        else:
+            check_unused(self, ("hands", "angles", "scene"), "a recording (.mcap) to write: a twin that acts out")
+            if self.format == "unitree":
+                check_unused(self, ("pad_forces",), "a data set of LeRobot")
         with Progress(console=console, disable=self.json, transient=True) as bar:
             task = bar.add_task("converting", total=1.0)
 

@@ -16,8 +16,8 @@ from rich.text import Text
 from thenar.cli.run.g1_body import CAMERAS, run_g1
 from thenar.cli.run.running import check_duration, end_of, show_until_stopped, stop_on_signals
 from thenar.cli.run.serve import announce_page, shown_page
-from thenar.cli.show import console, listed, make_table, print_json
-from thenar.errors import BadCommand, BadValue
+from thenar.cli.show import check_unused, console, listed, make_table, print_json
+from thenar.errors import BadCommand
 from thenar.twin.serve_config import PageOptions
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ class BodyRun(_Options):
         from thenar.twin.body.live_body import serve_body
 
         check_duration(self.duration)
+        if not self.view:
+            check_unused(self.page, tuple(vars(self.page)), "a page: --view")
         stop = stop_on_signals()
         if self.robot == "g1":
             run_g1(self, stop)
             return
-        if self.hands or self.scene != "flat" or self.pelvis != "fixed":
-            raise BadValue("--hands, --scene and --pelvis", "GR-2", "a G1; a GR-2 stands, and has a --config")
+        check_unused(self, ("hands", "scene", "pelvis", "cameras"), "a G1; a GR-2 stands, and has a --config")
         twin = serve_body(
             self.config,
             interface=self.interface,
@@ -147,6 +148,7 @@ class BodyReset(_Options):
         from thenar.humanoid.control.robot_config import load_config
         from thenar.wire.clients.aurora_client import send_reset
 
+        check_unused(self, ("duration",), "body run or body print: a reset is sent once")
         settings = load_config(self.config)
         send_reset(
             domain=settings.domain if self.domain is None else self.domain,

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from thenar.cli.run.running import show_until_stopped
 from thenar.cli.run.serve import announce_page, shown_page
-from thenar.cli.show import console, listed, make_table, print_json
-from thenar.errors import BadValue
+from thenar.cli.show import check_unused, console, listed, make_table, print_json
 
 if TYPE_CHECKING:
     from thenar.cli.run.body import BodyRun
@@ -26,8 +25,7 @@ def run_g1(options: BodyRun, stop: threading.Event) -> None:
     from thenar.twin.body.cameras import CameraOptions
     from thenar.twin.body.g1_twin import G1Config, serve_g1
 
-    if options.config is not None or options.state is not None or options.joystick != "none" or options.ros:
-        raise BadValue("--config, --state, --joystick and --ros", "G1", "a GR-2; a G1 has --hands, --scene, --cameras")
+    check_unused(options, ("config", "state", "joystick", "ros"), "a GR-2; a G1 has --hands, --scene, --cameras")
     config = G1Config(
         hands=options.hands,
         scene=options.scene,

@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.text import Text
 
 from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import check_unused, console, make_table, print_json
 from thenar.errors import ThenarError
 from thenar.twin.page.tls_certificate import fingerprint
 from thenar.twin.serve_config import DEFAULT_WIRES, PageOptions, ServeConfig
@@ -67,6 +67,9 @@ class Serve(ServeConfig):
         from thenar.twin.serving import serve
 
         check_duration(self.duration)
+        if not self.view:
+            check_unused(self, ("open",) if self.open else (), "a page: --view")
+            check_unused(self.page, tuple(vars(self.page)), "a page: --view")
         stop = stop_on_signals()
         if not self.json:
             console.print("loading; the very first start compiles for about half a minute", style="dim")

@@ -191,7 +191,7 @@ def fit_follow(
     # those that move little do not say by themselves whether they are late or slow.
     as_fast = (np.abs(modelled[0][1]) < SPEED) & (error[1] < KNOWN)
     known = np.isfinite(least)
-    delay = as_fast | (least[known].sum() < modelled[1][known].sum())
+    delay = as_fast | ((error[1] >= KNOWN) & (least[known].sum() < modelled[1][known].sum()))
     best, fitted = np.where(delay, best, modelled[0]), np.where(delay, fitted, modelled[2])
     # Neighbouring readings err alike: a tenth of them counts. What they would not miss is no difference.
     told = alone - fitted > SURE**2 * fitted / np.maximum(free.sum(axis=0) / ALIKE, 1.0)

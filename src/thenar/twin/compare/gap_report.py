@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from thenar import hands
-from thenar.arrays import FloatArray
 from thenar.errors import BadValue, UnknownName, writing
 from thenar.recordings.recording import JointColumns, Recording
 from thenar.twin.compare.finding import Finding, in_one_grip
@@ -34,12 +33,6 @@ class Gap:
     def __str__(self) -> str:
         return "\n".join(finding.words for finding in self.findings) or "no difference that is sure"
 
-    def differences_deg(self) -> dict[str, FloatArray]:
-        """By hand: how far the angles of its motors were apart [degrees]. Shape (t, motors)."""
-        return {
-            pair.spec.name: np.degrees(np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"])) for pair in self.pairs
-        }
-
     def rows(self) -> list[dict[str, object]]:
         """Findings as rows of a table."""
         return [
@@ -62,7 +55,7 @@ class Gap:
         parts = [f"<h1>{html.escape(title)}</h1>"]
         parts.append(html_table(self.rows()) if self.findings else "<p>No difference that is sure.</p>")
         for pair in self.pairs:
-            apart = np.degrees(np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"]))
+            apart = pair.apart_deg
             rows: list[dict[str, object]] = [
                 {
                     "motor": name,

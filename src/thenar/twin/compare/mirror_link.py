@@ -26,7 +26,7 @@ from thenar.twin.compare.rates import find_rate_gaps, find_silence
 from thenar.twin.compare.skin_findings import SkinSeries, find_skin_gaps
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.recording.listen import merged, untold
-from thenar.wire.clients.listener import Flow, Listener, Place
+from thenar.wire.clients.listener import Listener, Place
 from thenar.wire.links.link_health import LinkHealth
 
 WINDOW_S = 8.0
@@ -204,10 +204,6 @@ class MirrorLink:
             self._thread.join()
         self.listener.close()
 
-    def flows(self) -> list[Flow]:
-        """What comes on the wire."""
-        return self.listener.flows()
-
     def findings(self) -> list[Finding]:
         """What differs, as far as it is sure by now."""
         with self._lock:
@@ -248,8 +244,7 @@ class MirrorLink:
             pair = pair_motors(spec, _columns(hand), _columns(twin), _told(commands, len(spec.actuators)))
             if pair is not None:
                 found += find_motor_gaps(pair)
-                apart = np.degrees(np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"]))
-                new = apart[pair.stamp_s > heard.compared_s]
+                new = pair.apart_deg[pair.stamp_s > heard.compared_s]
                 heard.compared_s = float(pair.stamp_s[-1])
                 with self._lock:
                     heard.apart_deg.extend([] if self.too_slow else new.ravel().tolist())
@@ -303,8 +298,7 @@ def _columns(readings: Sequence[_Reading]) -> MotorColumns:
 def _told(commands: Sequence[tuple[float, HandCommand]], motors: int) -> JointColumns:
     """Commands as columns; stops leave a motor where it is."""
     shape = (len(commands), motors)
-    stops = [np.zeros(motors, dtype=bool) if one.stop is None else one.stop for _, one in commands]
-    target = [np.where(stop, np.nan, one.target_rad) for (_, one), stop in zip(commands, stops, strict=True)]
+    target = [one.lasting_target_rad for _, one in commands]
     return JointColumns(
         stamp_s=np.array([at_s for at_s, _ in commands]),
         names=(),

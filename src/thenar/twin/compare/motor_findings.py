@@ -55,6 +55,11 @@ class MotorPair:
         """Of the motors."""
         return self.spec.actuator_names
 
+    @property
+    def apart_deg(self) -> FloatArray:
+        """How far the angles of motors were apart [degrees]. Shape (t, n)."""
+        return np.degrees(np.abs(self.hand["angle_rad"] - self.twin["angle_rad"]))
+
 
 def pair_motors(spec: HandSpec, hand: MotorColumns, twin: MotorColumns, commands: JointColumns) -> MotorPair | None:
     """Both at the times of the hand, where both are known; None where they share no second.
@@ -393,11 +398,14 @@ def _forces(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
     alike = np.abs(pair.hand["angle_rad"] - pair.twin["angle_rad"]) < SAME_GRIP_RAD
     pushes = ~free & (np.abs(velocity) < STILL_RAD_S) & alike
     for motor, name in enumerate(pair.names):
-        both = pushes[:, motor] & (pair.hand["force_n"][:, motor] > LOAD_N) & (pair.twin["force_n"][:, motor] > LOAD_N)
+        hand_n, twin_n = (part["force_n"][:, motor] for part in (pair.hand, pair.twin))
+        both = pushes[:, motor] & (hand_n > LOAD_N) & (twin_n > LOAD_N)
         if both.sum() < MIN_SAMPLES:
             continue
-        more = np.log(pair.hand["force_n"][both, motor] / pair.twin["force_n"][both, motor])
-        ends = np.flatnonzero(np.diff(pair.stamp_s[both]) > GAP_S) + 1
+        more = np.log(hand_n[both] / twin_n[both])
+        # A grip goes on until the finger lets go: readings that are missing do not make two of one.
+        releases = np.cumsum((hand_n < 0.5 * LOAD_N) & (twin_n < 0.5 * LOAD_N))[both]
+        ends = np.flatnonzero(np.diff(releases)) + 1
         grips = np.array([np.median(grip) for grip in np.split(more, ends) if len(grip) >= MIN_SAMPLES // 4])
         if len(grips) < 2:  # fingers of two like hands do not come to rest alike in every grip
             continue
@@ -420,9 +428,10 @@ def _currents(pair: MotorPair, free: BoolArray) -> Iterator[Finding]:
     if np.isnan(pair.hand["current_a"]).all() or np.isnan(pair.twin["current_a"]).all():
         return
     hand, twin = (np.abs(_slope(pair.stamp_s, part["angle_rad"])) for part in (pair.hand, pair.twin))
-    # In the middle of motions of both: at their ends a motor stands already, or still.
-    least = np.maximum(MOVING * pair.spec.top_speed_rad_s, 0.6 * np.percentile(twin, 98, axis=0))
-    moving, rests = (hand > least) & (twin > least), (hand < STILL_RAD_S) & (twin < STILL_RAD_S)
+    # In the middle of motions of both, each at its own speed: at their ends a motor stands already, or still.
+    least = MOVING * pair.spec.top_speed_rad_s
+    mid_hand, mid_twin = (s > np.maximum(least, 0.6 * np.percentile(s, 98, axis=0)) for s in (hand, twin))
+    moving, rests = mid_hand & mid_twin, (hand < STILL_RAD_S) & (twin < STILL_RAD_S)
     for motor, name in enumerate(pair.names):
         less = (pair.hand["current_a"] - pair.twin["current_a"])[:, motor]
         for part, when in ((free & moving, "while it moves"), (free & rests, "at rest")):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from thenar.arrays import BoolArray
 from thenar.errors import BadValue, UnknownName, look_up
-from thenar.hands.spec import HandSpec
+from thenar.hands.spec import HandSpec, LeadScrew
 from thenar.signals.fault_kinds import FAULTS, Fault
 from thenar.sim.journal import Journal, noted
 
@@ -68,6 +68,7 @@ class Faults:
             case "motor":
                 world.physics.motors.inject_fault(one.hand, part, fault, much)
             case "taxel":
+                world.finish_readings()
                 world.skin(one.hand).break_taxel(*taxel_of(part), fault=fault, amount=much)
             case "power":
                 world.physics.motors.brown_out(world.time_s, much)
@@ -88,6 +89,7 @@ class Faults:
                 if FAULTS[one.kind].of == "motor":
                     self._world.physics.motors.repair(one.hand, one.part, one.kind)
                 elif FAULTS[one.kind].of == "taxel":
+                    self._world.finish_readings()
                     self._world.skin(one.hand).break_taxel(*taxel_of(one.part), fault="")
 
     def copy_from(self, other: Faults) -> None:
@@ -121,11 +123,19 @@ def checked(fault: Fault, hands: Sequence[HandSpec], wires: Sequence[str] | None
         if of == "power" and fault.part:
             raise BadValue(f"part of {fault.kind}", fault.part, "none")
         return fault
-    name = fault.hand or (hands[0].name if len(hands) == 1 else "")
+    if not fault.hand and len(hands) > 1:
+        wanted = f"a hand before it, as there are several: {', '.join(f'{each}/{fault.kind}' for each in names)}"
+        raise BadValue("fault", fault.kind, wanted)
+    name = fault.hand or hands[0].name
     spec = look_up(names, name, "hand of a fault")
     if of == "motor":
         if fault.part not in spec.actuator_names:
             raise UnknownName(f"motor of {name}", fault.part, spec.actuator_names)
+        motor = spec.actuators[spec.actuator_names.index(fault.part)].motor
+        if fault.kind == "hot" and not isinstance(motor, LeadScrew):
+            raise BadValue("fault", fault.kind, f"one that {name} can have: its motors measure no temperature")
+        if fault.kind == "sticky" and not spec.followers(fault.part):
+            raise BadValue("fault", fault.kind, f"one that {fault.part} of {name} can have: no other joint follows it")
     else:
         pad, row, col = taxel_of(fault.part)
         own = spec.pad(pad)

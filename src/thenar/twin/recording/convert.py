@@ -14,9 +14,10 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadFile, BadValue
 from thenar.hands.rotations import matrix_from_quat_wxyz
 from thenar.hands.spec import HandSpec
-from thenar.recordings.lerobot import read_lerobot, write_lerobot
+from thenar.recordings.film import load_av
+from thenar.recordings.lerobot import load_arrow, read_lerobot, write_lerobot
 from thenar.recordings.recording import Recording
-from thenar.recordings.resample import Frames, episodes_of, resample
+from thenar.recordings.resample import Frames, check_new, episodes_of, resample
 from thenar.recordings.unitree import ARM, UnitreeEpisode, check_sides, read_unitree, write_unitree
 from thenar.signals import HandCommand
 from thenar.sim.drawing.render import Artist, Camera, Eye, frame_world
@@ -72,6 +73,11 @@ def convert(
     """
     if format not in ("lerobot", "unitree"):
         raise BadValue("format", format, "lerobot or unitree")
+    check_new(Path(out))
+    if format == "lerobot":
+        load_arrow()
+    if cameras:
+        load_av("pictures", "lerobot")
     frames: list[Frames] = []
     films: dict[str, list[NDArray[np.uint8]]] = {name: [] for name in cameras or {}}
     for number, source in enumerate(sources):
@@ -233,8 +239,14 @@ def _episodes(
         targets = {}
         for spec in specs:
             if spec.side in episode.actions and set(spec.actuator_names) == set(_WORDS):
-                values = episode.actions[spec.side][:, [list(_WORDS).index(motor) for motor in spec.actuator_names]]
-                targets[spec.name] = in_radians(values, spec, angles or "open")
+                values = episode.actions[spec.side]
+                # Files that name no motors have those of an Inspire hand, as xr_teleoperate writes them.
+                names = episode.motor_names.get(spec.side) or [f"{spec.side} {motor}" for motor in _WORDS]
+                columns = motor_columns(names, spec)
+                if columns is None or values.shape[1] != len(names):
+                    has = f"{spec.side} hand has {', '.join(names) if columns is None else f'{values.shape[1]} motors'}"
+                    raise BadFile(source, f"its {has}; only the six of an Inspire hand are acted out")
+                targets[spec.name] = in_radians(values[:, columns], spec, angles or "open")
         found.append((episode.task, episode.fps, targets))
     return found
 

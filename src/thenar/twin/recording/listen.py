@@ -54,11 +54,8 @@ def world_at(hands: Sequence[HandSpec], angle_rad: dict[str, FloatArray], *, see
 
 def merged(before: HandSettings, command: HandCommand) -> HandSettings:
     """What a hand has been told after one more command; what nobody said is NaN."""
-    target = command.target_rad
-    if command.stop is not None:
-        target = np.where(command.stop, np.nan, target)
     pairs = (
-        (before.target_rad, target),
+        (before.target_rad, command.lasting_target_rad),
         (before.speed_rad_s, command.speed_rad_s),
         (before.force_limit_n, command.force_limit_n),
     )
@@ -146,9 +143,7 @@ class WireRecorder(RecorderContext):
             if isinstance(said, HandCommand):
                 self._told[hand] = merged(self._told[hand], said)
                 self._put_action(arrived_s, "command", {"hand": hand, "command": said})
-                stop = said.stop if said.stop is not None else np.zeros(len(said.target_rad), dtype=bool)
-                target_rad = np.where(stop, np.nan, said.target_rad)
-                payload = made.command(stamp_ns, target_rad, said.speed_rad_s, said.force_limit_n)
+                payload = made.command(stamp_ns, said.lasting_target_rad, said.speed_rad_s, said.force_limit_n)
                 self._put(topic(hand, "command"), JOINT_STATE, payload, stamp_ns)
             elif isinstance(said, HandState):
                 self._put(topic(hand, "joint_states"), JOINT_STATE, made.joint_states(stamp_ns, said), stamp_ns)

@@ -152,9 +152,7 @@ class Recorder:
             hand = arguments["hand"]
             spec = self._world.hand(hand)
             target, speed, limit = checked_command(spec, arguments["command"])
-            stop = getattr(arguments["command"], "stop", None)
-            if stop is not None:
-                target = np.where(stop, np.nan, target)
+            target = np.where(np.isinf(target), np.nan, target)  # a motion that is ended
             self._put(
                 topic(hand, "command"),
                 JOINT_STATE,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from thenar import hands
-from thenar.arrays import FloatArray
+from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue, ThenarError
+from thenar.recordings.ros_messages import ACTIONS, decode_text
 from thenar.signals import HandCommand, HandState
-from thenar.wire.clients.hand_connection import ENDS_MOTIONS, HandSender, connect_senders
+from thenar.twin.recording.recipe import from_text
+from thenar.wire.clients.hand_connection import ENDS_MOTIONS, connect_senders
 from thenar.wire.clients.listener import CONNECT_S, Listener, Place
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ class Sent(NamedTuple):
 
     at_s: float
     command: HandCommand
+    """What it stops has no target."""
 
 
 class _States:
@@ -54,49 +58,70 @@ def send_recording(
     on_progress: Callable[[float], None] = lambda done: None,
 ) -> None:
     """Send what was commanded in a recording to the hands it names; a hand that falls silent ends it."""
-    specs = [hands.load(name) for name in recording.hands]
-    states = _States()
+    specs = [hands.load(name) for name in recording.hands if recording.has_commands(name)]
+    if not specs:
+        raise BadValue("recording", recording.name, f"one in which somebody commands {' or '.join(recording.hands)}")
+    names, states = ", ".join(spec.name for spec in specs), _States()
     with ExitStack() as opened:
         listener = opened.enter_context(Listener(specs, place, states))
         if not listener.wait_for("state", CONNECT_S) or not _wait(lambda: len(states.newest) == len(specs)):
-            raise ThenarError(f"nothing is heard of {', '.join(recording.hands)}: {listener.silence()}")
-        lines = opened.enter_context(connect_senders(specs, place))
+            raise ThenarError(f"nothing is heard of {names}: {listener.silence()}")
+        senders = opened.enter_context(connect_senders(specs, place))
+
+        def send(number: int, command: HandCommand) -> None:
+            if command.stop is not None and place.wire not in ENDS_MOTIONS:
+                here_rad = states.newest[specs[number].name][1].angle_rad
+                command = HandCommand.to(np.where(command.stop, here_rad, command.target_rad))
+            senders[number].send(command)
+
         plans = [list(plan(recording, spec.name, states.newest[spec.name][1].angle_rad)) for spec in specs]
         try:
-            _play(plans, lines, states, stop, on_progress)
+            _play(plans, send, states, stop, on_progress)
         finally:
-            for spec, line in zip(specs, lines, strict=True):
-                here_rad = states.newest[spec.name][1].angle_rad
-                line.send(HandCommand.hold(here_rad.size) if place.wire in ENDS_MOTIONS else HandCommand.to(here_rad))
+            for number, spec in enumerate(specs):
+                with suppress(ThenarError):  # one that is lost: the others stop all the same
+                    send(number, HandCommand.hold(len(spec.actuators)))
 
 
 def plan(recording: Recording, hand: str, from_rad: FloatArray) -> Iterator[Sent]:
     """Every command that is sent, and when: slowly to where the recording begins, then as it was."""
-    commands, spec = recording.commands(hand), hands.load(hand)
-    target = from_rad.copy()
+    commands, spec, stopped = recording.commands(hand), hands.load(hand), _stops(recording, hand)
+    target, stop = from_rad.copy(), np.zeros(from_rad.size, dtype=np.bool_)
     whole: list[Sent] = []
     for at_s, asked, speed, limit in zip(
-        commands.stamp_s, commands.position_rad, commands.velocity_rad_s, commands.effort, strict=True
+        commands.stamp_s.tolist(), commands.position_rad, commands.velocity_rad_s, commands.effort, strict=True
     ):
-        target = np.where(np.isnan(asked), target, asked)
-        whole.append(Sent(float(at_s), HandCommand.to(target, speed_rad_s=speed, force_limit_n=limit)))
-    if not whole:
-        raise BadValue("recording", recording.name, f"one in which somebody commands {hand}")
-    first_s, first_rad = whole[0].at_s, whole[0].command.target_rad
+        stop = (stop & np.isnan(asked)) | stopped.get(at_s, False)
+        target = np.where(stop, np.nan, np.where(np.isnan(asked), target, asked))
+        command = HandCommand.to(target, speed_rad_s=speed, force_limit_n=limit)
+        whole.append(Sent(at_s, replace(command, stop=stop) if stop.any() else command))
+    first_s, first_rad = whole[0].at_s, np.where(np.isnan(target := whole[0].command.target_rad), from_rad, target)
     stroke_rad = np.abs(spec.closed_rad - spec.open_rad)
     seconds = float(np.max(np.abs(first_rad - from_rad) / stroke_rad)) * RAMP_S
     steps = max(1, round(seconds / BEAT_S))
     for step in range(1, steps + 1):
         yield Sent(step * BEAT_S, HandCommand.to(from_rad + (first_rad - from_rad) * step / steps))
-    # The last target once more when the recording ends: until then the hand is left to get there.
-    whole.append(Sent(float(recording.motors(hand).stamp_s[-1]), HandCommand.to(target)))
+    # The last command once more when the recording ends: until then the hand is left to get there.
+    whole.append(whole[-1]._replace(at_s=float(recording.motors(hand).stamp_s[-1])))
     for one in whole:
         yield one._replace(at_s=(steps + 1) * BEAT_S + one.at_s - first_s)
 
 
+def _stops(recording: Recording, hand: str) -> dict[float, BoolArray]:
+    """Which motors a command stopped, by its time: among the columns of commands they have no target."""
+    found = {}
+    messages = recording.contents.channels[ACTIONS].messages if recording.actions else ()
+    for message, action in zip(messages, recording.actions, strict=True):
+        if action["call"] == "command" and action["arguments"]["hand"] == hand:
+            stop = getattr(from_text(decode_text(message.payload))["arguments"]["command"], "stop", None)
+            if stop is not None:
+                found[(message.publish_ns - recording.start_ns) * 1e-9] = stop
+    return found
+
+
 def _play(
     plans: Sequence[Sequence[Sent]],
-    lines: Sequence[HandSender],
+    send: Callable[[int, HandCommand], None],
     states: _States,
     stop: threading.Event,
     on_progress: Callable[[float], None],
@@ -112,7 +137,7 @@ def _play(
         if stop.is_set():
             return
         _check(states)
-        lines[number].send(sent.command)
+        send(number, sent.command)
         on_progress(at_s / max(timed[-1][0], 1e-9))
 
 
@@ -122,7 +147,7 @@ def _check(states: _States) -> None:
     silent = [hand for hand, (at_s, _) in states.newest.items() if now_s - at_s > LOST_S]
     if silent:
         raise ThenarError(
-            f"{', '.join(silent)} has not told its state for {LOST_S:g} s: the hand was sent nothing more"
+            f"{', '.join(silent)} has not told its state for {LOST_S:g} s: it is told to stop, and nothing more"
         )
 
 

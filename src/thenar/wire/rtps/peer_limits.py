@@ -1,4 +1,4 @@
-"""Limits that other participants share fairly, and a store for samples that came too early."""
+"""Limits that other participants share fairly, and a store for submessages that came too early."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -50,7 +50,7 @@ class Early(NamedTuple):
 
 
 class EarlyBox:
-    """Samples that overtook the announcement of their sender: ROS 2's tools join, publish and leave within moments.
+    """Submessages that overtook the announcement of their sender: ROS 2's tools join, publish and leave within moments.
 
     Senders are named by their prefix (participants) or GUID (writers).
     """
