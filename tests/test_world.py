@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from thenar.errors import BadCommand, BadFile, BadValue, SimulationDiverged, Unk
 from thenar.signals import HandCommand, MotorStatus, SolidContacts, TouchFrame
 from thenar.sim import scenes
 from thenar.touch.sampled_skin import SampledSkin
+from thenar.twin.recording.recipe import from_text, to_text
 
 GRAVITY = 9.81
 
@@ -160,6 +163,41 @@ def test_a_restored_world_goes_on_bit_for_bit():
     assert go_on() == first
 
 
+def test_what_is_dragged_and_dark_in_a_snapshot_is_so_again_bit_for_bit_also_as_text():
+    hand = "inspire_right"
+    world, untouched = (thenar.World(hand, scene="table", seed=2) for _ in range(2))
+    for one in (world, untouched):
+        one.command(hand, HandCommand.closing(0.4))
+        one.wrists.move(hand, pos_m=(0.1, 0.0, 0.15))  # what its servo goes by is a step old, of the dragged too
+        one.advance(0.2)
+    before = world.snapshot()
+    world.faults.inject("", "", "brownout", 0.3)
+    world.props.drag("ball", (0.0, 0.1, 0.2))
+    world.advance(0.1)
+    during = world.snapshot()
+
+    def go_on(world: thenar.World) -> bytes:
+        world.command(hand, HandCommand.closing(0.0))
+        world.advance(0.3)
+        world.command(hand, HandCommand.closing(0.8))
+        world.advance(0.3)
+        return world.data.qpos.tobytes() + world.physics.motors.records.tobytes()
+
+    awake = go_on(world)
+    world.props.release()
+    world.restore(from_text(to_text(during)))
+    assert go_on(world) == awake
+    world.restore(before)
+    assert go_on(world) == go_on(untouched)
+    world.restore(during)
+    untouched.copy_state_from(world)
+    go_on(untouched)
+    assert untouched.state(hand).angle_rad[0] > world.state(hand).angle_rad[0] + 0.2, "its power has returned"
+    world.restore(dataclasses.replace(before, masses=None))  # as older recordings have it
+    assert world.props.dragging
+    assert world.faults.dark
+
+
 def test_a_reset_right_after_a_reading_by_another_thread_takes_nothing_from_it(monkeypatch: pytest.MonkeyPatch):
     sample = SampledSkin.sample
 
@@ -256,6 +294,31 @@ def test_an_object_can_be_placed_and_is_read_where_it_was_put():
     np.testing.assert_array_equal(world.props.pose("cube_1")[0], (0.3, 0.2, 0.5))
     with pytest.raises(BadValue, match="not fixed"):
         thenar.World("reflex", props=[thenar.Sphere(fixed=True)]).props.move("sphere", pos_m=(0, 0, 0))
+
+
+def test_a_dragged_mesh_stops_turning_about_each_of_its_edges(tmp_path):
+    (tmp_path / "brick.obj").write_text(CUBE_OBJ)  # the engine lays the axes of its inertia along other edges
+    brick = thenar.Mesh(file=tmp_path / "brick.obj", scale=(0.04, 0.02, 0.01), mass_kg=0.05, pos_m=(0.0, 0.0, 1.0))
+    world = thenar.World("reflex", props=[brick])
+    for axis in range(3):
+        world.reset()
+        world.props.drag("mesh", brick.pos_m)
+        world.data.qvel[world.model.joint("mesh").dofadr[0] + 3 + axis] = 1.0
+        world.advance(0.2)
+        np.testing.assert_allclose(world.props.velocity("mesh")[3:], math.exp(-1.6) * np.eye(3)[axis], atol=0.01)
+
+
+def test_dragging_compiles_nothing_while_a_world_runs():
+    program = """
+import thenar
+from thenar.sim.world_props import _drag
+world = thenar.World("reflex", props=[thenar.Sphere()])
+known = list(_drag.signatures)
+world.props.drag("sphere", (0.0, 0.0, 0.2))
+world.advance(0.01)
+assert _drag.signatures == known, _drag.signatures
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("hand", hands.names())

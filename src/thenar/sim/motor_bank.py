@@ -74,7 +74,8 @@ class MotorBank:
         """Find every motor's joints and control in a compiled world."""
         self._data, self._seed, self._dt_s = data, seed, float(model.opt.timestep)
         self._friction_nm, self._own_friction_nm = model.dof_frictionloss, model.dof_frictionloss.copy()
-        self._dark: tuple[float, NDArray[np.void]] | None = None  # until when, and the motors as they were
+        self.outage: tuple[float, NDArray[np.void]] | None = None
+        """When the power returns [s], and the motors as they were before it went; None: it is on."""
         actuators = [actuator for spec in hands.values() for actuator in spec.actuators]
         self._params = motor_model.motor_params(actuators)
         self.drives = _drives(model, hands.values())
@@ -92,15 +93,15 @@ class MotorBank:
     def reset(self) -> None:
         """At rest, cool, nothing under way; joints of open hands where they belong."""
         self.records[:], self.pending[:] = self._rest
-        self._dark, self._friction_nm[:] = None, self._own_friction_nm
+        self.outage, self._friction_nm[:] = None, self._own_friction_nm
         self.command_counts = dict.fromkeys(self._hands, 0)
         for hand in self._hands.values():
             self._data.qpos[hand.joint_qpos] = list(hand.spec.joint_angles(hand.spec.open_rad).values())
 
     def step(self, now_s: float) -> None:
         """Write the controls and dampings of the engine's next step."""
-        if self._dark is not None and now_s >= self._dark[0] - 1e-9:
-            self._power_on(self._dark[1])
+        if self.outage is not None and now_s >= self.outage[0] - 1e-9:
+            self._power_on(self.outage[1])
         motor_model.drive_motors(
             self._params, self.records, self.pending, self.drives, self._qpos, now_s, self._dt_s, self._work,
             *self._outputs,
@@ -114,7 +115,7 @@ class MotorBank:
         """Send a command on its way; it acts after the hand's latency. One that does not fit changes nothing."""
         index = self.index(hand)
         target, speed, limit = checked_command(index.spec, command)
-        if self._dark is not None:  # nobody hears it
+        if self.dark:  # nobody hears it
             return
         if isinstance(command, HandCommand) and command.law is not None:
             own = self._own(hand)
@@ -247,13 +248,10 @@ class MotorBank:
             record["jammed"] = True
         elif fault == "sticky":
             coupled = self._coupled_dofs(hand, actuator)
-            if not coupled:
-                raise BadValue("fault", fault, f"one that {actuator} of {hand} can have: no other joint follows it")
             self._friction_nm[coupled] = self._own_friction_nm[coupled] + amount
         elif fault == "hot":
             motor = self.index(hand).spec.actuators[number - self.index(hand).motors.start].motor
-            if not isinstance(motor, LeadScrew):
-                raise BadValue("fault", fault, f"one that {hand} can have: its motors measure no temperature")
+            assert isinstance(motor, LeadScrew)
             record["temperature_c"] = motor.trip_c + HOT_C
         elif fault == "weak":
             record["strength"] = max(amount, POWERLESS)
@@ -279,7 +277,7 @@ class MotorBank:
     @property
     def dark(self) -> bool:
         """Whether the power is off."""
-        return self._dark is not None
+        return self.outage is not None
 
     def keep_own_values(self) -> None:
         """Have what these motors are made with, after the state of others was restored."""
@@ -288,8 +286,8 @@ class MotorBank:
 
     def brown_out(self, now_s: float, seconds: float) -> None:
         """Take the power of all motors for a while: screws hold, servos are limp."""
-        before = self._dark[1] if self._dark else self.records.copy()
-        self._dark = now_s + seconds, before
+        before = self.outage[1] if self.outage else self.records.copy()
+        self.outage = now_s + seconds, before
         motors = self.records
         motors["strength"], motors["speed_rad_s"], motors["target_rad"] = POWERLESS, 0.0, motors["screw_rad"]
         motors["stiffness_nm_rad"] = motors["damping_nms_rad"] = motors["feed_nm"] = 0.0
@@ -297,7 +295,7 @@ class MotorBank:
 
     def _power_on(self, before: NDArray[np.void]) -> None:
         """Let motors wake up: where they are, with the speeds and limits of power-on, no targets and no errors."""
-        self._dark = None
+        self.outage = None
         now = self.records.copy()
         self.records[:], self.pending[:] = self._rest
         for name in _LASTING:
@@ -312,15 +310,8 @@ class MotorBank:
     def _coupled_dofs(self, hand: str, actuator: str) -> list[int]:
         """Degrees of freedom of the joints that follow a motor's own."""
         index = self.index(hand)
-        driven = next(one.drives for one in index.spec.actuators if one.name == actuator)
-        tendon = next((one for one in index.spec.tendons if one.name == driven), None)
-        joints = [joint for joint, _ in tendon.joints] if tendon else [driven]
-        own = joints[0]
-        for coupling in index.spec.couplings:  # drivers come before what they drive
-            if coupling.driver in joints:
-                joints.append(coupling.joint)
         numbers = dict(zip(index.spec.joint_names, index.joint_dof.tolist(), strict=True))
-        return [numbers[joint] for joint in joints if joint != own]
+        return [numbers[joint] for joint in index.spec.followers(actuator)]
 
     def _own(self, hand: str) -> NDArray[np.void]:
         return self.records[:, self.index(hand).motors]

@@ -51,6 +51,13 @@ class Snapshot:
     residual_s: float
     commands: tuple[int, ...]
     wrists: NDArray[np.void]
+    outage: tuple[float, NDArray[np.void]] | None = None
+    """When the power returns [s], and the motors as they were before it went; None: it is on."""
+    dragged_to_m: tuple[tuple[str, FloatArray], ...] = ()
+    """Objects that are dragged, and where to [m]."""
+    masses: tuple[FloatArray, FloatArray, FloatArray] | None = None
+    """Where they were in the last step, which the next forces on wrists and dragged objects go by; None: of a time when
+    neither this nor what is dragged nor an outage was written down."""
 
 
 class Physics:
@@ -167,6 +174,9 @@ class Physics:
             residual_s=self._residual_s,
             commands=tuple(self.motors.command_counts.values()),
             wrists=self.wrists.records.copy(),
+            outage=self.motors.outage,
+            dragged_to_m=self.props.dragged_to_m,
+            masses=(self.data.subtree_com.copy(), self.data.xipos.copy(), self.data.ximat.copy()),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -183,6 +193,10 @@ class Physics:
         self.wrists.records[:] = snapshot.wrists
         self._steps, self._residual_s = snapshot.steps, snapshot.residual_s
         self._settle(snapshot)
+        if snapshot.masses is not None:
+            self.motors.outage = snapshot.outage
+            self.props.drag_again(snapshot.dragged_to_m)
+            self.data.subtree_com[:], self.data.xipos[:], self.data.ximat[:] = snapshot.masses
 
     def pose_bodies(self, joint_rad: Mapping[str, FloatArray]) -> None:
         """Put bodies where they are when joints of hands stand so [rad], to be looked at; nothing else follows."""
@@ -192,7 +206,10 @@ class Physics:
         mujoco.mj_kinematics(self.model, self.data)
 
     def copy_state_from(self, other: Physics) -> None:
-        """Go on from where another world with the same hands is; what only this one has stays where it begins."""
+        """Go on from where another world with the same hands is; what only this one has stays where it begins.
+
+        What is dragged or pulled there is not here.
+        """
         if other.hand_names != self.hand_names:
             raise BadValue("other", other.hand_names, f"a world with {', '.join(self.hand_names)}")
         theirs = {other.model.joint(k).name for k in range(other.model.njnt)}
@@ -205,6 +222,7 @@ class Physics:
                     to, start = getattr(mine, address)[0], getattr(its, address)[0]
                     getattr(self.data, name)[to : to + size] = getattr(other.data, name)[start : start + size]
         self.motors.records[:], self.motors.pending[:] = other.motors.records, other.motors.pending
+        self.motors.outage = other.motors.outage
         self.motors.command_counts = dict(other.motors.command_counts)
         self.wrists.copy_goals_from(other.wrists)
         self._steps, self._residual_s = other._steps, other._residual_s

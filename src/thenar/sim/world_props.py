@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import mujoco
 import numba as nb
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray, finite_vector, unit_quaternion
 from thenar.errors import BadValue, UnknownName
+from thenar.hands.rotations import matrix_from_quat_wxyz
 from thenar.sim.journal import Journal, noted
 
 # A dragged object hangs on a spring of limited strength.
@@ -21,6 +23,20 @@ SPIN_DAMPING = 8.0  # per second: a dragged object does not swing for long
 FORCE_N, FORCE_PER_KG = 4.0, 40.0  # what a finger and thumb can do
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class Dragged(NamedTuple):
+    """A dragged object: where it is wanted [m], and the engine's own memory of it."""
+
+    to_m: FloatArray
+    wrench: FloatArray
+    at_m: FloatArray
+    velocity: FloatArray
+    R_wi: FloatArray
+    R_ib: FloatArray
+    """From the body's frame to that of its inertia, which of a mesh is another."""
+    inertia: FloatArray
+    mass_kg: FloatArray
 
 
 class WorldProps:
@@ -39,9 +55,12 @@ class WorldProps:
     ):
         """Nothing is dragged; ``on_resize`` is called whenever a shape has changed."""
         self._model, self._data, self._on_resize, self.journal = model, data, on_resize, journal
+        self._gravity = model.opt.gravity
         self.names = tuple(names)
         """Names of all objects, those of the scene first."""
-        self._drag_to_m: dict[int, FloatArray] = {}
+        self._dragged: dict[int, Dragged] = {}
+        zeros = np.zeros(6)
+        _drag(zeros, zeros, zeros, zeros, zeros, 1.0, zeros)  # compiled now, not while a live twin's clock runs
 
     def pose(self, prop: str) -> tuple[FloatArray, FloatArray]:
         """Position [m] and quat_wxyz of an object in the world."""
@@ -113,40 +132,61 @@ class WorldProps:
         """
         self._free_qpos(prop)
         body = self._model.body(prop).id
-        self._drag_to_m.pop(body, None)
+        self._dragged.pop(body, None)
         self._data.xfrc_applied[body] = 0.0
         if to_m is not None:
-            self._drag_to_m[body] = finite_vector("pos_m", to_m)
+            self._dragged[body] = self._views(body, finite_vector("pos_m", to_m))
 
     @noted
     def pull(self, prop: str, force_n: ArrayLike) -> None:
         """Pull at the middle of a free object with a steady force in the world [N], until told otherwise; 0 ends it."""
         self._free_qpos(prop)
         body = self._model.body(prop).id
-        self._drag_to_m.pop(body, None)
+        self._dragged.pop(body, None)
         self._data.xfrc_applied[body, :3] = finite_vector("force_n", force_n)
         self._data.xfrc_applied[body, 3:] = 0.0
 
     @property
     def dragging(self) -> bool:
         """Whether anything is dragged."""
-        return bool(self._drag_to_m)
+        return bool(self._dragged)
+
+    @property
+    def dragged_to_m(self) -> tuple[tuple[str, FloatArray], ...]:
+        """What is dragged, and where to [m]."""
+        return tuple((self._model.body(body).name, one.to_m) for body, one in self._dragged.items())
+
+    def drag_again(self, dragged_to_m: Iterable[tuple[str, FloatArray]]) -> None:
+        """Drag these and nothing else; forces on objects stay what they are until the next step."""
+        bodies = [(self._model.body(name).id, to_m) for name, to_m in dragged_to_m]
+        self._dragged = {body: self._views(body, to_m) for body, to_m in bodies}
 
     @noted
     def release(self) -> None:
         """Release whatever is dragged."""
-        self._data.xfrc_applied[list(self._drag_to_m)] = 0.0
-        self._drag_to_m.clear()
+        self._data.xfrc_applied[list(self._dragged)] = 0.0
+        self._dragged.clear()
 
     def step(self) -> None:
         """Write the forces on dragged objects for the engine's next step; their weight is carried besides."""
-        model, data = self._model, self._data
-        for body, wanted_m in self._drag_to_m.items():
-            velocity = data.qvel[model.body_dofadr[body] :]
+        for one in self._dragged.values():
             # Multiplied as numpy does, which no loop of ours does to the last bit: recordings are replayed as before.
-            turn = data.ximat[body].reshape(3, 3) @ (model.body_inertia[body] * velocity[3:6])
-            mass_kg, gravity = float(model.body_mass[body]), model.opt.gravity
-            _drag(data.xfrc_applied[body], wanted_m, data.xipos[body], velocity, turn, mass_kg, gravity)
+            turn = one.R_wi @ (one.inertia * (one.R_ib @ one.velocity[3:]))
+            _drag(one.wrench, one.to_m, one.at_m, one.velocity, turn, float(one.mass_kg[0]), self._gravity)
+
+    def _views(self, body: int, to_m: FloatArray) -> Dragged:
+        model, data = self._model, self._data
+        dof = model.body_dofadr[body]
+        return Dragged(
+            to_m=to_m,
+            wrench=data.xfrc_applied[body],
+            at_m=data.xipos[body],
+            velocity=data.qvel[dof : dof + 6],
+            R_wi=data.ximat[body].reshape(3, 3),
+            R_ib=matrix_from_quat_wxyz(model.body_iquat[body]).T,
+            inertia=model.body_inertia[body],
+            mass_kg=model.body_mass[body : body + 1],
+        )
 
     def _check(self, prop: str) -> None:
         if prop not in self.names:
