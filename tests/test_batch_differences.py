@@ -158,6 +158,30 @@ def test_noise_and_spread_are_the_sensors_own_and_the_same_again():
     assert abs(np.corrcoef(made[0, 0], made[0, 1])[0, 1]) < 0.1, "worlds have noise of their own"
 
 
+def test_skins_of_one_number_are_alike_and_keep_their_taxels_when_they_are_scaled():
+    wp = pytest.importorskip("warp")
+    from thenar.batch.touch.taxel_counts import TaxelSensor
+
+    hand = hands.load(HAND)
+    with wp.ScopedDevice("cpu"):
+        nothing, now = wp.zeros((3, hand.taxels), dtype=float), wp.zeros(3, dtype=float)
+        sensor, counts = TaxelSensor(hand, MEASURED, 3, seed=4), wp.zeros((3, hand.taxels), dtype=int)
+
+        def resting() -> np.ndarray:
+            sensor.scale(np.ones(3), np.zeros(3))  # without noise
+            sensor.read(now, nothing, counts)
+            return counts.numpy().copy()
+
+        usual = resting()
+        sensor.number_skins([7, 2**31 - 1, 7])
+        own = resting()
+        sensor.number_skins(np.arange(3))
+        np.testing.assert_array_equal(resting(), usual)
+    np.testing.assert_array_equal(own[0], own[2])
+    for one, other in ((own[0], own[1]), (own[0], usual[0]), (usual[0], usual[1])):
+        assert abs(np.corrcoef(one, other)[0, 1]) < 0.2
+
+
 def test_what_the_device_cannot_do_is_refused_by_name(tmp_path: Path):
     pytest.importorskip("warp")
     from thenar.batch.touch.taxel_counts import taxel_records

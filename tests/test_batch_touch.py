@@ -96,6 +96,20 @@ def test_barometers_feel_stress_under_the_rubber_as_on_the_cpu(tmp_path: Path):
     assert not touch.arrays.stress_pa.numpy().any()
 
 
+def test_a_frame_after_a_past_was_forgotten_leaves_nothing_of_what_was_put_back(tmp_path: Path):
+    touch = emulated(random_frames(1, 3), tmp_path)
+    touch.update()
+    pressed = touch.arrays.pressure_pa.numpy().copy()
+    assert pressed.any()
+    touch._d.nacon.zero_()
+    for _ in range(2):
+        touch.update()
+    touch.forget(wp.ones(1, dtype=bool, device="cpu"))
+    touch.arrays.pressure_pa.assign(pressed)  # as worlds that are restored have it
+    touch.update()
+    assert not touch.arrays.pressure_pa.numpy().any()
+
+
 def test_windows_are_laid_on_edges_as_on_the_cpu(tmp_path: Path):
     frames = random_frames(1, 7, kind="edged")
     touch = emulated(frames, tmp_path, kind="edged")

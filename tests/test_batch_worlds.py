@@ -1,6 +1,8 @@
 """Many worlds at once: what is refused, and whether one of them is the world it should be."""
 
+import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,23 @@ from thenar.errors import BadCommand, BadValue, MissingExtra
 from thenar.signals import HandCommand
 
 HAND = "inspire_right"
+# 4 x 2 x 1 cm, its corner where the file begins: neither middle nor axes of its masses are the file's.
+BRICK_OBJ = """\
+v 0 0 0
+v 0.04 0 0
+v 0.04 0.02 0
+v 0 0.02 0
+v 0 0 0.01
+v 0.04 0 0.01
+v 0.04 0.02 0.01
+v 0 0.02 0.01
+f 1 4 3 2
+f 5 6 7 8
+f 1 2 6 5
+f 2 3 7 6
+f 3 4 8 7
+f 4 1 5 8
+"""
 BALL = thenar.Sphere(name="ball", radius_m=0.0416, mass_kg=0.08, pos_m=(0.0, 0.03, 0.0446))
 
 
@@ -112,6 +131,7 @@ def test_worlds_that_differ_are_felt_by_skins_that_differ_and_each_is_a_world_of
 def test_a_skin_with_a_rate_and_a_latency_is_read_when_it_should_be():
     pytest.importorskip("mujoco_warp")
     worlds = batch.Worlds(HAND, count=1, props=[BALL], device="cpu", profile="measured")  # 50 Hz, 10 ms
+    worlds.number_skins([3])
     worlds.touch()
     seen = []
     for _ in range(40):
@@ -119,3 +139,52 @@ def test_a_skin_with_a_rate_and_a_latency_is_read_when_it_should_be():
         seen.append(int(worlds.touch().counts.numpy().astype(np.int64).sum()))
     changed = [k + 1 for k in range(1, 40) if seen[k] != seen[k - 1]]
     assert changed == [15, 25, 35]  # the readings at 20, 40 and 60 ms, 10 ms later
+    before = worlds.touch().counts.numpy().copy()
+    worlds.pause_touch()
+    worlds.advance(0.034)
+    np.testing.assert_array_equal(worlds.touch().counts.numpy(), before)
+    worlds.begin_touch()
+    seen = [worlds.touch().counts.numpy().copy()]
+    for _ in range(26):
+        worlds.advance(0.002)
+        seen.append(worlds.touch().counts.numpy().copy())
+    assert [k for k in range(1, 27) if (seen[k] != seen[k - 1]).any()] == [5, 15, 25]  # of now, 20 and 40 ms later
+    for number, alike in ((3, True), (0, False)):
+        worlds.number_skins([number])
+        worlds.begin_touch()
+        worlds.advance(0.01)
+        assert (np.corrcoef(worlds.touch().counts.numpy(), seen[25])[0, 1] > 0.6) == alike
+    for bad in (np.array([0, 1]), np.array([-1]), np.array([0.5])):
+        with pytest.raises(BadValue, match="1 whole numbers not below 0"):
+            worlds.number_skins(bad)
+
+
+@pytest.mark.soak
+def test_what_is_dragged_and_pulled_is_so_in_the_world_of_its_own_and_meshes_turn_about_their_masses(tmp_path: Path):
+    pytest.importorskip("mujoco_warp")
+    (tmp_path / "brick.obj").write_text(BRICK_OBJ)
+    brick = thenar.Mesh(name="brick", file=tmp_path / "brick.obj", mass_kg=0.05, pos_m=(0.3, 0.0, 0.3))
+    worlds = batch.Worlds(HAND, count=3, props=[brick, BALL], device="cpu", profile="ideal")
+    alone = worlds.one(0)
+    for name in ("xipos", "ximat"):
+        rows = getattr(worlds.d, name).numpy().reshape(3, *getattr(alone.data, name).shape)
+        np.testing.assert_allclose(rows[1], getattr(alone.data, name), atol=1e-6, err_msg=name)
+    to_m = np.tile([0.3, 0.1, 0.4], (3, 1))
+    worlds.props.drag("brick", to_m)
+    worlds.props.pull("ball", np.tile([0.5, 0.0, 2.0], (3, 1)), mask=np.array([False, True, False]))
+    qvel = worlds.d.qvel.numpy()
+    first = worlds.model.joint("brick").dofadr[0] + 3
+    qvel[:, first : first + 3] = np.eye(3)
+    worlds.d.qvel.assign(qvel)
+    worlds.advance(0.1)
+    ones = [worlds.one(k) for k in range(3)]
+    worlds.advance(0.1)
+    spin = worlds.d.qvel.numpy()[:, first : first + 3]
+    np.testing.assert_allclose(spin, math.exp(-1.6) * np.eye(3), atol=0.01)
+    pose = worlds.state().object_pose.numpy().reshape(3, 2, 7)
+    for k, one in enumerate(ones):
+        one.model.opt.impratio = worlds.model.opt.impratio
+        one.advance(0.1)
+        for name, row in zip(worlds.object_names, pose[k], strict=True):
+            np.testing.assert_allclose(row, np.concatenate(one.props.pose(name)), atol=2e-4, err_msg=name)
+    assert pose[1, worlds.object_names.index("ball"), 0] > BALL.pos_m[0] + 0.01

@@ -16,8 +16,9 @@ from patience import wait_for
 import thenar
 from thenar import envs
 from thenar.envs import baselines
-from thenar.envs.hand_env import HandEnv
-from thenar.errors import BadValue
+from thenar.envs.hand_env import HandEnv, Truth
+from thenar.envs.stage import DIVERGED
+from thenar.errors import BadValue, ThenarError
 from thenar.twin.serving import serve
 
 TASKS = list(envs.TASKS)
@@ -105,6 +106,48 @@ def test_wrong_actions_and_spreads_are_refused():
             env.step(action)
     with pytest.raises(BadValue, match=r"Randomise\.mass"):
         envs.Randomise(mass=-1.0)
+
+
+def test_a_world_that_breaks_ends_its_episode_and_a_beginning_that_breaks_is_drawn_again():
+    class BreaksFirst(envs.Pinch):
+        begun = 0
+
+        def begin(self) -> Truth:
+            self.begun += 1
+            if self.begun == 1:
+                self.world.data.qvel[:] = np.nan
+            return super().begin()
+
+    env = BreaksFirst(touch="pads")
+    _, info = env.reset(seed=0)
+    assert (env.begun, info["flags"]) == (2, 0)
+    env.world.data.qvel[:] = np.nan
+    seen, _, terminated, _, info = env.step(np.zeros(2, dtype=np.float32))
+    assert (terminated, info["flags"]) == (True, DIVERGED)
+    assert env.observation_space.contains(seen)
+
+
+def test_a_task_that_never_begins_as_it_should_says_so():
+    class Never(envs.Pinch):
+        def begin(self) -> Truth:
+            return np.zeros_like(super().begin())
+
+    with pytest.raises(ThenarError, match=r"no episode of Never began as it should in .* randomise it less"):
+        Never(touch="none").reset(seed=0)
+
+
+def test_a_cylinder_is_grasped_soon_and_dropping_it_costs_more_than_any_force():
+    env = envs.LeastForce(touch="none")
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        assert env.world.time_s < 1.8
+        assert info["grip_n"] > env.FIRM_N
+    rewards, terminated = list[float](), False
+    while not terminated:
+        _, reward, terminated, _, _ = env.step(-np.ones(1, dtype=np.float32))
+        rewards.append(reward)
+    assert rewards[-1] < -20.0
+    assert min(rewards[:-1]) > -3.0
 
 
 def test_what_is_not_to_differ_does_not():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.seeding import np_random
 
-from thenar import envs
+from thenar import batch, envs
 from thenar.envs.hand_env import HandEnv
-from thenar.envs.stage import Reported
+from thenar.envs.stage import DIVERGED, Reported
 from thenar.errors import BadValue
 from thenar.sim import building
 from thenar.sim.props import Prop
@@ -78,6 +78,9 @@ class SideBySide:
     def restore(self, where: Any) -> None:
         for k in np.flatnonzero(where):
             self.worlds[k].restore(self.kept[k])
+
+    def flags(self) -> Any:
+        return self.rows("flags")
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -220,6 +223,54 @@ def test_a_world_that_ends_begins_again_and_all_have_another_episode_when_the_ti
             many.step(bad)
     with pytest.raises(BadValue, match="seed"):
         many.reset(seed=[1, 2, 3])
+
+
+@pytest.mark.soak
+def test_a_world_that_breaks_is_flagged_and_begins_again_and_what_was_given_out_stays_as_it_was():
+    many = vector("DelicateGrasp", profile="measured")
+    first, info = many.reset(seed=np.array([4, 5]))
+    again, _ = many.reset(seed=4)
+    for key in first:
+        np.testing.assert_array_equal(first[key], again[key], err_msg="seeds in an array are those seeds")
+    achieved = many.achieved.copy()
+    given = many.step(np.ones((2, 6)))
+    assert not given[4]["flags"].any()
+    held = [row.copy() for row in (*given[1:4], *given[4].values())]
+    qvel = many.worlds.d.qvel.numpy()
+    qvel[0] = np.nan
+    many.worlds.d.qvel.assign(qvel)
+    many.task.episode["peak_n"][:] = 3.0
+    seen, _, terminated, _, info = many.step(np.ones((2, 6)))
+    assert many.observation_space.contains(seen)
+    assert terminated.tolist() == [True, False]
+    assert info["flags"].tolist() == [batch.Flag.DIVERGED, 0] == [DIVERGED, 0]
+    assert np.all(many.achieved[:, 1] >= 3.0)
+    _, _, terminated, _, info = many.step(np.ones((2, 6)))
+    assert not terminated.any()
+    assert info["_flags"].tolist() == [False, True]
+    np.testing.assert_array_equal(many.achieved[0], achieved[0])
+    assert many.achieved[1, 1] >= 3.0
+    for row, kept in zip((*given[1:4], *given[4].values()), held, strict=True):
+        np.testing.assert_array_equal(row, kept)
+    for bad in (1.5, [1.0, 2.0], ["a", "b"], [1]):
+        with pytest.raises(BadValue, match="seed"):
+            many.reset(seed=bad)
+
+
+@pytest.mark.soak
+def test_an_episode_has_a_skin_of_its_own_which_is_not_read_before_it_begins():
+    many = vector("DelicateGrasp", profile="measured", touch="taxels")
+    one, other = (many.reset(seed=seed)[0]["touch"] for seed in (1, 2))
+    assert np.corrcoef(one[1], other[0])[0, 1] > 0.6, "world 1 of seed 1 is world 0 of seed 2"
+    assert abs(np.corrcoef(one[0], other[0])[0, 1]) < 0.2, "another episode in world 0"
+    stage = many.task.stage
+    stage.begin()
+    rest = stage.felt.counts.copy()
+    stage.settle(0.1)
+    np.testing.assert_array_equal(stage.felt.counts, rest)
+    stage.feel()
+    stage.advance(many.task.age_s)
+    assert (stage.felt.counts != rest).any(axis=1).all()
 
 
 @pytest.mark.parametrize("given", [{"goal": True}, {"render_mode": "rgb_array"}])

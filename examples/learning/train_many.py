@@ -55,7 +55,7 @@ class Worlds(VecEnv):
     def get_observations(self) -> TensorDict:
         """What the policy and the critic see."""
         seen = self.seen.reshape(self.num_envs, -1)
-        known = np.concatenate([seen, self.envs.unwrapped.task.outcome().achieved], axis=1)
+        known = np.concatenate([seen, self.envs.unwrapped.achieved], axis=1)
         rows = {"actor": self._put(seen), "critic": self._put(np.nan_to_num(known))}
         return TensorDict(rows, batch_size=[self.num_envs])
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import mujoco
 import mujoco_warp as mjw
 import numpy as np
 import warp as wp
 
+from thenar.arrays import IntArray
 from thenar.batch import motors, wrist_servos
 from thenar.batch.device import capacity, device_model, on_device, open_device, without_visuals
+from thenar.batch.one_world import make_world, put_world
 from thenar.batch.randomizing import (
     NOISES,
     Factors,
@@ -22,9 +23,6 @@ from thenar.batch.randomizing import (
     model_rows,
     motor_rows,
     no_factors,
-    own_actuator,
-    own_prop,
-    own_skin,
     refuse_meshes,
 )
 from thenar.batch.row_order import RowOrder
@@ -48,7 +46,6 @@ from thenar.sim.physics import Physics, check_duration
 from thenar.sim.props import Prop
 from thenar.sim.scenes import Mount, Scene
 from thenar.sim.world_config import Profile, WorldConfig, resolve_hands
-from thenar.sim.world_props import STATE
 from thenar.touch.sensor.calibration import profile_of
 from thenar.twin.world import World
 
@@ -159,9 +156,10 @@ class Worlds:
             self._set_up_motors(physics, [actuator for spec in specs for actuator in spec.actuators])
             self._set_up_wrists(physics)
             self._set_up_readings(physics)
-        self._graphs: dict[tuple[int, int], Any] = {}
+        self._graphs: dict[tuple[int, int, bool], Any] = {}
         self._skins: dict[str, SampledTouch] = {}
-        self._residual_s, self._steps, self._draws, self._first_step = 0.0, 0, 0, 0
+        self._feels, self._skin_numbers = True, np.arange(count)
+        self._residual_s, self._steps, self._draws = 0.0, 0, 0
         self._props = name_props((*self.config.scene.props, *self.config.props))
         self._places: dict[str, Any] = {}
         self.factors = no_factors(count, len(self._props), len(self._actuators))
@@ -228,11 +226,6 @@ class Worlds:
         self._everyone = wp.ones(self.count, dtype=bool)
         self._flags = wp.zeros(self.count, dtype=int)
 
-    @property
-    def time_s(self) -> float:
-        """Time since noise was last restarted [s]; each world's own, since its last reset, is ``d.time``."""
-        return float(self._step.numpy()[0] - self._first_step) * self.timestep_s
-
     def command(
         self, target_rad: Array, *, speed_rad_s: Array | None = None, force_limit_n: Array | None = None
     ) -> None:
@@ -287,13 +280,14 @@ class Worlds:
         with wp.ScopedDevice(self.device):
             if not self.device.is_cuda or not self._graphs:
                 self._run(begin, steps)  # the first time nothing can be captured: modules are loaded on the way
-                self._graphs.setdefault((0, 0), None)
+                self._graphs.setdefault((0, 0, True), None)
                 return
-            if (begin, steps) not in self._graphs:
+            key = begin, steps, self._feels
+            if key not in self._graphs:
                 with wp.ScopedCapture(device=self.device) as capture:
                     self._run(begin, steps)
-                self._graphs[begin, steps] = capture.graph
-            wp.capture_launch(self._graphs[begin, steps])
+                self._graphs[key] = capture.graph
+            wp.capture_launch(self._graphs[key])
 
     def _run(self, begin: int, steps: int) -> None:
         """Steps that begin at this one of the skins' clock."""
@@ -301,7 +295,7 @@ class Worlds:
             self.drive()
             mjw.step(self.m, self.d)
             wp.launch(count_step, dim=1, inputs=[self._step])
-            for skin in self._skins.values():
+            for skin in self._skins.values() if self._feels else ():
                 skin.after_step(step, last=step == begin + steps)
         wp.launch(flag_worlds, dim=self.count, inputs=[self.d.qpos, self.d.overflow, self._flags])
 
@@ -356,10 +350,35 @@ class Worlds:
                 self.model, spec, self.m, self.d, calibration=calibration, flags=self._flags,
                 seed=self._seed + list(self.config.specs).index(hand),
             )  # fmt: skip
+            touch.sensor.number_skins(self._skin_numbers)
             self._skins[hand] = SampledTouch(touch, calibration, self.timestep_s)
             self._randomize_skin(hand)
             self._capture_anew()
         return self._skins[hand].arrays
+
+    def pause_touch(self) -> None:
+        """Read no skin until `begin_touch`: in the grasp, say, with which an episode begins."""
+        self._feels = False
+
+    def begin_touch(self) -> None:
+        """Read skins now, as if nothing had touched them before, and at their rates from now on."""
+        for skin in self._skins.values():
+            skin.forget(self._everyone)
+            skin.touch.update()
+        self._feels, self._steps = True, 0
+
+    def number_skins(self, numbers: Sequence[int] | IntArray) -> None:
+        """Draw gain and offset of every taxel by numbers of one's own, equal ones alike; else by those of worlds.
+
+        Args:
+            numbers: Not below 0. Shape (worlds,).
+        """
+        whole = np.asarray(numbers)
+        if whole.shape != (self.count,) or whole.dtype.kind not in "iu" or whole.min() < 0:
+            raise BadValue("numbers", numbers, f"{self.count} whole numbers not below 0")
+        self._skin_numbers = whole.copy()
+        for skin in self._skins.values():
+            skin.touch.sensor.number_skins(whole)
 
     def randomize(
         self,
@@ -443,10 +462,6 @@ class Worlds:
         with wp.ScopedDevice(self.device):
             self.m.body_pos = self._own_rows(self.m.body_pos, places)
 
-    def grip_n(self, prop: str) -> Array:
-        """Normal force of all that touches an object, as of the last step [N]. Shape (worlds,)."""
-        return self.props.grip_n(prop)
-
     def _chosen(self, mask: Array | None) -> Array:
         return self._everyone if mask is None else on_device("mask", mask, (self.count,), self.device, dtype=bool)
 
@@ -462,7 +477,7 @@ class Worlds:
         return Snapshot(arrays, self._pending, self._step)
 
     def _capture_anew(self) -> None:
-        self._graphs = {(0, 0): None}
+        self._graphs = {(0, 0, True): None}
 
     def _own_rows(self, array: Array, rows: Any) -> Array:
         """An array with a row per world; where it had one for all, graphs that read it are captured anew."""
@@ -510,7 +525,6 @@ class Worlds:
             self._residual_s, self._steps = 0.0, 0
             d.nacon.zero_()  # what touched is far away now
         if noise is not None:
-            self._first_step = noise
             self._step.fill_(noise)
             for skin in self._skins.values():
                 skin.touch.sensor.restart_noise(noise)
@@ -540,54 +554,20 @@ class Worlds:
         """One of the worlds as a `World` on the CPU, where it is now: to look at and to check."""
         if not 0 <= number < self.count:
             raise BadValue("number", number, f"a world from 0 to {self.count - 1}")
-        world = self._own_world(number)
-        rest = world.snapshot()
-        world.data.qpos[:], world.data.qvel[:] = self._row(self.d.qpos, number), self._row(self.d.qvel, number)
-        world.data.ctrl[:] = self._row(self.d.ctrl, number)
-        physics = rest.physics.copy()
-        mujoco.mj_getState(world.model, world.data, physics, STATE)
-        dof, tendon = self._row(self.m.dof_damping, number), self._row(self.m.tendon_damping, number)
-        mine, line, now = (
-            self._row(self._motor_state, number), self._row(self._pending, number), int(self._step.numpy()[0])
-        )  # fmt: skip
-        records, pending = rest.motors.copy(), rest.pending.copy()
-        for name in set(records.dtype.names or ()) & set(mine.dtype.names or ()):
-            records[name][0] = mine[name]
-        dt_s, slots = self.timestep_s, line.shape[1]
-        records["over_s"], records["still_s"] = mine["over_steps"] * dt_s, mine["still_steps"] * dt_s
-        records["zeroing_s"], records["pending_first"] = mine["zeroing_steps"] * dt_s, 0
-        steps = round(float(self._row(self.d.time, number)) / dt_s)
-        for n in range(len(mine)):
-            for k in range(mine["pending_count"][n]):
-                entry = line[n, (mine["pending_first"][n] + k) % slots]
-                due_s = (int(entry["due_step"]) - now + steps - 0.5) * dt_s
-                pending[0, n, k] = (due_s, entry["target_rad"], entry["speed_rad_s"], entry["limit_n"])
-        wrists = rest.wrists.copy()
-        held = self._row(self._wrist_state, number)
-        for name in held.dtype.names or ():
-            wrists[name] = np.roll(held[name], 1, axis=1) if name.endswith("quat") else held[name]
-        world.restore(
-            replace(rest, physics=physics, motors=records, pending=pending, damping=np.concatenate([dof, tendon]),
-                    steps=steps, wrists=wrists)
-        )  # fmt: skip
+        world = make_world(self.config, self.factors, self._props, self._places, number)
+        d, m = self.d, self.m
+        arrays = {name: getattr(d, name) for name in ("qpos", "qvel", "ctrl", "time", "subtree_com", "xipos", "ximat")}
+        arrays |= {"dof_damping": m.dof_damping, "tendon_damping": m.tendon_damping}
+        arrays |= {"motors": self._motor_state, "pending": self._pending, "wrists": self._wrist_state}
+        row = {name: self._row(array, number) for name, array in arrays.items()}
+        put_world(world, row, now=int(self._step.numpy()[0]), dt_s=self.timestep_s)
+        drags, pulls = self._row(self.props.drag_to_m, number), self._row(self.props.pull_n, number)
+        for name, to_m, pull_n in zip(self.object_names, drags, pulls, strict=True):
+            if not np.isnan(to_m[0]):
+                world.props.drag(name, to_m)
+            elif pull_n.any():
+                world.props.pull(name, pull_n)
         return world
-
-    def _own_world(self, number: int) -> World:
-        """A world like one of these, as `randomize` made it, at time 0."""
-        factors, config, first, hands = self.factors, self.config, 0, []
-        for spec in config.specs.values():
-            own = [own_actuator(one, factors, number, first + k) for k, one in enumerate(spec.actuators)]
-            hands.append(replace(spec, actuators=tuple(own)))
-            first += len(own)
-        places = {name: tuple(rows[number].tolist()) for name, rows in self._places.items()}
-        props = [replace(prop, pos_m=places.get(prop.name, prop.pos_m)) for prop in self._props]
-        skins = {spec.name: own_skin(profile_of(spec, config.profile), factors, number) for spec in hands if spec.pads}
-        return World(
-            hands,
-            props=[own_prop(prop, factors, number, k) for k, prop in enumerate(props)],
-            scene=replace(config.scene, props=()),
-            mounts=config.mounts, timestep_s=config.timestep_s, seed=config.seed, profile=config.profile, skin=skins,
-        )  # fmt: skip
 
     def _row(self, array: Array, number: int) -> Any:
         return array[number : number + 1].numpy()[0] if array.size else array.numpy()[0:0].reshape(array.shape[1:])

@@ -12,6 +12,7 @@ import warp as wp
 from thenar.batch.device import on_device
 from thenar.batch.world_kernels import add_normal_forces
 from thenar.errors import look_up
+from thenar.hands.rotations import matrix_from_quat_wxyz
 from thenar.sim import world_props
 
 STIFFNESS_PER_KG, DAMPING_PER_KG = wp.constant(world_props.STIFFNESS_PER_KG), wp.constant(world_props.DAMPING_PER_KG)
@@ -23,6 +24,7 @@ FORCE_N, FORCE_PER_KG = wp.constant(world_props.FORCE_N), wp.constant(world_prop
 def push_objects(
     body: wp.array[int],
     dof: wp.array[int],
+    R_bi: wp.array[wp.mat33],
     gravity: wp.vec3,
     drag_to_m: wp.array2d[wp.vec3],
     pull_n: wp.array2d[wp.vec3],
@@ -44,7 +46,7 @@ def push_objects(
     spin = wp.vec3(qvel[world, first + 3], qvel[world, first + 4], qvel[world, first + 5])
     force = mass * (STIFFNESS_PER_KG * (to - xipos[world, b]) - DAMPING_PER_KG * velocity)
     force = force * wp.min(1.0, (FORCE_N + FORCE_PER_KG * mass) / wp.max(wp.length(force), 1.0e-12))
-    turn = ximat[world, b] * wp.cw_mul(inertia[world % inertia.shape[0], b], spin)
+    turn = ximat[world, b] * wp.cw_mul(inertia[world % inertia.shape[0], b], wp.transpose(R_bi[k]) * spin)
     xfrc_applied[world, b] = wp.spatial_vector(force - mass * gravity, -SPIN_DAMPING * turn)
 
 
@@ -70,6 +72,8 @@ def place_bodies(
     mask: wp.array[bool],
     body: wp.array[int],
     address: wp.array[int],
+    centre_m: wp.array[wp.vec3],
+    R_bi: wp.array[wp.mat33],
     qpos: wp.array2d[float],
     xipos: wp.array2d[wp.vec3],
     ximat: wp.array2d[wp.mat33],
@@ -78,10 +82,11 @@ def place_bodies(
     world, k = wp.tid()
     if mask[world]:
         a, b = address[k], body[k]
-        xipos[world, b] = wp.vec3(qpos[world, a], qpos[world, a + 1], qpos[world, a + 2])
-        ximat[world, b] = wp.quat_to_matrix(
+        R_wb = wp.quat_to_matrix(
             wp.quat(qpos[world, a + 4], qpos[world, a + 5], qpos[world, a + 6], qpos[world, a + 3])
         )
+        xipos[world, b] = wp.vec3(qpos[world, a], qpos[world, a + 1], qpos[world, a + 2]) + R_wb * centre_m[k]
+        ximat[world, b] = R_wb * R_bi[k]
 
 
 class WorldsProps:
@@ -113,6 +118,11 @@ class WorldsProps:
             "qpos": [joint.qposadr[0] for joint in joints],
         }
         self._index = {name: wp.array(np.array(row, dtype=np.int32), dtype=int) for name, row in rows.items()}
+        bodies = rows["body"]
+        R_bi = np.array([matrix_from_quat_wxyz(quat) for quat in model.body_iquat[bodies]]).reshape(-1, 3, 3)
+        self._centre_m = wp.array(model.body_ipos[bodies], dtype=wp.vec3)
+        self._R_bi = wp.array(R_bi, dtype=wp.mat33)
+        """Where objects have their masses, and how these lie: of a mesh neither where nor as its body is."""
         self._gravity, self.count = wp.vec3(*model.opt.gravity), d.nworld
         shape = self.count, len(free)
         self.drag_to_m = wp.full(shape, wp.vec3(wp.nan, wp.nan, wp.nan), dtype=wp.vec3)
@@ -124,17 +134,20 @@ class WorldsProps:
         link_of_body = np.full(model.nbody, -1, dtype=np.int32)
         link_of_body[[model.body(name).id for name in links]] = np.arange(len(links))
         self._link_of_body, self._body_of_geom = wp.array(link_of_body), wp.array(model.geom_bodyid)
-        self._one_column = wp.zeros(model.nbody, dtype=int)
-        self._grip_n, self._link_n = wp.zeros((self.count, 1)), wp.zeros((self.count, len(links)))
+        self._link_n = wp.zeros((self.count, len(links)))
         self._everyone = wp.ones(self.count, dtype=bool)
-
-    def grip_n(self, prop: str) -> Any:
-        """Normal force of all that touches an object, as of the last step [N]. Shape (worlds,)."""
-        return self._add_up(prop, self._one_column, self._grip_n).flatten()
 
     def link_forces_n(self, prop: str) -> Any:
         """Normal force between each link and an object, as of the last step [N]. Shape (worlds, links)."""
-        return self._add_up(prop, self._link_of_body, self._link_n)
+        d, out = self._d, self._link_n
+        out.zero_()
+        self._launch(
+            add_normal_forces,
+            d.contact.pos.shape[0],
+            [self._model.body(prop).id, d.nacon, d.contact.geom, d.contact.efc_address, d.contact.worldid, d.efc.force,
+             self._body_of_geom, self._link_of_body, out],
+        )  # fmt: skip
+        return out
 
     def drag(self, prop: str, to_m: Any, *, mask: Any = None) -> None:
         """Drag a free object towards places, as hands that hold it would, until it is released or its world reset.
@@ -165,7 +178,8 @@ class WorldsProps:
         """Where objects are now is where they begin, and nothing drags or pulls at them."""
         self.release(mask=mask)
         d = self._d
-        inputs = [mask, self._index["body"], self._index["qpos"], d.qpos, d.xipos, d.ximat]
+        own = [self._index["body"], self._index["qpos"], self._centre_m, self._R_bi]
+        inputs = [mask, *own, d.qpos, d.xipos, d.ximat]
         self._launch(place_bodies, self.pull_n.shape, inputs)
 
     def write(self, m: Any) -> None:
@@ -174,8 +188,8 @@ class WorldsProps:
         self._launch(
             push_objects,
             self.pull_n.shape,
-            [self._index["body"], self._index["dof"], self._gravity, self.drag_to_m, self.pull_n, m.body_mass,
-             m.body_inertia, d.xipos, d.ximat, d.qvel, d.xfrc_applied],
+            [self._index["body"], self._index["dof"], self._R_bi, self._gravity, self.drag_to_m, self.pull_n,
+             m.body_mass, m.body_inertia, d.xipos, d.ximat, d.qvel, d.xfrc_applied],
         )  # fmt: skip
 
     @property
@@ -193,17 +207,6 @@ class WorldsProps:
         ended, nothing = (self.pull_n, 0.0) if out is self.drag_to_m else (self.drag_to_m, wp.nan)
         for values, array in ((rows, out), (wp.full_like(rows, nothing), ended)):
             self._launch(set_rows, self.count, [chosen, number, values, array])
-
-    def _add_up(self, prop: str, column_of_body: Any, out: Any) -> Any:
-        d, body = self._d, self._model.body(prop).id
-        out.zero_()
-        self._launch(
-            add_normal_forces,
-            d.contact.pos.shape[0],
-            [body, d.nacon, d.contact.geom, d.contact.efc_address, d.contact.worldid, d.efc.force, self._body_of_geom,
-             column_of_body, out],
-        )  # fmt: skip
-        return out
 
     def _launch(self, kernel: Any, dim: Any, inputs: list[Any]) -> None:
         if np.all(dim):

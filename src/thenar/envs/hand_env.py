@@ -17,8 +17,8 @@ from thenar import hands
 from thenar.arrays import FloatArray
 from thenar.batch.device import without_visuals
 from thenar.envs.randomise import NOTHING, Randomise
-from thenar.envs.stage import Felt, OneStage, Reported, Stage
-from thenar.errors import BadValue
+from thenar.envs.stage import DIVERGED, Felt, OneStage, Reported, Stage
+from thenar.errors import BadValue, ThenarError
 from thenar.hands.spec import HandSpec
 from thenar.sim.drawing.render import Artist, frame_world
 from thenar.sim.props import Prop
@@ -38,6 +38,14 @@ MAX_TRIES = 20  # to draw an episode that begins as it should
 LEASH = 0.25  # how far a target may lead its motor: pushing on against something is not owed for later
 LOST_M = 0.1
 LARGEST = 1e4  # of any number a policy sees
+
+
+class NoEpisode(ThenarError, RuntimeError):
+    """Episodes of a task that do not begin as they should, however often another one is drawn."""
+
+    def __init__(self, task: str):
+        """Say of which task, and what helps."""
+        super().__init__(f"no episode of {task} began as it should in {MAX_TRIES} tries; randomise it less")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -214,8 +222,10 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         rng = self.np_random
         for _ in range(MAX_TRIES):
             self._build(rng)
-            if self.begin():
+            if self.begin() and not self.broken():
                 break
+        else:
+            raise NoEpisode(type(self).__name__)
         self.stage.advance(self.age_s)
         outcome = self.outcome()
         return self.observe(outcome), self._info(outcome)
@@ -262,7 +272,8 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         self.act()
         self.stage.advance(STEP_S)
         self.steps = self.steps + 1
-        return self.outcome()
+        outcome = self.outcome()
+        return replace(outcome, over=outcome.over | self.broken())
 
     def compute_reward(
         self, achieved_goal: FloatArray, desired_goal: FloatArray, info: Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -313,7 +324,7 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
 
     @abstractmethod
     def outcome(self) -> Outcome:
-        """What has come of it by now."""
+        """What has come of it by now: called once a step, for a task may add up and remember what it finds."""
 
     @abstractmethod
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
@@ -325,7 +336,7 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
 
     # What tasks use.
 
-    def settle(self, seconds: float, posture: Mapping[str, float] | None = None) -> None:
+    def settle(self, seconds: float, posture: Mapping[str, Number] | None = None) -> None:
         """Go to a posture, by motor, before the policy takes over."""
         for name, share in (posture or {}).items():
             self.target[..., self.hand.actuator_names.index(name)] = share
@@ -354,6 +365,10 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
     def grip_n(self, thing: str) -> dict[str, Number]:
         """Normal force of the hand on an object, by link [N]."""
         return self.stage.grip_n(thing)
+
+    def broken(self) -> NDArray[np.bool_]:
+        """Where the simulation diverged."""
+        return np.asarray(self.stage.flags()) & DIVERGED != 0
 
     def send(self) -> None:
         """Send the motors to their targets."""
@@ -401,7 +416,8 @@ class HandEnv(gymnasium.Env[Any, NDArray[np.float32]], ABC):
         return np.concatenate([self._share, speed, force, self.target, self.hints()], axis=-1)
 
     def _info(self, outcome: Outcome) -> dict[str, Any]:
-        return {"is_success": bool(outcome.success), **{name: float(value) for name, value in outcome.facts.items()}}
+        facts = {name: float(value) for name, value in outcome.facts.items()}
+        return {"is_success": bool(outcome.success), "flags": int(self.stage.flags()), **facts}
 
 
 def _check(name: str, value: object, known: Sequence[object]) -> None:

@@ -207,6 +207,7 @@ class LeastForce(HandEnv):
     # Fingers level, the palm looks sideways at what stands before it, 2 mm away.
     mount = Mount(pos_m=(0.027, -0.042, 0.0), rpy_rad=(0.0, -math.pi / 2, 0.0))
     SLIP_M: ClassVar[float] = 0.008
+    DROPPED_M: ClassVar[float] = 0.03
     NEAR: ClassVar[float] = 0.4
     FIRM_N: ClassVar[float] = 25.0
 
@@ -223,15 +224,18 @@ class LeastForce(HandEnv):
     def begin(self) -> Truth:
         """Grasp it firmly, then leave it to the hand."""
         self.stage.drag(OBJECT, self.episode["held_at_m"])
-        self.settle(0.6, dict.fromkeys(FINGERS, self.NEAR))
-        for step in range(1, 50):
+        self.settle(0.32, dict.fromkeys(FINGERS, self.NEAR))  # as long as the slowest finger takes
+        share = np.full(self.steps.shape, self.NEAR)
+        for _ in range(49):
             forces = self.grip_n(OBJECT)
-            if self.wait_where(np.minimum(forces.get("base", 0.0), sum(forces.values()) / 2) > self.FIRM_N):
+            palm_n = np.asarray(forces.get("base", 0.0))
+            if self.wait_where(np.minimum(palm_n, sum(forces.values()) / 2) > self.FIRM_N):
                 break
-            self.settle(0.06, dict.fromkeys(FINGERS, self.NEAR + 0.01 * step))
+            share = np.minimum(share + np.where(palm_n > 0.0, 0.01, 0.02), 1.0)
+            self.settle(0.06, dict.fromkeys(FINGERS, share))
         self.go_on()
         self.stage.release(where=True)
-        self.settle(0.2)
+        self.settle(0.1)
         self.episode["from_m"] = self.stage.place_m(OBJECT)
         return np.asarray(sum(self.grip_n(OBJECT).values()) > self.FIRM_N)
 
@@ -242,7 +246,7 @@ class LeastForce(HandEnv):
         achieved = np.stack([grip_n / needed_n, slip_m], axis=-1)
         success = (achieved[..., 0] < 3.0) & (slip_m < self.SLIP_M)
         facts = {"grip_n": grip_n, "needed_n": needed_n}
-        return Outcome(achieved=achieved, success=success, over=slip_m > 0.03, facts=facts)
+        return Outcome(achieved=achieved, success=success, over=slip_m > self.DROPPED_M, facts=facts)
 
     def reached(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
         """Less than three times what is needed, and not slipped."""
@@ -250,5 +254,6 @@ class LeastForce(HandEnv):
 
     def dense_reward(self, achieved: FloatArray, desired: FloatArray, facts: Mapping[str, FloatArray]) -> FloatArray:
         """Little force, no slip."""
-        force, slip = achieved[:, 0] - desired[:, 0], (achieved[:, 1] - desired[:, 1]) / self.SLIP_M
-        return 1.0 / np.maximum(force, 1.0) - np.minimum(slip, 2.0) - 20.0 * (slip > 6.0)
+        force, slip_m = achieved[:, 0] - desired[:, 0], achieved[:, 1] - desired[:, 1]
+        slipped = np.minimum(slip_m / self.SLIP_M, 2.0) + 20.0 * (slip_m > self.DROPPED_M)
+        return 1.0 / np.maximum(force, 1.0) - slipped

@@ -11,10 +11,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from thenar.arrays import BoolArray, FloatArray
-from thenar.batch.randomizing import NOISES
+from thenar.arrays import BoolArray, FloatArray, IntArray
 from thenar.envs.feeling import PressProfile, WhichObject
-from thenar.envs.hand_env import MAX_TRIES, HandEnv, Observation, Outcome
+from thenar.envs.hand_env import MAX_TRIES, HandEnv, NoEpisode, Observation, Outcome
 from thenar.envs.holding import DelicateGrasp, HoldUnderPull, LeastForce, Pinch
 from thenar.envs.many_stage import ManyStage
 from thenar.envs.turning import RotateInHand
@@ -55,12 +54,14 @@ class HandEnvs(VectorEnv[Any, Any, Any]):
         )
         self.worlds = self._stage.worlds
         """Where it happens."""
-        self._begun, self._kept = self.worlds.snapshot(), dict[str, FloatArray]()
+        self.achieved = np.zeros((num_envs, task.goal_size))
+        """What worlds have come to, as `Outcome.achieved` has it: for a critic, who may know what a policy does not."""
+        self._begun, self._kept = self.worlds.snapshot(), dict[str, NDArray[Any]]()
         self._random: list[np.random.Generator] = []
         self._steps, self._over = self._last, np.zeros(num_envs, dtype=bool)
 
     def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int | None] | IntArray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode in every world.
 
@@ -69,9 +70,8 @@ class HandEnvs(VectorEnv[Any, Any, Any]):
             options: Not used.
         """
         self._seed(seed)
-        self._begin()
+        outcome = self._begin()
         self._steps, self._over = 0, np.zeros(self.num_envs, dtype=bool)
-        outcome = self.task.outcome()
         return self._observe(outcome), self._info(outcome, ~self._over)
 
     def step(
@@ -81,13 +81,13 @@ class HandEnvs(VectorEnv[Any, Any, Any]):
         never, task = np.zeros(self.num_envs, dtype=bool), self.task
         if self._steps >= self._last:
             seen, info = self.reset()
-            return seen, np.zeros(self.num_envs), never, never, info
+            return seen, np.zeros(self.num_envs), never, never.copy(), info
         values, shape = np.asarray(actions, dtype=np.float64), (self.num_envs, task.action_size)
         if values.shape != shape or not np.isfinite(values).all():
             raise BadValue("actions", values.shape, f"finite numbers of shape {shape}")
         again = self._over
         outcome = task.play(values)
-        broken = self._stage.broken()
+        self.achieved = outcome.achieved
         info = self._info(outcome, ~again)
         facts = {name: np.broadcast_to(values, self.num_envs) for name, values in outcome.facts.items()}
         rewards = (task.reached if task.reward == "sparse" else task.dense_reward)(
@@ -95,55 +95,60 @@ class HandEnvs(VectorEnv[Any, Any, Any]):
         )
         rewards = np.where(again, 0.0, np.nan_to_num(rewards))
         self._restore(again)
-        self._steps, self._over = self._steps + 1, (outcome.over | broken) & ~again
-        return self._observe(outcome), rewards, self._over, np.full_like(never, self._steps >= self._last), info
+        self._steps, self._over = self._steps + 1, outcome.over & ~again
+        return self._observe(outcome), rewards, self._over.copy(), np.full_like(never, self._steps >= self._last), info
 
-    def close_extras(self, **_: Any) -> None:
-        """Nothing is left running."""
-
-    def _seed(self, seed: int | Sequence[int | None] | None) -> None:
-        seeds = seed if isinstance(seed, Sequence) else [None] * self.num_envs
-        if isinstance(seed, int):
-            seeds = [seed + k for k in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
+    def _seed(self, seed: int | Sequence[int | None] | IntArray | None) -> None:
+        each = list(seed) if isinstance(seed, (Sequence, np.ndarray)) else [seed] * self.num_envs
+        whole = all(one is None or isinstance(one, (int, np.integer)) for one in each)
+        if not whole or len(each) != self.num_envs:
             raise BadValue("seed", seed, f"one number, or {self.num_envs} of them")
+        if isinstance(seed, (int, np.integer)):
+            each = [seed + k for k in range(self.num_envs)]
+        seeds = [None if one is None else int(one) for one in each]
         known = self._random or [None] * self.num_envs
         self._random = [
             now if now is not None and one is None else np_random(one)[0] for one, now in zip(seeds, known, strict=True)
         ]
 
-    def _begin(self) -> None:
+    def _begin(self) -> Outcome:
         """Draw episodes until all begin as they should; worlds that do wait for the others."""
         task, waits = self.task, np.zeros(self.num_envs, dtype=bool)
         for _ in range(MAX_TRIES):
             self._draw(~waits)
             task.start((self.num_envs,))
             task.send()
-            begun = np.asarray(task.begin()) & ~waits
+            begun = np.asarray(task.begin()) & ~task.broken() & ~waits
+            self._stage.feel()
             if begun.all():
                 break
             self._keep(begun)
             waits |= begun
             if waits.all():
                 break
+        else:
+            raise NoEpisode(type(task).__name__)
         self._restore(waits)
         self._stage.advance(task.age_s)
+        outcome = task.outcome()
+        self.achieved = outcome.achieved
         self._keep(~np.zeros_like(waits))
+        return outcome
 
     def _draw(self, where: BoolArray) -> None:
         """Other episodes for some worlds, drawn as those of one environment are; all worlds are reset."""
-        task, rows, noises = self.task, dict[str, FloatArray](), np.zeros(self.num_envs, dtype=np.int64)
+        task, rows = self.task, dict[str, FloatArray]()
         for world in np.flatnonzero(where).tolist():
             rng = self._random[world]
             (prop,) = task.draw_episode(rng)
-            motors, noises[world] = task.randomise.motor_factors(task.hand, rng), int(rng.integers(1 << 31))
-            self._stage.draw(world, prop, motors, task.randomise.skin_factors(rng) if task.hand.pads else {})
+            motors, noise = task.randomise.motor_factors(task.hand, rng), int(rng.integers(1 << 31))
+            self._stage.draw(world, prop, motors, task.randomise.skin_factors(rng) if task.hand.pads else {}, noise)
             for name, value in task.episode.items():
                 if name not in rows:
                     rows[name] = np.zeros((self.num_envs, *value.shape))
                 rows[name][world] = value
         task.episode = rows
-        self._stage.begin(int(noises.sum() % NOISES))
+        self._stage.begin()
 
     def _keep(self, where: BoolArray) -> None:
         """Worlds are to begin again as they are now."""
@@ -155,27 +160,29 @@ class HandEnvs(VectorEnv[Any, Any, Any]):
         if not where.any():
             return
         self.worlds.restore(self._begun, where)
-        rows = _chosen(where, self._kept, self._rows())
-        self.task.target, self.task.steps = rows.pop("target"), rows.pop("steps").astype(np.int64)
-        self.task.answer = rows.pop("answer")
-        self.task.episode = rows
+        task, rows = self.task, _chosen(where, self._kept, self._rows())
+        task.target, task.steps, task.answer = rows.pop("target"), rows.pop("steps"), rows.pop("answer")
+        self.achieved = rows.pop("achieved")
+        task.episode = rows
 
-    def _rows(self) -> dict[str, FloatArray]:
-        """What a task remembers of every world."""
+    def _rows(self) -> dict[str, NDArray[Any]]:
+        """What is remembered of every world."""
         task = self.task
-        steps = task.steps.astype(np.float64)
-        return {**task.episode, "target": task.target, "steps": steps, "answer": task.answer}
+        own = {"target": task.target, "steps": task.steps, "answer": task.answer, "achieved": self.achieved}
+        return {**task.episode, **own}
 
     def _observe(self, outcome: Outcome) -> Observation:
         return {name: np.nan_to_num(values) for name, values in self.task.observe(outcome).items()}
 
     def _info(self, outcome: Outcome, valid: BoolArray) -> dict[str, Any]:
         """Facts, and by the same names behind an underscore of which worlds they are, as Gymnasium has it."""
-        facts = {"is_success": outcome.success, **outcome.facts}
-        return facts | {f"_{name}": valid for name in facts}
+        facts = {"is_success": outcome.success, "flags": self._stage.flags(), **outcome.facts}
+        return {name: np.array(rows) for name, rows in facts.items()} | {f"_{name}": valid for name in facts}
 
 
-def _chosen(where: BoolArray, values: dict[str, FloatArray], others: dict[str, FloatArray]) -> dict[str, FloatArray]:
+def _chosen(
+    where: BoolArray, values: dict[str, NDArray[Any]], others: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
     """Rows of the one where that is true, else of the other."""
     return {
         name: np.where(where.reshape(-1, *[1] * (rows.ndim - 1)), rows, others.get(name, rows))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar import batch
-from thenar.arrays import BoolArray, FloatArray
+from thenar.arrays import FloatArray, IntArray
 from thenar.batch.device import capacity, without_visuals
-from thenar.batch.randomizing import Factors, no_factors
+from thenar.batch.randomizing import NOISES, Factors, no_factors
 from thenar.envs.stage import FORCE_LIMIT_N, Felt, Reported
 from thenar.hands.rotations import matrix_from_rpy, quat_wxyz_from_matrix
 from thenar.hands.spec import HandSpec
@@ -70,9 +70,12 @@ class ManyStage:
         self._kind = np.zeros(count, dtype=np.int64)
         self._place_m = np.tile(np.array(self._away_m), (count, 1, 1))
         self._factors = no_factors(count, len(things), len(hand.actuators))
+        self._noises = np.zeros(count, dtype=np.int64)
 
-    def draw(self, world: int, prop: Prop, motors: Sequence[Mapping[str, float]], skin: Mapping[str, float]) -> None:
-        """Give a world its object, its motors and its skin, from the next `begin` on."""
+    def draw(
+        self, world: int, prop: Prop, motors: Sequence[Mapping[str, float]], skin: Mapping[str, float], noise: int
+    ) -> None:
+        """Give a world its object, its motors, its skin and the noise of that, from the next `begin` on."""
         kind = next(k for k, thing in enumerate(self._things) if isinstance(prop, type(thing)))
         usual, factors = self._things[kind], self._factors
         self._kind[world] = kind
@@ -86,16 +89,23 @@ class ManyStage:
                 getattr(factors, name)[world, number] = factor
         for name, factor in skin.items():
             getattr(factors, name)[world, 0] = factor
+        self._noises[world] = noise
 
-    def begin(self, noise: int) -> None:
-        """Reset all worlds to what was drawn for them; noise goes on from a number."""
+    def begin(self) -> None:
+        """Reset all worlds to what was drawn for them; until `feel` no skin is read."""
+        self.worlds.pause_touch()
+        self.worlds.number_skins(self._noises)
         self.worlds.set_factors(Factors(**{name: rows.copy() for name, rows in vars(self._factors).items()}))
         for k, name in enumerate(self._names):
             self.worlds.place(name, self._place_m[:, k])
-        self.worlds.reset(noise=noise)
+        self.worlds.reset(noise=int(self._noises.sum() % NOISES))
         for k, name in enumerate(self._names):
             if len(self._names) > 1:
                 self.worlds.props.drag(name, self._place_m[:, k], mask=self._kind != k)
+
+    def feel(self) -> None:
+        """Read skins from now on, each without a past."""
+        self.worlds.begin_touch()
 
     @property
     def felt(self) -> Felt:
@@ -119,7 +129,7 @@ class ManyStage:
         self.worlds.advance(seconds)
 
     def advance(self, seconds: float) -> None:
-        """See `Stage`. Skins are read by the clock of the worlds, which `begin` sets."""
+        """See `Stage`. Skins are read by the clock of the worlds, which `feel` sets."""
         self.worlds.advance(seconds)
 
     def grip_n(self, thing: str) -> dict[str, Any]:
@@ -177,9 +187,9 @@ class ManyStage:
         """See `Stage`."""
         self.worlds.restore(self._waiting, where)
 
-    def broken(self) -> BoolArray:
-        """Worlds whose positions are no numbers."""
-        return (self.worlds.flags().numpy() & int(batch.Flag.DIVERGED)) != 0
+    def flags(self) -> IntArray:
+        """See `Stage`."""
+        return self.worlds.flags().numpy()
 
     def _poses(self) -> FloatArray:
         poses = np.stack([self._qpos(name) for name in self._names], axis=1)

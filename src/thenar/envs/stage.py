@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
+from thenar.errors import SimulationDiverged
 from thenar.signals import HandCommand
 from thenar.twin.world import World
 
 FORCE_LIMIT_N = 20.0
+DIVERGED = 1  # of `Stage.flags`
 
 
 class Reported(NamedTuple):
@@ -95,6 +97,10 @@ class Stage(Protocol):
         """Be again what was kept."""
         ...
 
+    def flags(self) -> Any:
+        """What went wrong since the world was reset, as bits of `thenar.batch.Flag`; 0: nothing."""
+        ...
+
 
 class OneStage:
     """One world on the CPU."""
@@ -110,6 +116,7 @@ class OneStage:
         """
         self._world, self._hand, self._age_s, self._feels = world, hand, age_s, feels
         self.felt: Felt
+        self._flags = 0
 
     def state(self) -> Reported:
         """See `Stage`."""
@@ -123,15 +130,18 @@ class OneStage:
 
     def settle(self, seconds: float) -> None:
         """See `Stage`."""
-        self._world.advance(seconds)
+        try:
+            self._world.advance(seconds)
+        except SimulationDiverged:  # it is back at its last good state; many worlds are flagged too
+            self._flags |= DIVERGED
 
     def advance(self, seconds: float) -> None:
         """See `Stage`."""
-        self._world.advance(seconds - self._age_s)
+        self.settle(seconds - self._age_s)
         if self._feels:
             frame = self._world.touch(self._hand)
             self.felt = Felt(frame.taxel_counts, frame.taxel_shear_pa)
-        self._world.advance(self._age_s)
+        self.settle(self._age_s)
 
     def grip_n(self, thing: str) -> dict[str, Any]:
         """Of links that touch it; see `Stage`."""
@@ -177,3 +187,7 @@ class OneStage:
 
     def restore(self, where: NDArray[np.bool_]) -> None:
         """One world waits for no other."""
+
+    def flags(self) -> int:
+        """See `Stage`."""
+        return self._flags

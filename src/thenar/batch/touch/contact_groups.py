@@ -406,8 +406,11 @@ def finish_dies(pascal: float, die_sum: wp.array2d[int], stress_pa: wp.array2d[f
 
 
 @wp.kernel(enable_backward=False)
-def forget_windows(mask: wp.array[bool], keys: wp.array2d[wp.vec4i]):
-    """Let skins start without a past."""
+def forget_windows(mask: wp.array[bool], keys: wp.array2d[wp.vec4i], pad_touched: wp.array2d[int]):
+    """Let skins start without a past; whatever taxels read now, the next frame says it anew of all of them."""
     world, k = wp.tid()
     if mask[world]:
-        keys[world, k] = wp.vec4i(-1, 0, 0, 0)
+        if k < keys.shape[1]:
+            keys[world, k] = wp.vec4i(-1, 0, 0, 0)
+        if k < pad_touched.shape[1]:
+            pad_touched[world, k] = 1

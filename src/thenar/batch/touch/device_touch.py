@@ -248,7 +248,10 @@ class Touch:
         self.sensor.forget(mask, self.arrays)
         if self._is_native():
             wp.launch(
-                groups.forget_windows, dim=(self.count, groups.SLOTS), inputs=[mask, self._keys], device=self.device
+                groups.forget_windows,
+                dim=(self.count, max(groups.SLOTS, self._pad_touched.shape[1])),
+                inputs=[mask, self._keys, self._pad_touched],
+                device=self.device,
             )
         else:
             for number in np.flatnonzero(mask.numpy()):

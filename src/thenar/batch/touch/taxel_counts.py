@@ -81,11 +81,16 @@ def _normal(seed: int, stream: int, count: int, number: int) -> float:
 
 @wp.kernel(enable_backward=False)
 def draw_taxels(
-    taxels: wp.array[Taxel], seed: int, factor: wp.array[float], gain: wp.array2d[float], offset: wp.array2d[float]
+    taxels: wp.array[Taxel],
+    seed: int,
+    skin: wp.array[int],
+    factor: wp.array[float],
+    gain: wp.array2d[float],
+    offset: wp.array2d[float],
 ):
     """Gain and offset of every taxel, spread about those of its calibration; ``factor`` of gains is the world's."""
     world, k = wp.tid()
-    t, number = taxels[k], world * taxels.shape[0] + k
+    t, number = taxels[k], skin[world] * taxels.shape[0] + k
     gain[world, k] = t.gain * factor[world] * (1.0 + t.gain_spread * _normal(seed, GAIN, 0, number))
     offset[world, k] = t.offset + t.offset_spread * _normal(seed, OFFSET, 0, number)
 
@@ -199,7 +204,8 @@ class TaxelSensor:
         self._past_n, self._stuck_n = wp.zeros(shape, dtype=float), wp.zeros(shape, dtype=float)
         self._last_s, self._step_s = wp.full(worlds, -1.0, dtype=float), wp.zeros(worlds, dtype=float)
         self._count, self._noise_factor = wp.zeros(worlds, dtype=int), wp.ones(worlds, dtype=float)
-        self.scale(np.ones(worlds), np.ones(worlds))
+        self._gain_factor, self._skin = wp.ones(worlds, dtype=float), wp.array(np.arange(worlds), dtype=int)
+        self._draw()
 
     @property
     def memory(self) -> tuple[Any, ...]:
@@ -213,8 +219,17 @@ class TaxelSensor:
     def scale(self, gain: Any, noise: Any) -> None:
         """Give worlds gains and noises of their own, as factors. Shapes (worlds,)."""
         self._noise_factor.assign(np.asarray(noise, dtype=np.float32))
-        factor = wp.array(np.asarray(gain, dtype=np.float32), device=self._gain.device)
-        self._launch(draw_taxels, [self._taxels, self._seed, factor, self._gain, self._offset])
+        self._gain_factor.assign(np.asarray(gain, dtype=np.float32))
+        self._draw()
+
+    def number_skins(self, numbers: Any) -> None:
+        """Draw every taxel's own gain and offset by these numbers in place of those of worlds. Shape (worlds,)."""
+        self._skin.assign((np.asarray(numbers) % (2**31 // self._gain.shape[1])).astype(np.int32))
+        self._draw()
+
+    def _draw(self) -> None:
+        drawn = [self._gain_factor, self._gain, self._offset]
+        self._launch(draw_taxels, [self._taxels, self._seed, self._skin, *drawn])
 
     def read(self, time_s: Any, load_pa: Any, counts: Any) -> None:
         """Counts of every taxel under these pressures, or stresses at its die, at each world's time."""
