@@ -15,9 +15,9 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from thenar.glove.person import FINGERS
 from thenar.retarget.kernel.targets import USUAL_FINGER_M, finger_length_m
 from thenar.retarget.model.hand_model import HandModel
+from thenar.signals import FINGERS
 from thenar.twin.reports.retarget_measure import DEEP_MM, PINCH_MM, PINCH_OK_MM
 
 PACKAGE = "mujoco-mjx==3.17.0"

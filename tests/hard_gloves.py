@@ -11,8 +11,8 @@ import numpy as np
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog
 from thenar.glove.make import PERSONS, make_log
-from thenar.glove.person import FINGERS, nodes, pinch_angles
-from thenar.signals import FINGER_NODES, GloveLayout
+from thenar.glove.person import nodes, pinch_angles
+from thenar.signals import FINGER_NODES, FINGERS, GloveLayout
 
 NOISE_M = 0.00015
 OCCLUSIONS, OCCLUDED_S = 8, 0.12

@@ -121,6 +121,18 @@ def test_a_urdf_finds_its_meshes_in_its_package_and_keeps_its_speeds(tmp_path: P
     assert bent_rad[hand.joint_names.index("index_bend")] > 1.0
 
 
+def test_a_motor_on_a_tendon_is_as_fast_as_its_joints_together_each_by_its_weight(tmp_path: Path):
+    pulled = '<joint joint="index_bend" coef="2"/><joint joint="index_middle" coef="-0.5"/>'
+    text = mjcf().replace("<actuator>", f'<tendon><fixed name="cord">{pulled}</fixed></tendon><actuator>')
+    text = text.replace('<position joint="index_bend"', '<position tendon="cord"')
+    text = text.replace('<position joint="index_middle" name="index_middle_motor" kp="1" forcerange="-1 1"/>', "")
+    (tmp_path / "cord.xml").write_text(text)
+    hand = hands.from_file(tmp_path / "cord.xml", FINGERS, speed_rad_s=3.0)
+    speeds = {motor.drives: motor.top_speed_rad_s for motor in hand.actuators}
+    assert speeds.pop("cord") == 2.0 * 3.0 + 0.5 * 3.0
+    assert set(speeds.values()) == {3.0}
+
+
 def test_a_mesh_becomes_few_points_that_are_wrong_by_half_a_millimetre_at_most():
     rng = np.random.default_rng(0)
     egg = rng.normal(size=(4000, 3))

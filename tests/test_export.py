@@ -328,6 +328,7 @@ def test_a_prefix_stands_before_every_name(format, tmp_path: Path):
     loaded = text if format == "mjcf" else export_hand(hand, prefix="my_")
     model = mujoco.MjModel.from_xml_string(loaded)
     assert {model.joint(k).name for k in range(model.njnt)} == {f"my_{joint.name}" for joint in hand.joints}
+    assert all(model.site(k).name.startswith("my_") for k in range(model.nsite))
     with pytest.raises(BadValue, match="prefix is 'my hand'; wanted letters, digits and _"):
         export_hand(hand, prefix="my hand")
 

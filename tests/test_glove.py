@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from thenar.errors import BadFile, BadValue, UnknownName
+from thenar.glove import quaternions
 from thenar.glove.files import COLUMNS, read_log, write_log
 from thenar.glove.glove_socket import GloveReceiver, GloveSender, decode_frame, encode_frame
 from thenar.glove.log import repair_clock
@@ -105,6 +106,24 @@ def test_a_missing_number_is_a_lost_frame(tmp_path: Path):
     log = read_log(changed_csv(tmp_path, 7, "p3_y", "nan"))
     assert len(log) == whole - 1
     assert log.notes == ("1 frames have numbers missing, the first in row 7: lost frames, left out",)
+
+
+def test_frames_of_no_hand_are_left_out_and_told_of_and_many_of_them_are_refused(tmp_path: Path):
+    whole = len(read_log(write(tmp_path, "nodes21")))
+    lines = changed_csv(tmp_path, 9, "p1_x", "0.2").read_text().splitlines()
+    path = changed_csv(tmp_path, 4, "p3_y", "nan")  # rows are counted as they stand in the file
+    lines[3] = path.read_text().splitlines()[3]
+    path.write_text("\n".join(lines) + "\n")
+    log = read_log(path)
+    assert len(log) == whole - 2
+    assert log.notes[1].startswith("1 frames are of no hand, the first in row 9 (thumb is '2")
+    path.write_text("\n".join([*lines[:4], *[lines[8]] * 9]) + "\n")
+    with pytest.raises(BadFile, match=r"row 5: thumb is '2\d\d mm from the wrist'; wanted at most 170 mm"):
+        read_log(path)
+    far = lines[8].replace(",0.2,", ",0.7,", 1)
+    path.write_text("\n".join([*lines[:8], far]) + "\n")
+    with pytest.raises(BadFile, match=r"row 9: a node is 0\.7"):
+        read_log(path)
 
 
 def test_a_hand_held_still_keeps_its_frames(tmp_path: Path):
@@ -275,6 +294,51 @@ def test_what_cannot_be_a_hand_is_refused(factor: float, says: str):
         frame_in_palm_axes(0.0, "right", "nodes21", factor * FIST.position_m)
 
 
+@pytest.mark.parametrize(
+    ("node", "at_m", "says"),
+    [
+        (slice(1, 5), [0.3, 0.0, 0.0], "thumb is '3"),
+        (slice(3, 5), [0.0, 0.2, 0.0], "fingers is '1\\d to 2"),
+        (slice(2, 3), [np.nan, 0.0, 0.0], "palm is 'nan"),
+    ],
+)
+def test_a_thumb_that_no_hand_has_is_refused(node: slice, at_m: list[float], says: str):
+    points = FIST.position_m.copy()
+    points[node] += at_m
+    with pytest.raises(BadValue, match=says):
+        frame_in_palm_axes(0.0, "right", "nodes21", points)
+
+
+def test_a_palm_without_width_is_refused_because_its_axes_are_not_known():
+    points = FIST.position_m.copy()
+    for first in (5, 13, 17):  # knuckles in one line with the wrist, fingers as they were
+        points[first : first + 4] += (0.9 + 0.01 * first) * points[9] - points[first]
+    with pytest.raises(BadValue, match="palm is '0 mm wide across the knuckles'; wanted at least 10 mm"):
+        frame_in_palm_axes(0.0, "right", "nodes21", points)
+
+
+def test_orientations_come_back_from_their_matrices_also_of_half_turns():
+    quat_wxyz = np.concatenate([np.random.default_rng(0).normal(size=(60, 4)), np.eye(4), [[0.0, 1.0, 1.0, 0.0]]])
+    quat_wxyz /= np.linalg.norm(quat_wxyz, axis=1, keepdims=True)
+    again = quaternions.from_matrices(quaternions.matrices(quat_wxyz))
+    assert again[:, 0].min() >= 0.0
+    assert np.abs(np.abs(np.sum(again * quat_wxyz, axis=1)) - 1.0).max() < 1e-12
+
+
+def test_a_receiver_with_a_clock_stamps_frames_as_they_are_read_and_tells_each_reason_once():
+    told, now_s = list[str](), iter(np.arange(100.0, 200.0).tolist())
+    with GloveReceiver(port=0, side="right", clock=lambda: next(now_s), on_refused=told.append) as receiver:
+        sender = GloveSender(port=receiver.port)
+        for frame in (FIST, make_log(("fist",), side="left")[70], make_log(("fist",), side="left")[71]):
+            sender.send(frame)
+        got = receiver.wait(1.0)
+        sender.close()
+    assert got is not None
+    assert got.stamp_s == 100.0
+    assert told == list(receiver.refused) == ["side is 'left'; wanted right, whose glove drives the hand"]
+    assert sum(receiver.refused.values()) == 2
+
+
 def test_deep_brackets_do_not_end_the_receiver():
     with pytest.raises(BadValue, match="a JSON object"):
         decode_frame(b"[" * 60000)
@@ -293,7 +357,7 @@ def test_frames_of_the_other_hand_are_refused_and_counted():
         sender = GloveSender(port=receiver.port)
         sender.send(FIST)
         assert receiver.wait(0.2) is None
-        assert receiver.refused == {"side is 'right'; wanted left, as the hand is": 1}
+        assert receiver.refused == {"side is 'right'; wanted left, whose glove drives the hand": 1}
         sender.close()
 
 
@@ -347,3 +411,24 @@ def test_a_manus_glove_is_heard_on_ros_2_and_nonsense_is_counted():
         while not listener.refused and time.perf_counter() < until_s:
             time.sleep(0.02)
         assert listener.refused
+
+
+def test_two_manus_gloves_on_one_domain_do_not_push_each_other_out(domain: int):
+    left, right = (
+        ManusGlove(glove_id=number, side=side, position_m=log.position_m[9], quat_wxyz=log.quat_wxyz[9])
+        for number, side in enumerate(("left", "right"))
+        for log in (make_log(CALM, layout="manus25", side=side),)
+    )
+    with Participant(domain, name="gloves") as gloves, ManusListener(None, domain=domain) as listener:
+        writers = [
+            gloves.advertise(ros.topic_name(f"/manus_glove_{number}"), ros.message_type(MANUS_GLOVE))
+            for number in range(2)
+        ]
+        assert all(writer.wait_for_readers(5.0) for writer in writers)
+        for _ in range(3):
+            for writer, glove in zip(writers, (left, right), strict=True):
+                writer.write(encode_glove(glove))
+        time.sleep(0.3)
+        heard = [listener.wait(0.0) for _ in range(3)]
+    assert {one[0].side for one in heard[:2] if one is not None} == {"left", "right"}
+    assert heard[2] is None

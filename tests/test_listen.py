@@ -1,9 +1,10 @@
 """Listening to hands on their wires without a word to them, and recording what is heard."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,16 @@ from patience import free_port, wait_for
 
 import thenar
 from thenar import cdr, hands
-from thenar.errors import BadValue, ThenarError
+from thenar.errors import BadValue, HandLost, ThenarError
 from thenar.signals import HandCommand, HandState
 from thenar.twin.recording.listen import WireRecorder
 from thenar.twin.serving import serve
+from thenar.wire.clients.domain_survey import reasons_for_silence
+from thenar.wire.clients.hand_connection import connect_inspire
 from thenar.wire.clients.inspire_clients import TienkungClient
 from thenar.wire.clients.listener import Listener, Place
 from thenar.wire.clients.wire_taps import brainco_taps, dex3_taps
-from thenar.wire.codecs import inspire_codec, inspire_counts, reflex_codec
+from thenar.wire.codecs import dfx_codec, inspire_codec, inspire_counts, reflex_codec
 from thenar.wire.codecs.inspire_codec import Ctrl, Mode
 from thenar.wire.codecs.inspire_counts import Scale
 from thenar.wire.codecs.unitree import brainco_codec, dex3_codec, unitree_go, unitree_hg
@@ -192,6 +195,88 @@ def test_a_silent_wire_says_why(domain: int, tmp_path: Path, monkeypatch: pytest
             WireRecorder(tmp_path / "a.mcap", ["inspire_right"], Place(domain=domain))
     with pytest.raises(BadValue, match="hands that speak reflex"):
         WireRecorder(tmp_path / "a.mcap", ["inspire_right"], Place(wire="reflex", domain=domain))
+
+
+@pytest.mark.parametrize(
+    ("interface", "why"),
+    [
+        ("lo", "lo reaches this machine only"),
+        ("127.0.0.1", "127.0.0.1 reaches this machine only"),
+        ("192.0.2.7", "multicast: Wi-Fi"),
+    ],
+)
+def test_reasons_for_silence_are_given_of_an_interface_by_name_and_by_address(interface: str, why: str):
+    assert why in "; ".join(reasons_for_silence(1, interface))
+
+
+@pytest.mark.parametrize("hand", ["dex3", "brainco", "inspire_dfx"])
+def test_what_is_published_for_a_hand_that_is_not_there_is_no_state_of_it(hand: str, domain: int):
+    wire, ear = "dfx" if hand == "inspire_dfx" else hand, Ear()
+    with (
+        serve(f"{hand}_left", wires=(wire,), scene="empty", domain=domain),
+        Listener([hands.load(f"{hand}_right")], Place(wire=wire, domain=domain), ear) as listener,
+    ):
+        assert wait_for(lambda: any(flow.messages > 5 for flow in listener.flows() if flow.kind == "state"))
+        assert not listener.wait_for("state", 0.1)
+        assert "sends no state of a hand that is there" in listener.silence()
+    assert ear.states == []
+
+
+def test_a_listener_that_cannot_reach_all_modbus_hands_lets_go_of_those_it_has(domain: int):
+    port = free_port()
+    modbus = thenar.ModbusOptions(port=port)
+    with serve("inspire_right", wires=("modbus",), scene="empty", domain=domain, modbus=modbus) as twin:
+        place = Place(wire="modbus", modbus=(f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"))
+        before = set(threading.enumerate())
+        with pytest.raises(ThenarError, match=f"{port + 1}") as told:
+            Listener([RIGHT, hands.load("inspire_left")], place, Ear())
+        assert told.value.__traceback__ is not None  # so that nobody else has dropped the listener
+        assert wait_for(lambda: twin.health().links[0].listeners == 0)
+        assert set(threading.enumerate()) <= before
+
+
+@contextmanager
+def publishing(domain: int, motors: int) -> Iterator[None]:
+    """A service of DFX hands that tells the states of so many motors."""
+    (state, kind), (command, command_kind) = *dfx_codec.STATES.items(), *dfx_codec.COMMANDS.items()
+    body = unitree_go.encode_motors(np.zeros(motors, unitree_go.MOTOR_STATE))
+    stop = threading.Event()
+    with Participant(domain) as hand:
+        hand.subscribe(command, command_kind, lambda _: None)
+        writer = hand.advertise(state, kind)
+
+        def tell() -> None:
+            while not stop.wait(0.02):
+                send(writer, body)
+
+        thread = threading.Thread(target=tell)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_a_hand_that_dfx_states_leave_out_is_lost(domain: int):
+    place, stay = Place(wire="dfx", domain=domain), HandCommand.hold(6)
+    left, right = (connect_inspire([spec], place) for spec in (hands.load("inspire_left"), RIGHT))
+    with publishing(domain, 6), left as (absent,), right as (there,):
+        assert np.asarray(there.readings()).shape == (6,)
+        there.send(stay)
+        for talk in (absent.readings, lambda: absent.send(stay)):
+            with pytest.raises(HandLost, match="no left hand"):
+                talk()
+
+
+def test_a_dfx_state_of_half_a_hand_is_none(domain: int):
+    place = Place(wire="dfx", domain=domain)
+    with (
+        publishing(domain, 7),
+        connect_inspire([RIGHT], place) as (connection,),
+        pytest.raises(HandLost, match="publishes dfx state"),
+    ):
+        connection.readings(patience_s=1.0)
 
 
 def test_a_hand_on_a_wire_is_recorded_and_a_twin_does_the_same_again(domain: int, tmp_path: Path):

@@ -439,7 +439,13 @@ def test_a_frame_with_a_missing_number_is_a_lost_frame():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("pinch_from_mm", 0.0), ("friction_rad", -1.0), ("prediction_s", float("nan")), ("damping", 0.0)],
+    [
+        ("pinch_from_mm", 0.0),
+        ("friction_rad", -1.0),
+        ("prediction_s", float("nan")),
+        ("damping", 0.0),
+        ("reversal_share", 1.5),  # a joint that turns back would be faster than its motor
+    ],
 )
 def test_a_number_that_cannot_work_is_refused(name: str, value: float):
     given: dict[str, Any] = {name: value}

@@ -338,6 +338,39 @@ def test_a_hand_opens_when_its_own_glove_is_silent_though_the_other_one_goes_on(
     assert last["inspire_right"].answer.following is Following.FOLLOWING
 
 
+@pytest.mark.parametrize(("hand", "mirror"), [("reflex", False), ("inspire_right", True)])
+def test_a_hand_that_either_glove_may_drive_keeps_to_the_one_it_heard_first(hand: str, mirror: bool):
+    retargeter = Retargeter(hand, thenar.RetargetConfig(mirror=mirror))
+    fist, spread = make_log(("fist",)), make_log(("spread",), side="left")
+    frames = [frame for pair in zip(itertools.islice(fist, 71), spread, strict=False) for frame in pair]
+    steps = list(teleoperate(frames, retargeter))
+    alone = list(teleoperate(itertools.islice(fist, 71), Retargeter(hand, retargeter.config)))
+    assert {step.frame.side for step in steps if step.frame is not None} == {"right"}
+    np.testing.assert_allclose(steps[-1].answer.joint_rad, alone[-1].answer.joint_rad, atol=1e-9)
+
+
+def test_of_two_gloves_the_other_sides_drives_a_mirrored_hand_and_refusals_are_told_beside_the_json(capfd):
+    port, stop, gloves = free_port(), threading.Event(), [make_log(("fist",), side=s)[70] for s in ("right", "left")]
+
+    def play() -> None:
+        sender = GloveSender(port=port)
+        while not stop.wait(1 / 60):
+            for frame in gloves:
+                sender.send(frame)
+        sender.close()
+
+    player = threading.Thread(target=play)
+    player.start()
+    try:
+        main(["teleop", "live", "--port", str(port), "--mirror", "--duration", "2.5", "--json"])
+    finally:
+        stop.set()
+        player.join()
+    told = capfd.readouterr()
+    assert json.loads(told.out)["frames"] > 10
+    assert "side is 'right'; wanted left, whose glove drives the hand" in " ".join(told.err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

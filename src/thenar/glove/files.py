@@ -16,7 +16,7 @@ from thenar.errors import BadFile, BadValue, writing
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog, repair_clock, without_duplicates
 from thenar.glove.palm import check_bones, detect_side, palm_axes
-from thenar.signals import FINGER_NODES, FloatArray, GloveLayout, GloveSide
+from thenar.signals import FINGER_INDEX, FloatArray, GloveLayout, GloveSide
 
 NODES = 21
 COLUMNS = (
@@ -60,19 +60,23 @@ def read_log(path: Path, *, side: GloveSide | None = None) -> GloveLog:
         notes += (f"{lost} frames have numbers missing, the first in row {first}: lost frames, left out",)
         stamp_s, position_m, quat_wxyz = stamp_s[whole], position_m[whole], quat_wxyz[whole]
     _check_seconds(path, stamp_s)
+    rows = np.flatnonzero(whole) + FIRST_ROW[layout]
     position_m = position_m - position_m[:, :1]
     reach_m = np.linalg.norm(position_m, axis=2).max(axis=1)
     if np.any(reach_m > MAX_HAND_M):
-        row = int(np.argmax(reach_m > MAX_HAND_M))
+        far = int(np.argmax(reach_m > MAX_HAND_M))
         raise BadFile(
-            path,
-            f"row {row + FIRST_ROW[layout]}: a node is {reach_m[row]:.3g} m from the wrist; expected metres, below 0.4",
+            path, f"row {rows[far]}: a node is {reach_m[far]:.3g} m from the wrist; expected metres, below 0.4"
         )
-    finger_m = position_m[:, list(FINGER_NODES[layout])]
-    try:
-        check_bones(np.median(finger_m, axis=0))
-    except BadValue as error:
-        raise BadFile(path, str(error)) from None
+    finger_m = np.take(position_m, FINGER_INDEX[layout], axis=1)
+    wrong = {n: why for n, frame in enumerate(finger_m) if (why := _why_no_hand(frame))}
+    if wrong:
+        first, why = next(iter(wrong.items()))
+        if 2 * len(wrong) > len(position_m):
+            raise BadFile(path, f"row {rows[first]}: {why}")
+        notes += (f"{len(wrong)} frames are of no hand, the first in row {rows[first]} ({why}): left out",)
+        hand = np.array([n not in wrong for n in range(len(position_m))])
+        stamp_s, position_m, quat_wxyz, finger_m = stamp_s[hand], position_m[hand], quat_wxyz[hand], finger_m[hand]
     seen = detect_side(finger_m)
     if side is None and said is not None and seen not in (None, said):
         raise BadFile(path, f"says it is a {said} hand, but the fingers bend as those of a {seen} one: give --side")
@@ -162,6 +166,15 @@ def _read_npz(path: Path) -> RawLog:
     sides: dict[str, GloveSide] = {"left": "left", "right": "right"}
     side = sides.get(str(held.get("chirality", "")).lower())
     return stamp_s, data[:, :, :3], _normalised(path, quat, first_row=0), side
+
+
+def _why_no_hand(finger_m: FloatArray) -> str:
+    """Why a frame would be refused live, whichever hand it is; empty where it would not be. Shape (21, 3)."""
+    try:
+        check_bones(finger_m)
+    except BadValue as error:
+        return str(error)
+    return ""
 
 
 def _absolute(relative_m: FloatArray, relative_wxyz: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,12 +14,13 @@ import math
 import select
 import socket
 from collections import Counter
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from thenar.errors import BadValue, count_reason
+from thenar.errors import BadValue, clean_text, count_reason
 from thenar.glove.number_rows import read_rows
 from thenar.glove.palm import frame_in_palm_axes
 from thenar.signals import LAYOUT_OF, NODES, FloatArray, GloveFrame, GloveSide
@@ -29,23 +30,36 @@ MAX_DATAGRAM_BYTES = 65507
 MAX_STAMP_S = 1e12
 MAX_NODES = max(NODES.values())
 MARK = b"-5123454321"  # stands for rows that are read already
+MARKED = int(MARK)
+ROWS = (("position_m", b'"position_m":', 3), ("quat_wxyz", b'"quat_wxyz":', 4))  # name, key, columns
 MAX_WAITING = 64  # datagrams read in one call
+_read_json = json.JSONDecoder().decode
 
 
 class GloveReceiver:
     """Listens to one port. Frames that make no sense are refused and counted, and never reach a hand."""
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = PORT, side: GloveSide | None = None):
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        side: GloveSide | None = None,
+        clock: Callable[[], float] | None = None,
+        on_refused: Callable[[str], None] = lambda reason: None,
+    ):
         """Open the port.
 
         Args:
             host: Address to listen at; 0.0.0.0 hears other machines too.
             port: UDP port; 0 takes a free one.
             side: Take frames of this hand only; None takes both.
+            clock: Stamps frames as they are read, such as `time.perf_counter`; None leaves them the sender's stamps.
+            on_refused: Is called with each new reason why frames are refused.
         """
         if not 0 <= port <= 65535:
             raise BadValue("port", port, "a number from 0 to 65535")
-        self._side = side
+        self._side, self._clock, self._on_refused = side, clock, on_refused
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))
@@ -73,20 +87,23 @@ class GloveReceiver:
 
         Where both hands have sent, the other one's frame comes with the next call.
         """
-        if not self._newest and not self._poll.poll(1e3 * timeout_s):
-            return None
+        patience_ms = 0.0 if self._newest else 1e3 * timeout_s
         for _ in range(MAX_WAITING):  # whoever sends faster than this can read is not waited for
+            if not self._poll.poll(patience_ms):
+                break
+            patience_ms = 0.0
             try:
                 message = bytes(self._buffer[: self._socket.recv_into(self._buffer)])
-            except BlockingIOError:
+            except BlockingIOError:  # what was announced was broken
                 break
             try:
-                frame = decode_frame(message)
+                frame = decode_frame(message, None if self._clock is None else self._clock())
                 if self._side not in (None, frame.side):
-                    raise BadValue("side", frame.side, f"{self._side}, as the hand is")
+                    raise BadValue("side", frame.side, f"{self._side}, whose glove drives the hand")
                 self._newest[frame.side] = frame
             except BadValue as error:
-                count_reason(self.refused, str(error))
+                if count_reason(self.refused, str(error)):
+                    self._on_refused(clean_text(str(error)))
         return self._newest.pop(next(iter(self._newest))) if self._newest else None
 
 
@@ -120,8 +137,8 @@ def encode_frame(frame: GloveFrame) -> bytes:
     ).encode()
 
 
-def decode_frame(message: bytes) -> GloveFrame:
-    """A datagram as a frame in palm axes."""
+def decode_frame(message: bytes, stamp_s: float | None = None) -> GloveFrame:
+    """A datagram as a frame in palm axes, with the sender's stamp or with another one [s]."""
     values = _read_plainly(message)
     if values is None:
         try:
@@ -136,8 +153,8 @@ def decode_frame(message: bytes) -> GloveFrame:
     if side != "left" and side != "right":
         raise BadValue("side", _short(side), "left or right")
     # NaN and infinity are numbers in JSON as Python reads it; a whole number may be too large for a float.
-    stamp_s = float(stamp) if isinstance(stamp, (int, float)) and abs(stamp) < MAX_STAMP_S else math.nan
-    if math.isnan(stamp_s):
+    sent_s = float(stamp) if isinstance(stamp, (int, float)) and abs(stamp) < MAX_STAMP_S else math.nan
+    if math.isnan(sent_s):
         raise BadValue("stamp_s", _short(stamp), "seconds")
     position_m = _numbers("position_m", values.get("position_m"), tuple(LAYOUT_OF), 3)
     layout = values.get("layout", LAYOUT_OF[len(position_m)])
@@ -147,31 +164,31 @@ def decode_frame(message: bytes) -> GloveFrame:
         raise BadValue("position_m", f"{len(position_m)} nodes", f"{NODES[layout]} of the layout {layout}")
     quat = values.get("quat_wxyz")
     quat_wxyz = None if quat is None else _numbers("quat_wxyz", quat, (len(position_m),), 4)
-    return frame_in_palm_axes(stamp_s, side, layout, position_m, quat_wxyz)
+    return frame_in_palm_axes(sent_s if stamp_s is None else stamp_s, side, layout, position_m, quat_wxyz)
 
 
 def _read_plainly(message: bytes) -> dict[str, Any] | None:
     """The object of a message with its rows of numbers as arrays; None where `json` must judge all of it."""
-    text, rest, arrays = np.frombuffer(message, np.uint8), message, dict[str, FloatArray]()
-    for name, columns in (("quat_wxyz", 4), ("position_m", 3)):
-        key = f'"{name}":'.encode()
-        if message.count(key) != 1:
+    text, arrays, spans = np.frombuffer(message, np.uint8), dict[str, FloatArray](), list[tuple[int, int]]()
+    for name, key, columns in ROWS:
+        at = message.find(key)
+        if at < 0 or message.find(key, at + 1) >= 0:
             continue
-        start = message.index(key) + len(key)
-        rows = np.empty((MAX_NODES, columns))
+        start, rows = at + len(key), np.empty((MAX_NODES, columns))
         count, end = read_rows(text, start, columns, rows)
         if count < 0:
             return None
-        # What was read is left out of what json reads; that it stood in its place is seen from the mark.
-        rest = rest.replace(message[start:end], MARK, 1)
         arrays[name] = rows[:count]
-    if not arrays:
-        return None
+        spans.append((start, end))
+    # What was read is left out of what json reads; that it stood in its place is seen from the mark.
+    rest, done = b"", 0
+    for start, end in sorted(spans):
+        rest, done = rest + message[done:start] + MARK, end
     try:
-        values = json.loads(rest)
+        values = _read_json((rest + message[done:]).decode())
     except (ValueError, RecursionError):
         return None
-    if not isinstance(values, dict) or any(values.get(name) != int(MARK) for name in arrays):
+    if not isinstance(values, dict) or any(values.get(name) != MARKED for name in arrays):
         return None
     return values | arrays
 

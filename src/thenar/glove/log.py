@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thenar.signals import FINGER_NODES, FloatArray, GloveFrame, GloveLayout, GloveSide
+from thenar.signals import FINGER_INDEX, FloatArray, GloveFrame, GloveLayout, GloveSide
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class GloveLog:
     @property
     def finger_m(self) -> FloatArray:
         """The nodes common to all layouts [m]. Shape (n, 21, 3)."""
-        return self.position_m[:, list(FINGER_NODES[self.layout])]
+        return self.position_m[:, FINGER_INDEX[self.layout]]
 
 
 def repair_clock(stamp_s: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:

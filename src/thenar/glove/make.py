@@ -7,8 +7,8 @@ import numpy as np
 from thenar.errors import BadValue, UnknownName
 from thenar.glove import quaternions
 from thenar.glove.log import GloveLog
-from thenar.glove.person import FINGERS, LOWER_RAD, PERSON_21, PERSON_25, UPPER_RAD, Person, nodes, pinch_angles, scaled
-from thenar.signals import FloatArray, GloveLayout, GloveSide
+from thenar.glove.person import LOWER_RAD, PERSON_21, PERSON_25, UPPER_RAD, Person, nodes, pinch_angles, scaled
+from thenar.signals import FINGERS, FloatArray, GloveLayout, GloveSide
 
 PERSONS: dict[GloveLayout, Person] = {"nodes21": PERSON_21, "manus25": PERSON_25}
 PINCHES = tuple(f"pinch_{finger}" for finger in FINGERS[1:])

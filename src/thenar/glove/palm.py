@@ -1,6 +1,6 @@
 """Which way a hand lies, and which hand it is, from the places of its nodes alone.
 
-Shapes use n = frames; nodes are the 21 of `FINGER_NODES`.
+Shapes use n = frames; nodes are the 21 of `FINGER_INDEX`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.errors import BadValue
-from thenar.signals import FINGER_NODES, FloatArray, GloveFrame, GloveLayout, GloveSide
+from thenar.glove.quaternions import fill_quat, times
+from thenar.signals import FINGER_INDEX, FloatArray, GloveFrame, GloveLayout, GloveSide
 
 INDEX_KNUCKLE, MIDDLE_KNUCKLE, LITTLE_KNUCKLE = 5, 9, 17
 FINGER_TIPS, FINGER_KNUCKLES = (8, 12, 16, 20), (5, 9, 13, 17)
@@ -23,7 +24,10 @@ MIN_PALM_M, MAX_PALM_M = 0.04, 0.17
 MAX_PALM_RATIO = 1.8
 """Of the longest of these to the shortest; 1.07 in recordings, above 2 where fingers are in another order."""
 MIN_BONE_M, MAX_BONE_M = 0.004, 0.1
-"""From a knuckle to the next joint and so on."""
+"""From a knuckle, or the thumb's first joint, to the next joint and so on."""
+MIN_ACROSS_M = 0.01
+"""From the knuckle of the index finger to that of the little finger, across the middle one's direction; 31 and 64 mm in
+recordings. Below it the palm's axes are not known."""
 MIN_WRONG_BEND_M = 0.015
 """Mean bend towards the back of the hand, beyond what joints allow, from which it is a hand of the other side."""
 
@@ -38,12 +42,10 @@ def palm_axes(finger_m: FloatArray, side: GloveSide) -> FloatArray:
     Returns:
         Rotations from palm axes to the given ones. Shape (n, 3, 3).
     """
-    z = _unit(finger_m[:, MIDDLE_KNUCKLE])
-    across = finger_m[:, INDEX_KNUCKLE] - finger_m[:, LITTLE_KNUCKLE]
-    if side == "left":  # the index finger of a left hand is on the side of -x
-        across = -across
-    x = _unit(across - np.sum(across * z, axis=1, keepdims=True) * z)
-    return np.stack([x, np.cross(z, x), z], axis=2)
+    turn = np.empty((len(finger_m), 3, 3))
+    for n, frame in enumerate(np.ascontiguousarray(finger_m)):
+        _fill_turn(frame, side == "left", turn[n])
+    return np.swapaxes(turn, 1, 2)
 
 
 def frame_in_palm_axes(
@@ -58,23 +60,27 @@ def frame_in_palm_axes(
         position_m: Places of the nodes [m]. Shape (k, 3).
         quat_wxyz: Orientations of the nodes; None: those of the palm. Shape (k, 4).
     """
-    quat_wxyz = _NO_QUAT if quat_wxyz is None else quat_wxyz
-    nodes, left = _FINGER_NODES[layout], side == "left"
-    position_m, quat_wxyz, *extents_m, bend_m = _turn(np.ascontiguousarray(position_m), quat_wxyz, nodes, left)
+    count, given = len(position_m), _NO_QUAT if quat_wxyz is None else quat_wxyz
+    turned_m, turned_wxyz = np.empty((count, 3)), np.empty((count, 4))
+    nodes, left = FINGER_INDEX[layout], side == "left"
+    extents_m, bend_m = _turn(np.ascontiguousarray(position_m), given, nodes, left, turned_m, turned_wxyz)
     _judge_bones(*extents_m)
     _judge_side(bend_m, side)
-    return GloveFrame(stamp_s=stamp_s, side=side, layout=layout, position_m=position_m, quat_wxyz=quat_wxyz)
+    return GloveFrame(stamp_s=stamp_s, side=side, layout=layout, position_m=turned_m, quat_wxyz=turned_wxyz)
 
 
 def check_bones(finger_m: FloatArray) -> None:
-    """Refuse nodes that no hand has: other units, another order, nothing but zeros. Shape (21, 3)."""
+    """Refuse nodes that no hand has: other units, another order, nothing but zeros. Shape (21, 3), from the root."""
     _judge_bones(*_extents(finger_m))
 
 
-def _judge_bones(shortest_m: float, longest_m: float, narrow_m: float, wide_m: float) -> None:
+def _judge_bones(
+    shortest_m: float, longest_m: float, narrow_m: float, wide_m: float, thumb_m: float, across_m: float
+) -> None:
     alike = longest_m <= MAX_PALM_RATIO * shortest_m
     fits = shortest_m >= MIN_PALM_M and longest_m <= MAX_PALM_M
-    if fits and alike and narrow_m >= MIN_BONE_M and wide_m <= MAX_BONE_M:
+    bones = narrow_m >= MIN_BONE_M and wide_m <= MAX_BONE_M
+    if fits and alike and bones and thumb_m <= MAX_PALM_M and across_m >= MIN_ACROSS_M:
         return
     if not alike and MIN_PALM_M <= longest_m <= MAX_PALM_M:
         got = f"{1e3 * shortest_m:.0f} to {1e3 * longest_m:.0f} mm from the wrist to the knuckles"
@@ -84,8 +90,13 @@ def _judge_bones(shortest_m: float, longest_m: float, narrow_m: float, wide_m: f
     if not fits:
         got = f"{1e3 * shortest_m:.0f} to {1e3 * longest_m:.0f} mm from the wrist to the knuckles"
         raise BadValue("palm", got, f"{1e3 * MIN_PALM_M:.0f} to {1e3 * MAX_PALM_M:.0f} mm, nodes in metres")
-    got = f"{1e3 * narrow_m:.0f} to {1e3 * wide_m:.0f} mm from joint to joint"
-    raise BadValue("fingers", got, f"{1e3 * MIN_BONE_M:.0f} to {1e3 * MAX_BONE_M:.0f} mm: are the nodes in this order?")
+    if not bones:
+        got = f"{1e3 * narrow_m:.0f} to {1e3 * wide_m:.0f} mm from joint to joint"
+        wanted = f"{1e3 * MIN_BONE_M:.0f} to {1e3 * MAX_BONE_M:.0f} mm: are the nodes in this order?"
+        raise BadValue("fingers", got, wanted)
+    if thumb_m > MAX_PALM_M:
+        raise BadValue("thumb", f"{1e3 * thumb_m:.0f} mm from the wrist", f"at most {1e3 * MAX_PALM_M:.0f} mm")
+    raise BadValue("palm", f"{1e3 * across_m:.0f} mm wide across the knuckles", f"at least {1e3 * MIN_ACROSS_M:.0f} mm")
 
 
 def _judge_side(bend_m: float, side: GloveSide) -> None:
@@ -109,93 +120,88 @@ def detect_side(finger_m: FloatArray) -> GloveSide | None:
     return "right" if bend_m < 0.0 else "left"
 
 
-_FINGER_NODES = {layout: np.array(nodes) for layout, nodes in FINGER_NODES.items()}
 _NO_QUAT = np.empty((0, 4))
 
 
 @nb.njit(cache=True)
-def _extents(finger_m: FloatArray) -> tuple[float, float, float, float]:
-    """Shortest and longest way from the root to a knuckle, shortest and longest bone of the fingers [m]."""
-    palm_m, bone_m = np.empty(4), np.empty(12)
-    for finger in range(4):
-        first = 5 + 4 * finger
-        palm_m[finger] = math.sqrt(((finger_m[first] - finger_m[0]) ** 2).sum())
-        for bone in range(3):
-            bone_m[3 * finger + bone] = math.sqrt(((finger_m[first + bone + 1] - finger_m[first + bone]) ** 2).sum())
-    return palm_m.min(), palm_m.max(), bone_m.min(), bone_m.max()
+def _length(x: float, y: float, z: float) -> float:
+    return math.sqrt(x * x + y * y + z * z)
 
 
 @nb.njit(cache=True)
-def _palm_axes(finger_m: FloatArray, left: bool) -> FloatArray:
-    """`palm_axes` of one frame, for those that come live."""
-    middle, across = finger_m[MIDDLE_KNUCKLE], finger_m[INDEX_KNUCKLE] - finger_m[LITTLE_KNUCKLE]
-    z = middle / max(math.sqrt((middle * middle).sum()), 1e-12)
-    x = (-across if left else across) - (-1.0 if left else 1.0) * (across * z).sum() * z
-    x = x / max(math.sqrt((x * x).sum()), 1e-12)
-    R = np.empty((3, 3))
-    R[:, 0], R[:, 2] = x, z
-    R[0, 1], R[1, 1], R[2, 1] = z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]
-    return R
+def _extents(finger_m: FloatArray) -> tuple[float, float, float, float, float, float]:
+    """Shortest and longest way from the root to a knuckle of the four fingers, shortest and longest bone of all five.
+
+    Then the way from the root to the thumb, and how far the knuckles of index and little finger are apart across the
+    middle finger's [m]. All are NaN where a number is missing.
+    """
+    shortest_m, longest_m, narrow_m, wide_m, thumb_m, total_m = 1e9, 0.0, 1e9, 0.0, 0.0, 0.0
+    for first in (1, 5, 9, 13, 17):
+        for node in range(first, first + 4):
+            to = 0 if node == first else node - 1
+            x, y = finger_m[node, 0] - finger_m[to, 0], finger_m[node, 1] - finger_m[to, 1]
+            length_m = _length(x, y, finger_m[node, 2] - finger_m[to, 2])
+            total_m += length_m
+            if to > 0:
+                narrow_m, wide_m = min(narrow_m, length_m), max(wide_m, length_m)
+            elif first > 1:
+                shortest_m, longest_m = min(shortest_m, length_m), max(longest_m, length_m)
+            else:
+                thumb_m = length_m
+    if math.isnan(total_m):
+        return math.nan, math.nan, math.nan, math.nan, math.nan, math.nan
+    return shortest_m, longest_m, narrow_m, wide_m, thumb_m, _fill_turn(finger_m, False, np.empty((3, 3)))
+
+
+@nb.njit(cache=True)
+def _fill_turn(finger_m: FloatArray, left: bool, turn: FloatArray) -> float:
+    """Fill the rotation of a frame into palm axes, and tell how wide the palm is [m]."""
+    for a in range(3):
+        turn[2, a] = finger_m[MIDDLE_KNUCKLE, a]
+        # The index finger of a left hand is on the side of -x.
+        across_m = finger_m[INDEX_KNUCKLE, a] - finger_m[LITTLE_KNUCKLE, a]
+        turn[0, a] = -across_m if left else across_m
+    x, z = turn[0], turn[2]
+    z /= max(_length(z[0], z[1], z[2]), 1e-12)
+    x -= (x[0] * z[0] + x[1] * z[1] + x[2] * z[2]) * z
+    width_m = _length(x[0], x[1], x[2])
+    x /= max(width_m, 1e-12)
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        turn[1, a] = z[b] * x[c] - z[c] * x[b]
+    return width_m
 
 
 @nb.njit(cache=True)
 def _turn(
-    position_m: FloatArray, quat_wxyz: FloatArray, nodes: NDArray[np.int64], left: bool
-) -> tuple[FloatArray, FloatArray, float, float, float, float, float]:
-    """Nodes from the root in palm axes, their orientations, `_extents`, and how far the fingers bend back [m].
+    position_m: FloatArray,
+    quat_wxyz: FloatArray,
+    nodes: NDArray[np.int64],
+    left: bool,
+    turned_m: FloatArray,
+    turned_wxyz: FloatArray,
+) -> tuple[tuple[float, float, float, float, float, float], float]:
+    """Fill nodes from the root in palm axes and their orientations; `_extents`, and how far fingers bend back [m].
 
     Without orientations all are those of the palm.
     """
-    count = len(position_m)
-    away_m = position_m - position_m[nodes[0]]
-    finger_m = away_m[nodes]
-    shortest_m, longest_m, narrow_m, wide_m = _extents(finger_m)
-    R = _palm_axes(finger_m, left)
-    turned_m, turned_wxyz = np.empty((count, 3)), np.empty((count, 4))
-    for node in range(count):
-        for axis in range(3):
-            turned_m[node, axis] = (away_m[node] * R[:, axis]).sum()
-    bend_m = 0.0
-    for finger in range(4):
-        knuckle, tip = nodes[5 + 4 * finger], nodes[8 + 4 * finger]
-        bend_m += 0.25 * (turned_m[tip, 1] - turned_m[knuckle, 1])
-    turn = _quat_wxyz(R.T)
-    for node in range(count):
-        turned_wxyz[node] = _product(turn, quat_wxyz[node]) if len(quat_wxyz) else turn
-    return turned_m, turned_wxyz, shortest_m, longest_m, narrow_m, wide_m, bend_m
-
-
-@nb.njit(cache=True)
-def _quat_wxyz(R: FloatArray) -> FloatArray:
-    """`quaternions.from_matrices` of one matrix."""
-    trace = R[0, 0] + R[1, 1] + R[2, 2]
-    quat = np.empty(4)
-    best, most = 0, trace
-    for k in range(3):
-        if R[k, k] > most:
-            best, most = k + 1, R[k, k]
-    if best == 0:
-        quat[:] = (1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
-    else:
-        i, j, k = best - 1, best % 3, (best + 1) % 3
-        quat[0] = R[k, j] - R[j, k]
-        quat[1 + i] = 1.0 + R[i, i] - R[j, j] - R[k, k]
-        quat[1 + j] = R[j, i] + R[i, j]
-        quat[1 + k] = R[k, i] + R[i, k]
-    quat = quat / math.sqrt((quat * quat).sum())
-    return -quat if quat[0] < 0.0 else quat
-
-
-@nb.njit(cache=True)
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """`quaternions.product` of two."""
-    out = np.empty(4)
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    return out
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    finger_m, turn, palm_wxyz, bend_m = np.empty((21, 3)), np.empty((3, 3)), np.empty(4), 0.0
+    root = nodes[0]
+    for node in range(21):
+        for a in range(3):
+            finger_m[node, a] = position_m[nodes[node], a] - position_m[root, a]
+    _fill_turn(finger_m, left, turn)
+    fill_quat(turn, palm_wxyz)
+    for node in range(len(position_m)):
+        for a in range(3):
+            turned_m[node, a] = 0.0
+            for b in range(3):
+                turned_m[node, a] += turn[a, b] * (position_m[node, b] - position_m[root, b])
+        if len(quat_wxyz):
+            w, x, y, z = times(palm_wxyz, quat_wxyz[node])
+        else:
+            w, x, y, z = palm_wxyz[0], palm_wxyz[1], palm_wxyz[2], palm_wxyz[3]
+        turned_wxyz[node, 0], turned_wxyz[node, 1], turned_wxyz[node, 2], turned_wxyz[node, 3] = w, x, y, z
+    for knuckle in FINGER_KNUCKLES:
+        bend_m += 0.25 * (turned_m[nodes[knuckle + 3], 1] - turned_m[nodes[knuckle], 1])
+    return _extents(finger_m), bend_m

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thenar.signals import FloatArray, GloveLayout
+from thenar.signals import FINGERS, FloatArray, GloveLayout
 
-FINGERS = ("thumb", "index", "middle", "ring", "little")
 LOWER_RAD = np.array([[-0.6, -0.5, -0.2, -0.3], *[[-0.35, -0.35, 0.0, 0.0]] * 4]).ravel()
 UPPER_RAD = np.array([[0.8, 0.9, 0.9, 1.3], *[[0.35, 1.5, 1.75, 1.1]] * 4]).ravel()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numba as nb
 import numpy as np
 
 from thenar.signals import FloatArray
@@ -20,31 +23,50 @@ def matrices(quat_wxyz: FloatArray) -> FloatArray:
 
 def from_matrices(R: FloatArray) -> FloatArray:
     """Unit quaternions of rotation matrices, w not negative. Shape (..., 4)."""
-    # The quaternion is the dominant eigenvector of this matrix, whichever of its entries is small.
-    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    K = np.empty((*R.shape[:-2], 4, 4))
-    K[..., 0, 0] = 1 + xx + yy + zz
-    for i, j, k in ((1, 2, 3), (2, 3, 1), (3, 1, 2)):
-        K[..., i, i] = 1 + 2 * R[..., i - 1, i - 1] - (xx + yy + zz)
-        K[..., 0, i] = K[..., i, 0] = R[..., k - 1, j - 1] - R[..., j - 1, k - 1]
-        K[..., i, j] = K[..., j, i] = R[..., i - 1, j - 1] + R[..., j - 1, i - 1]
-    # Its columns are multiples of the quaternion: the longest is the safe one.
-    best = np.argmax(np.sum(K * K, axis=-2), axis=-1)
-    quat = np.take_along_axis(K, best[..., None, None], axis=-1)[..., 0]
-    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
-    return np.where(quat[..., :1] < 0.0, -quat, quat)
+    quat_wxyz = np.empty((*R.shape[:-2], 4))
+    for one, filled in zip(np.ascontiguousarray(R).reshape(-1, 3, 3), quat_wxyz.reshape(-1, 4), strict=True):
+        fill_quat(one, filled)
+    return quat_wxyz
 
 
 def product(a_wxyz: FloatArray, b_wxyz: FloatArray) -> FloatArray:
     """The rotation b followed by a. Shape (..., 4)."""
-    aw, ax, ay, az = np.moveaxis(a_wxyz, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b_wxyz, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
+    return np.stack(times.py_func(np.moveaxis(a_wxyz, -1, 0), np.moveaxis(b_wxyz, -1, 0)), axis=-1)
+
+
+@nb.njit(cache=True)
+def times(a, b):
+    """The four parts of the rotation b followed by a, from the four of each."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
     )
+
+
+@nb.njit(cache=True)
+def fill_quat(R: FloatArray, quat_wxyz: FloatArray) -> None:
+    """`from_matrices` of one matrix."""
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    best, most = 0, trace  # the largest of the four is the safe one to divide by
+    for k in range(3):
+        if R[k, k] > most:
+            best, most = k + 1, R[k, k]
+    if best == 0:
+        quat_wxyz[0] = 1.0 + trace
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            quat_wxyz[1 + a] = R[c, b] - R[b, c]
+    else:
+        i, j, k = best - 1, best % 3, (best + 1) % 3
+        quat_wxyz[0] = R[k, j] - R[j, k]
+        quat_wxyz[1 + i] = 1.0 + R[i, i] - R[j, j] - R[k, k]
+        quat_wxyz[1 + j] = R[j, i] + R[i, j]
+        quat_wxyz[1 + k] = R[k, i] + R[i, k]
+    square = 0.0
+    for a in range(4):
+        square += quat_wxyz[a] * quat_wxyz[a]
+    size = math.sqrt(square) if quat_wxyz[0] >= 0.0 else -math.sqrt(square)
+    for a in range(4):
+        quat_wxyz[a] /= size

@@ -22,9 +22,9 @@ from thenar.hands.build import check_finite
 from thenar.hands.model_parts import couplings_of, left_alone, link_of, read_model, tendons_of, walk
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
 from thenar.hands.shapes import as_vec3
-from thenar.hands.spec import Actuator, HandSpec, Joint, Palette, PalmFrame, Servo, Side, Tip
+from thenar.hands.spec import Actuator, HandSpec, Palette, PalmFrame, Servo, Side, Tip
+from thenar.signals import FINGERS
 
-FINGERS = ("thumb", "index", "middle", "ring", "little")
 FingerEnd: TypeAlias = str | tuple[str, ArrayLike]
 """The link at the end of a finger; with a point in it [m] where its origin is not the fingertip."""
 MIN_BONE_M = 0.003  # from the axis of a finger's last joint to its tip
@@ -162,7 +162,8 @@ def _actuators(
         lower = sum(min(w * joints[j].lower_rad, w * joints[j].upper_rad) for j, w in pulled)
         upper = sum(max(w * joints[j].lower_rad, w * joints[j].upper_rad) for j, w in pulled)
         speeds = [speed_rad_s.get(j) for j, _ in pulled]
-        speed = speed_rad_s.get(name, None if None in speeds else sum(s for s in speeds if s is not None))
+        whole = None if None in speeds else sum(abs(w) * s for (_, w), s in zip(pulled, speeds, strict=True) if s)
+        speed = speed_rad_s.get(name, whole)
         if speed is None or not 0.0 < speed < math.inf:
             raise BadValue(
                 "speed_rad_s",
@@ -208,17 +209,8 @@ def _servo(model: mujoco.MjModel, number: int, joint: str, speed_rad_s: float) -
     )
 
 
-def _chain_joints(hand: HandSpec, link: str) -> list[Joint]:
-    """Joints from the root to a link."""
-    above, chain = {joint.child: joint for joint in hand.joints}, list[Joint]()
-    while link in above:
-        chain.insert(0, above[link])
-        link = above[link].parent
-    return chain
-
-
 def _finger_joints(hand: HandSpec) -> list[str]:
-    moving = {joint.name for tip in hand.tips for joint in _chain_joints(hand, tip.link)}
+    moving = {joint.name for tip in hand.tips for joint in hand.joints_to(tip.link)}
     return [name for name in hand.joint_names if name in moving]
 
 
@@ -254,7 +246,7 @@ def _with_palm(path: Path, hand: HandSpec, side: Side | None, palm: tuple[ArrayL
 def _finger_line(hand: HandSpec, end: Tip) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Knuckle and tip of a finger with all joints at 0, and the axis about which it closes, in the root."""
     R, at, joints = np.eye(3), np.zeros(3), list[tuple[FloatArray, FloatArray]]()
-    for joint in _chain_joints(hand, end.link):
+    for joint in hand.joints_to(end.link):
         at = at + R @ np.asarray(joint.pos_m)
         R = R @ matrix_from_rpy(joint.rpy_rad)
         closes = 1.0 if joint.upper_rad > -joint.lower_rad else -1.0

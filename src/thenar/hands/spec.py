@@ -18,7 +18,7 @@ from thenar.errors import BadValue, UnknownName
 from thenar.hands.shapes import Hull, Shape, Vec3, Visual
 
 Side = Literal["left", "right", "none"]
-T = TypeVar("T", "Link", "Joint", "Pad")
+T = TypeVar("T", "Link", "Joint", "Pad", "Actuator")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,6 +418,14 @@ class HandSpec(SkinSpec):
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
         return _named("joint", name, self.joints)
+
+    def joints_to(self, link: str) -> list[Joint]:
+        """Joints from the root to a link."""
+        above, chain = {joint.child: joint for joint in self.joints}, list[Joint]()
+        while link in above:
+            chain.insert(0, above[link])
+            link = above[link].parent
+        return chain
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from thenar.retarget.config import RetargetConfig
 from thenar.retarget.model.hand_model import HandModel
-from thenar.retarget.retargeter import MAX_STEP_S, USUAL_STEP_S
+from thenar.retarget.retargeter import MAX_STEP_S, MIN_STEP_S, USUAL_STEP_S
 from thenar.retarget.solver import Solver
 from thenar.signals import FloatArray
 
@@ -33,7 +33,7 @@ def time_steps(stamp_s: FloatArray) -> FloatArray:
     """Time of each frame from the one before [s]; a gap in the recording counts as a tenth of a second."""
     steps_s = np.diff(stamp_s, prepend=stamp_s[:1])
     steps_s[0] = np.median(steps_s[1:]) if len(steps_s) > 1 else USUAL_STEP_S
-    return np.clip(steps_s, 1e-4, MAX_STEP_S)
+    return np.clip(steps_s, MIN_STEP_S, MAX_STEP_S)
 
 
 def retarget_recording(

@@ -67,6 +67,8 @@ class RetargetConfig:
                 continue
             if not (0.0 < value < 1e6 if name in positive else 0.0 <= value < 1e6):
                 raise BadValue(name, value, f"a number {'above' if name in positive else 'from'} 0")
+        if self.reversal_share > 1.0:
+            raise BadValue("reversal_share", self.reversal_share, "a number from 0 to 1, a share of the joint's speed")
         below = PINCH_FROM_MM if self.pinch_from_mm is None else self.pinch_from_mm
         if not 0.0 < self.pinch_full_mm < below:
             raise BadValue("pinch_full_mm", self.pinch_full_mm, f"above 0, below pinch_from_mm ({below})")

@@ -109,6 +109,8 @@ def load_map(path: Path) -> LinearMap:
         matrix, shift_m = np.array(values["matrix"], dtype=float), np.array(values["shift_m"], dtype=float)
         if matrix.shape != (len(fingers), 3, 3) or shift_m.shape != (len(fingers), 3):
             raise ValueError(f"matrix {matrix.shape} and shift {shift_m.shape} do not fit {len(fingers)} fingers")
+        if not np.isfinite(matrix).all() or not np.isfinite(shift_m).all():
+            raise ValueError("numbers of its matrix or shift are not finite")
         return LinearMap(**{**values, "fingers": fingers, "matrix": matrix, "shift_m": shift_m})
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from None

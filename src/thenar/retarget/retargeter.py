@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from thenar.signals import LAYOUT_OF, NODES, TRACKERS, FloatArray, GloveFrame, G
 if TYPE_CHECKING:
     from thenar.retarget.fit import LinearMap
 
-USUAL_STEP_S, MAX_STEP_S = 1.0 / 60.0, 0.1
+MIN_STEP_S, USUAL_STEP_S, MAX_STEP_S = 1e-4, 1.0 / 60.0, 0.1
 RELAX_SPEED = 0.25  # of the motors' speed
 GAVE_UP_M = 0.002
 REASONS = {
@@ -88,8 +89,12 @@ class Retargeter:
         self._solver = Solver(hand, self.config, linear_map)
         self._frames, self._step_s = np.empty((1, 21, 3)), np.empty(1)
         self._out = np.empty((1, len(hand.variables)))
-        self._open_nodes = open_nodes(hand)
-        self._open_nodes[list(hand.fingers[0].nodes)] += 1.0  # the thumb far away, so that nothing looks like a pinch
+        self._every_map = np.concatenate([hand.joint_map, hand.motor_map @ hand.joint_map])  # joints, then motors
+        self._keep = np.full(len(hand.motor_map), np.nan)
+        self._keep.setflags(write=False)  # every command has the same
+        self._open_nodes = open_nodes(hand, linear_map)
+        if linear_map is None:  # directions are the same with the thumb far away, and nothing looks like a pinch
+            self._open_nodes[list(hand.fingers[0].nodes)] += 1.0
         self.follow(self._open_nodes, USUAL_STEP_S)  # what is not compiled yet is now, not at the first frame
         self.reset()
 
@@ -102,22 +107,33 @@ class Retargeter:
         """Forget the glove; the hand is open."""
         self._solver.reset()
         self._out[0] = self.model.open_rad
+        self._stand_at(self.model.joint_open_rad)
         self._stamp_s: float | None = None
-        self._now_s = float("-inf")
+        self._now_s = math.inf
         self._begun = False  # at angles of a real hand
 
     def begin_at(self, motor_rad: ArrayLike) -> None:
-        """Begin where the motors of a hand are [rad]: from there it goes to the first frame at the motors' speed."""
+        """Begin where the motors of a hand are [rad]: from there it goes to the first frame at the motors' speed.
+
+        A wrist, which a glove does not see, stays there; without this it is at 0. A motor beyond its limits begins at
+        them.
+        """
         self.reset()
         model = self.model
         motor_rad = np.asarray(motor_rad, dtype=np.float64)
         if motor_rad.shape != (len(model.motor_map),) or not np.isfinite(motor_rad).all():
             raise BadValue("motor_rad", motor_rad.tolist(), f"{len(model.motor_map)} finite angles")
         # Motors follow the variables linearly; joints that no motor tells apart begin as in the open hand.
-        away_rad = motor_rad - model.motor_rad(model.open_rad)
-        self._out[0] += np.linalg.lstsq(model.motor_map @ model.joint_map, away_rad, rcond=None)[0]
+        lower_rad, upper_rad = np.array([(motor.lower_rad, motor.upper_rad) for motor in model.hand.actuators]).T
+        away_rad = np.clip(motor_rad, lower_rad, upper_rad) - model.motor_rad(model.open_rad)
+        moves = model.motor_map @ model.joint_map
+        self._out[0] += np.linalg.lstsq(moves, away_rad, rcond=None)[0]
         self._solver.begin_at(self._out[0])
         self._out[0] = self._solver.angle_rad
+        still, stands = ~moves.any(axis=1), ~model.joint_map.any(axis=1)
+        joint_rad = model.joint_open_rad.copy()
+        joint_rad[stands] += np.linalg.lstsq(model.motor_map[np.ix_(still, stands)], away_rad[still], rcond=None)[0]
+        self._stand_at(joint_rad)
         self._begun = True
 
     def __call__(
@@ -154,31 +170,41 @@ class Retargeter:
         nodes = aligned_nodes(self.model, frame.finger_m, frame.side, mirror=self.config.mirror)
         if not np.all(np.isfinite(nodes)):
             return self.tick(frame.stamp_s)
-        if self._stamp_s is None:
-            if not self._begun:
-                self._solver.settle(nodes)  # a jump from the open hand is nobody's motion
-            step_s = USUAL_STEP_S
-        else:
-            step_s = min(max(frame.stamp_s - max(self._stamp_s, self._now_s), 0.0), MAX_STEP_S) or USUAL_STEP_S
-        self._stamp_s = self._now_s = frame.stamp_s
+        _check_stamp(frame.stamp_s)
+        if self._stamp_s is None and not self._begun:
+            self._solver.settle(nodes)  # a jump from the open hand is nobody's motion
+        self._stamp_s, step_s = frame.stamp_s, self._time_until(frame.stamp_s)
         self.follow(nodes, step_s)
         return self._answer(frame.stamp_s, Following.FOLLOWING)
 
     def tick(self, now_s: float) -> Retargeted:
         """What the hand should do when no new frame has come: hold, then open slowly."""
+        _check_stamp(now_s)
         if self._stamp_s is None:
             return self._answer(now_s, Following.WAITING)
         age_s = now_s - self._stamp_s
         if age_s < self.config.hold_s:
             return self._answer(now_s, Following.FOLLOWING)
         if age_s < self.config.relax_s:
-            self._now_s = now_s
+            self._now_s = max(self._now_s, now_s)
             return self._answer(now_s, Following.HOLDING)
         step_s = min(max(now_s - max(self._now_s, self._stamp_s + self.config.relax_s), 0.0), MAX_STEP_S)
-        self._now_s = now_s
+        self._now_s = max(self._now_s, now_s)
         if step_s > 0.0:
             self.follow(self._open_nodes, RELAX_SPEED * step_s)
         return self._answer(now_s, Following.RELAXING)
+
+    def _time_until(self, stamp_s: float) -> float:
+        """How long the hand may move for a frame [s]: no time counts twice, though frames come late or out of order."""
+        step_s = stamp_s - self._now_s
+        if step_s < -MAX_STEP_S:  # the first frame, or a clock that was set back: a frame of usual length
+            self._now_s = stamp_s
+            return USUAL_STEP_S
+        if step_s < MIN_STEP_S:
+            self._now_s += MIN_STEP_S
+            return MIN_STEP_S
+        self._now_s = stamp_s
+        return min(step_s, MAX_STEP_S)
 
     def follow(self, nodes: FloatArray, step_s: float) -> FloatArray:
         """Move on by one frame of nodes as the hand's own side has them [m]; the angles of the variables [rad]."""
@@ -186,19 +212,23 @@ class Retargeter:
         self._solver.follow(self._frames, self._step_s, self._out)
         return self._out[0]
 
+    def _stand_at(self, joint_rad: FloatArray) -> None:
+        """Add these angles to all answers: of joints that stand still, or that are turned from where their motor is."""
+        self._every_rad = np.concatenate([joint_rad, self.model.motor_map @ joint_rad])
+
     def _answer(self, stamp_s: float, following: Following) -> Retargeted:
-        error_m = self._solver.tip_error_m.copy()
-        joint_rad = self.model.joint_rad(self._out[0])
+        solver, joints = self._solver, len(self.model.joint_map)
+        error_m, every_rad = solver.tip_error_m.copy(), self._every_map @ self._out[0] + self._every_rad
         return Retargeted(
             stamp_s=stamp_s,
-            command=HandCommand.to(joint_rad @ self.model.motor_map.T),
-            joint_rad=joint_rad,
+            command=HandCommand(target_rad=every_rad[joints:], speed_rad_s=self._keep, force_limit_n=self._keep),
+            joint_rad=every_rad[:joints],
             following=following,
             age_s=float("inf") if self._stamp_s is None else stamp_s - self._stamp_s,
             tip_error_m=error_m,
             gave_up={
                 name: REASONS[why]
-                for name, why, off_m in zip(self.model.finger_names, self._solver.why, error_m.tolist(), strict=True)
+                for name, why, off_m in zip(self.model.finger_names, solver.why.tolist(), error_m.tolist(), strict=True)
                 if off_m > GAVE_UP_M
             },
         )
@@ -212,3 +242,8 @@ def aligned_nodes(model: HandModel, finger_m: FloatArray, side: GloveSide, *, mi
     if hand.side != "none" and not mirror:
         raise BadValue("glove side", side, f"{hand.side}, as {hand.name} is; to mirror it on purpose set mirror")
     return finger_m * MIRROR
+
+
+def _check_stamp(stamp_s: float) -> None:
+    if not math.isfinite(stamp_s):
+        raise BadValue("stamp_s", stamp_s, "a time in seconds")

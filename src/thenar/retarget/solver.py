@@ -37,24 +37,11 @@ class Solver:
         free = free._replace(converged_rad=2.0 * tuning.trust_region_rad)  # one iteration is a step, and costs as much
         on_way = free._replace(pinch_zone=1.0)  # the thumb comes round in few steps
         self._tuning = np.array([tuning, free, on_way], TUNING)
+        self._alone = self._tuning[1:].copy()
+        self._alone["contact"] = self._alone["pinch"] = 0.0
         self._targets = _target_record(model, linear_map)
         self._work = np.zeros(1, WORK)
         self.reset()
-
-    @property
-    def angle_rad(self) -> FloatArray:
-        """Variables of the last frame [rad]. Shape (v,)."""
-        return self._state["angle_rad"][0, : len(self.model.variables)]
-
-    @property
-    def tip_error_m(self) -> FloatArray:
-        """How far each fingertip is from where the person's points it [m]. Shape (f,)."""
-        return self._state["tip_error_m"][0, : len(self.model.fingers)]
-
-    @property
-    def why(self) -> list[int]:
-        """What keeps each finger from there: a sum of REACH, SPEED, CONTACT, PINCH."""
-        return self._state["why"][0, : len(self.model.fingers)].tolist()
 
     def reset(self) -> None:
         """Open the hand, at rest."""
@@ -62,6 +49,13 @@ class Solver:
         self._state["min_distance_m"] = -1.0
         self._state["wanted_rad"] = self._state["angle_rad"]
         self._state["node_m"] = np.nan
+        fingers = len(self.model.fingers)
+        self.angle_rad: FloatArray = self._state["angle_rad"][0, : len(self.model.variables)]
+        """Variables of the last frame [rad]. Shape (v,)."""
+        self.tip_error_m: FloatArray = self._state["tip_error_m"][0, :fingers]
+        """How far each fingertip is from where the person's points it [m]. Shape (f,)."""
+        self.why: NDArray[np.int64] = self._state["why"][0, :fingers]
+        """What keeps each finger from there: a sum of REACH, SPEED, CONTACT, PINCH. Shape (f,)."""
 
     def begin_at(self, variable_rad: FloatArray) -> None:
         """Start from a posture, at rest; one beyond the limits starts at them. Shape (v,)."""
@@ -76,21 +70,16 @@ class Solver:
         It is first sought without contact: where hulls are apart in that posture it is the best there is. Else the hand
         is led to it from open, in contact.
         """
-        chosen = self._tuning
-        self._tuning = chosen[1:].copy()
-        self._tuning["contact"] = self._tuning["pinch"] = 0.0
         alone_rad = self._without_contact(nodes)
-        self._tuning = chosen[2:]
         self.reset()
         if min_distance_m(self.model.record, alone_rad) >= 0.0:
             self.begin_at(alone_rad)
         else:
             start = self._targets["open_node_m"][0] * (finger_length_m(nodes) / USUAL_FINGER_M)
-            self._stay(start + np.arange(1, WAY_STEPS + 1)[:, None, None] / WAY_STEPS * (nodes - start))
+            way = start + np.arange(1, WAY_STEPS + 1)[:, None, None] / WAY_STEPS * (nodes - start)
+            self._stay(way, self._tuning[2:])
         self._state["min_distance_m"] = -1.0  # nothing is known of distances yet
-        self._tuning = chosen[1:]
-        self._stay(nodes[None])
-        self._tuning = chosen
+        self._stay(nodes[None], self._tuning[1:])
         self._state["velocity_rad_s"] = self._state["way"] = 0.0
         self._state["wanted_rad"] = self._state["angle_rad"]
 
@@ -107,7 +96,7 @@ class Solver:
         for number in range(STARTS if self._targets["linear"][0] else 1):  # directions are met from open
             share = (number * (0.5 + 0.618 * np.arange(v))) % 1.0  # anywhere, but evenly and always the same
             self.begin_at(lower + share * (upper - lower) if number else self.model.open_rad)
-            self._stay(nodes[None])
+            self._stay(nodes[None], self._alone)
             for f in fingers:
                 if self.tip_error_m[f] < best_m[f] - NEARER_M:
                     tip = record["pad_joint"][f]
@@ -117,10 +106,11 @@ class Solver:
                 break
         return best_rad
 
-    def _stay(self, way: FloatArray) -> None:
+    def _stay(self, way: FloatArray, tuning: NDArray[np.void]) -> None:
         """Follow a way and stay at its end. Shape (n, 21, 3)."""
         frames = np.concatenate([way, np.repeat(way[-1:], SETTLE_FRAMES, axis=0)])
-        self.follow(frames, np.full(len(frames), SETTLE_STEP_S), np.empty((len(frames), len(self.model.variables))))
+        step_s, out_rad = np.full(len(frames), SETTLE_STEP_S), np.empty((len(frames), len(self.model.variables)))
+        solve_frames(self.model.record, tuning, self._targets, self._state, self._work, frames, step_s, out_rad)
 
     def follow(self, nodes: FloatArray, step_s: FloatArray, out_rad: FloatArray) -> None:
         """Follow frames one after the other.
@@ -140,13 +130,25 @@ def key_point_targets_m(model: HandModel, nodes: FloatArray, linear_map: LinearM
     return out
 
 
-def open_nodes(model: HandModel) -> FloatArray:
-    """An open hand of a person of usual size whose directions are those of the open robot hand [m]. Shape (21, 3)."""
-    nodes = np.zeros((21, 3))
-    points = model.points_m(model.open_rad)[0]
-    for finger, part in zip(model.fingers, model.point_slices, strict=True):
-        nodes[list(finger.nodes)] = (points[part] - model.palm_m) @ finger.R
-    return nodes * (USUAL_FINGER_M / np.mean([finger.length_m.sum() for finger in model.fingers[1:]]))
+def open_nodes(model: HandModel, linear_map: LinearMap | None = None) -> FloatArray:
+    """A person's hand for which the robot's is open [m]: of usual size, or of the size that a linear map takes to it.
+
+    Joints that the robot lacks lie midway between their neighbours, and fingers that it lacks with the next one.
+    Shape (21, 3).
+    """
+    points, chains = model.points_m(model.open_rad)[0], dict[int, FloatArray]()
+    for f, (finger, part) in enumerate(zip(model.fingers, model.point_slices, strict=True)):
+        if linear_map is None:
+            used = (points[part] - model.palm_m) @ finger.R
+        else:
+            wanted = (points[part] - model.palm_m) @ model.R_palm - linear_map.shift_m[f]
+            used = np.linalg.lstsq(linear_map.matrix[f], wanted.T, rcond=None)[0].T
+        first, at = finger.nodes[0], range(finger.nodes[0], finger.nodes[0] + 4)
+        chains[first // 4] = np.stack([np.interp(at, finger.nodes, column) for column in used.T], axis=1)
+    _, *there = chains
+    fingers = [chains.get(n, chains[min(there, key=lambda other: abs(other - n))]) for n in range(5)]
+    nodes = np.concatenate([np.zeros((1, 3)), *fingers])
+    return nodes if linear_map is not None else nodes * (USUAL_FINGER_M / finger_length_m(nodes))
 
 
 def _target_record(model: HandModel, linear_map: LinearMap | None) -> NDArray[np.void]:
@@ -156,6 +158,9 @@ def _target_record(model: HandModel, linear_map: LinearMap | None) -> NDArray[np
         return as_record(TARGETS, {"open_node_m": open_m})
     if linear_map.hand != model.hand.name:
         raise BadValue("linear_map", f"one of {linear_map.hand}", f"a map that was fitted for {model.hand.name}")
+    if linear_map.fingers != model.finger_names:
+        got, wanted = ", ".join(linear_map.fingers), ", ".join(model.finger_names)
+        raise BadValue("linear_map", f"one of {got}", f"one of {wanted}, as {model.hand.name} has them")
     matrix = model.R_palm @ linear_map.matrix
     shift_m = model.palm_m + linear_map.shift_m @ model.R_palm.T
     return as_record(TARGETS, {"open_node_m": open_m, "linear": 1, "matrix": matrix, "shift_m": shift_m})

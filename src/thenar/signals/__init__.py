@@ -33,7 +33,9 @@ from thenar.signals.scene_signals import SceneRequest as SceneRequest
 from thenar.signals.scene_signals import SceneState as SceneState
 from thenar.signals.touch_frame import PadLayout as PadLayout
 from thenar.signals.touch_frame import TouchFrame as TouchFrame
+from thenar.signals.tracker_layouts import FINGER_INDEX as FINGER_INDEX
 from thenar.signals.tracker_layouts import FINGER_NODES as FINGER_NODES
+from thenar.signals.tracker_layouts import FINGERS as FINGERS
 from thenar.signals.tracker_layouts import LAYOUT_OF as LAYOUT_OF
 from thenar.signals.tracker_layouts import NODES as NODES
 from thenar.signals.tracker_layouts import TRACKERS as TRACKERS

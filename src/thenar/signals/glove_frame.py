@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from thenar.arrays import FloatArray
-from thenar.signals.tracker_layouts import FINGER_NODES, GloveLayout
+from thenar.signals.tracker_layouts import FINGER_INDEX, GloveLayout
 from thenar.signals.value import Value
 
 GloveSide = Literal["left", "right"]
-_INDEX = {layout: np.array(nodes) for layout, nodes in FINGER_NODES.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -34,4 +31,4 @@ class GloveFrame(Value):
     @property
     def finger_m(self) -> FloatArray:
         """The nodes common to all layouts [m]. Shape (21, 3)."""
-        return self.position_m.take(_INDEX[self.layout], axis=0)
+        return self.position_m.take(FINGER_INDEX[self.layout], axis=0)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
+FINGERS = ("thumb", "index", "middle", "ring", "little")
 GloveLayout = Literal["nodes21", "manus25", "openxr26", "apple27", "mano21"]
 FINGER_NODES: dict[GloveLayout, tuple[int, ...]] = {
     "nodes21": tuple(range(21)),
@@ -17,6 +20,8 @@ FINGER_NODES: dict[GloveLayout, tuple[int, ...]] = {
     "mano21": (0, 13, 14, 15, 16, 1, 2, 3, 17, 4, 5, 6, 18, 10, 11, 12, 19, 7, 8, 9, 20),
 }
 """Nodes of each layout in the order of 21: root, then four from root to tip of thumb, index, middle, ring, little."""
+FINGER_INDEX = {layout: np.array(nodes) for layout, nodes in FINGER_NODES.items()}
+"""The same to index arrays with."""
 NODES: dict[GloveLayout, int] = {"nodes21": 21, "manus25": 25, "openxr26": 26, "apple27": 27, "mano21": 21}
 LAYOUT_OF: dict[int, GloveLayout] = {21: "nodes21", 25: "manus25", 26: "openxr26", 27: "apple27"}
 """What a number of nodes means where nothing else is said."""

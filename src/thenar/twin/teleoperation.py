@@ -57,10 +57,10 @@ class DrivenHand:
         """Of the hand."""
         return self.retargeter.model.hand.name
 
-    def takes(self, side: GloveSide) -> bool:
-        """Whether a glove of that side drives it."""
-        own = self.retargeter.model.hand.side
-        return own == "none" or (side == own) != self.retargeter.config.mirror
+    @property
+    def glove_side(self) -> GloveSide | None:
+        """Of the glove that drives it; None: either."""
+        return glove_side(self.retargeter.model.hand, mirror=self.retargeter.config.mirror)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,6 +74,13 @@ class TeleopStep:
     """From the frame to its command."""
     lost: str = ""
     """Why nothing was sent: the hand does not answer. Empty while it does."""
+
+
+def glove_side(hand: HandSpec, *, mirror: bool) -> GloveSide | None:
+    """Side of the glove that drives a hand, mirrored or not; None: either."""
+    if hand.side == "none":
+        return None
+    return "left" if (hand.side == "left") != mirror else "right"
 
 
 def teleoperate(
@@ -99,21 +106,24 @@ def teleoperate(
 def drive(frames: Iterable[GloveFrame | None], driven: Sequence[DrivenHand]) -> Iterator[TeleopStep]:
     """Drive one hand or both with gloves: a frame goes to the hand of its side, and silence to the others.
 
-    A hand that does not answer is waited for while the other one goes on; then it goes on from where it is.
+    A hand by itself, or without a side of its own, keeps to the side that is heard first. A hand that does not answer
+    is waited for while the other one goes on; then it goes on from where it is.
     """
-    lost: dict[str, _Lost | None] = {}
+    names, lost = [hand.name for hand in driven], list[_Lost | None]([None] * len(driven))
+    sides: list[GloveSide | None] = [None] if len(driven) == 1 else [hand.glove_side for hand in driven]
     for hand in driven:
         if hand.measured_rad is not None:
             hand.retargeter.begin_at(hand.measured_rad)
     for frame in frames:
-        for hand in driven:
-            start_s = time.perf_counter()
-            gone = lost.get(hand.name)
+        for n, hand in enumerate(driven):
+            start_s, gone = time.perf_counter(), lost[n]
             if gone is not None and start_s >= gone.look_again_s:
                 gone = _look_for(hand)
+            if frame is not None and sides[n] is None:
+                sides[n] = frame.side
             if frame is None:
                 answer, own = hand.retargeter.tick(start_s), None
-            elif len(driven) == 1 or hand.takes(frame.side):
+            elif frame.side == sides[n]:
                 answer, own = hand.retargeter(frame), frame
             else:
                 answer, own = hand.retargeter.tick(frame.stamp_s), None
@@ -121,9 +131,9 @@ def drive(frames: Iterable[GloveFrame | None], driven: Sequence[DrivenHand]) -> 
                     continue
             if answer.following is not Following.WAITING and gone is None:
                 gone = _send(hand, answer, own)
-            lost[hand.name] = gone
+            lost[n] = gone
             took_s, why = time.perf_counter() - start_s, "" if gone is None else gone.why
-            yield TeleopStep(hand=hand.name, frame=own, answer=answer, latency_s=took_s, lost=why)
+            yield TeleopStep(hand=names[n], frame=own, answer=answer, latency_s=took_s, lost=why)
 
 
 class _Lost(NamedTuple):
@@ -187,14 +197,9 @@ def socket_frames(
         side: Take frames of this hand only; None takes both.
         on_refused: Is called with each new reason why frames are refused.
     """
-    with GloveReceiver(host=host, port=port, side=side) as receiver:
-        told = 0
+    with GloveReceiver(host=host, port=port, side=side, clock=time.perf_counter, on_refused=on_refused) as receiver:
         while not stop.is_set():
-            frame = receiver.wait(TICK_S)
-            for reason in list(receiver.refused)[told:]:
-                on_refused(reason)
-            told = len(receiver.refused)
-            yield None if frame is None else replace(frame, stamp_s=time.perf_counter())
+            yield receiver.wait(TICK_S)
 
 
 def manus_frames(

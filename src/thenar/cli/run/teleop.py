@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import tyro
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
 from rich.text import Text
@@ -134,14 +134,13 @@ class Teleop:
             console.print(f"{name}: {one['frames']} frames{took}", highlight=False)
 
     def _frames(self, specs: list[HandSpec], stop: threading.Event) -> Generator[GloveFrame | None]:
-        from thenar.twin.teleoperation import manus_frames, recorded_frames, socket_frames
+        from thenar.twin.teleoperation import glove_side, manus_frames, recorded_frames, socket_frames
 
-        one = specs[0].side
-        side = None if self.following.mirror or len(specs) > 1 or one == "none" else one
+        side = glove_side(specs[0], mirror=self.following.mirror) if len(specs) == 1 else None
         if self.source == "live":
-            return socket_frames(stop, host=self.host, port=self.port, side=side, on_refused=_report_refused)
+            return socket_frames(stop, host=self.host, port=self.port, side=side, on_refused=self._report_refused)
         if self.source == "manus":
-            return manus_frames(stop, side, **self._domain(), on_refused=_report_refused)
+            return manus_frames(stop, side, **self._domain(), on_refused=self._report_refused)
         paths = listed(self.source)
         if len(paths) != len(specs):
             raise BadValue("LOG", self.source, f"{len(specs)} recordings, with a comma between them, or live or manus")
@@ -174,6 +173,10 @@ class Teleop:
 
         return [(sink(model),) for model in models]
 
+    def _report_refused(self, reason: str) -> None:
+        told = Console(stderr=True) if self.json else console
+        told.print(f"[yellow]frames are refused:[/] {escape(reason)}", highlight=False)
+
     def _domain(self) -> dict:
         peers = listed(self.connection.peers) or ("127.0.0.1",)
         return {"domain": self.connection.domain, "interface": self.connection.interface, "peers": peers}
@@ -195,10 +198,6 @@ class _Shown:
             "added_latency_s": added_latency_s,
             "following": self.reported,
         }
-
-
-def _report_refused(reason: str) -> None:
-    console.print(f"[yellow]frames are refused:[/] {escape(reason)}", highlight=False)
 
 
 def _measure(sink: TwinSink | WireSink, last: TeleopStep | None) -> FloatArray | None:

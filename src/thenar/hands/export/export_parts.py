@@ -105,7 +105,7 @@ def with_prefix(hand: HandSpec, prefix: str) -> HandSpec:
         ),
         actuators=tuple(replace(a, name=prefix + a.name, drives=prefix + a.drives) for a in hand.actuators),
         pads=tuple(replace(pad, name=prefix + pad.name, link=prefix + pad.link) for pad in hand.pads),
-        tips=tuple(replace(tip, link=prefix + tip.link) for tip in hand.tips),
+        tips=tuple(replace(tip, finger=prefix + tip.finger, link=prefix + tip.link) for tip in hand.tips),
         no_contact=tuple((prefix + one, prefix + other) for one, other in hand.no_contact),
         variants={},
     )

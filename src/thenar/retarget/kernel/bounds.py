@@ -16,8 +16,8 @@ def frame_bounds(hand, tuning, state, step_s, lower, upper):
         last = state.angle_rad[i]
         fastest = hand.speed_rad_s[i] * tuning.speed_scale
         up, down = fastest, -fastest
-        # A joint may stop at once, but turns back gently: the faster it runs the more so, without a step, because a
-        # joint that turns back at its limit sits where the step would be.
+        # A joint stops as soon as its motor can, but turns back gently: the faster it runs the more so, without a step,
+        # because a joint that turns back at its limit sits where the step would be.
         velocity = state.velocity_rad_s[i]
         gentle = tuning.reversal_share * fastest
         turn_back = fastest - (fastest - gentle) * min(1.0, abs(velocity) / max(gentle, 1e-9))

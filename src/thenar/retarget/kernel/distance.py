@@ -208,8 +208,8 @@ def pair_distance(hand, pair, far, separation, w):
     if na <= 2 and nb <= 2:
         nearest_on_segments(vertex[a0], vertex[a0 + na - 1], vertex[b0], vertex[b0 + nb - 1], on_a, on_b)
         for i in range(3):
-            normal[i] = on_a[i] - on_b[i]
-        distance = math.sqrt(dot(normal, normal))
+            separation[i] = on_a[i] - on_b[i]
+        distance = math.sqrt(dot(separation, separation))
     else:
         if separation[0] == 0.0 and separation[1] == 0.0 and separation[2] == 0.0:
             for i in range(3):
@@ -221,11 +221,9 @@ def pair_distance(hand, pair, far, separation, w):
             for i in range(3):
                 separation[i] = centre[a, i] - centre[b, i]
                 on_a[i], on_b[i] = centre[a, i], centre[b, i]
-        for i in range(3):
-            normal[i] = separation[i]
-    length = math.sqrt(dot(normal, normal)) + 1e-12
+    length = math.sqrt(dot(separation, separation)) + 1e-12
     for i in range(3):
-        normal[i] /= length
+        normal[i] = separation[i] / length
         on_a[i] -= normal[i] * hand.hull_radius_m[a]
         on_b[i] += normal[i] * hand.hull_radius_m[b]
     return distance - radii

@@ -293,11 +293,12 @@ def _solve_frame(hand, tuning, targets, state, w, step_s):
     frame_bounds(hand, tuning, state, step_s, w.lower, w.upper)
     for i in range(v):
         w.angle[i] = min(w.upper[i], max(w.lower[i], state.angle_rad[i]))
-        w.x[i] = min(tuning.trust_region_rad, w.upper[i] - w.lower[i])
+        w.x[i] = abs(w.angle[i] - state.angle_rad[i])  # a joint that cannot stop at once goes on
         w.friction[i] = 0.0
+    _hull_travel(hand, w.x, w.moved)
+    for i in range(v):
+        w.x[i] = min(tuning.trust_region_rad, w.upper[i] - w.lower[i])
     _hull_travel(hand, w.x, w.reach)
-    for i in range(hand.hulls):
-        w.moved[i] = 0.0
     iterations = 0
     while True:
         rows, min_margin = _linearize(hand, tuning, targets, state, w)

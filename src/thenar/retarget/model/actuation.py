@@ -45,29 +45,21 @@ class Actuation:
     row_upper_rad: FloatArray
 
 
-def joints_to(hand: HandSpec, link: str) -> list[str]:
-    """Names of the joints from the root to a link."""
-    child_joint = {joint.child: joint for joint in hand.joints}
-    names: list[str] = []
-    while link != hand.root:
-        joint = child_joint[link]
-        names.insert(0, joint.name)
-        link = joint.parent
-    return names
-
-
 def whole_hand_joints(hand: HandSpec) -> list[str]:
     """Joints that move every finger at once, root first."""
-    chains = [joints_to(hand, tip.link) for tip in hand.tips]
-    return [name for name in chains[0] if all(name in chain for chain in chains)]
+    chains = [hand.joints_to(tip.link) for tip in hand.tips]
+    return [joint.name for joint in chains[0] if all(joint in chain for chain in chains)]
 
 
 def build_actuation(hand: HandSpec) -> Actuation:
     """Variables of a hand."""
     free = _free_joints(hand)
     variables = tuple(joint.name for joint in hand.joints if joint.name in free)
-    couplings = {name: JointCoupling(variable=n, ratio=1.0) for n, name in enumerate(variables)}
-    for coupling in hand.couplings:  # drivers come before what they drive
+    couplings = {
+        joint.name: JointCoupling(offset_rad=min(max(0.0, joint.lower_rad), joint.upper_rad)) for joint in hand.joints
+    }
+    couplings |= {name: JointCoupling(variable=n, ratio=1.0) for n, name in enumerate(variables)}
+    for coupling in hand.couplings:  # drivers come before what they drive; one that stands still holds what follows it
         driver = couplings[coupling.driver]
         couplings[coupling.joint] = JointCoupling(
             variable=driver.variable,
@@ -76,8 +68,7 @@ def build_actuation(hand: HandSpec) -> Actuation:
         )
     lower, upper, speed = np.array([free[name] for name in variables]).T.copy()
     for joint in hand.joints:
-        rest_rad = min(max(0.0, joint.lower_rad), joint.upper_rad)
-        follow = couplings.setdefault(joint.name, JointCoupling(offset_rad=rest_rad))
+        follow = couplings[joint.name]
         if follow.variable >= 0 and follow.ratio != 0.0:
             ends = sorted((end - follow.offset_rad) / follow.ratio for end in (joint.lower_rad, joint.upper_rad))
             lower[follow.variable] = max(lower[follow.variable], ends[0])
@@ -113,7 +104,8 @@ def closing_sign(hand: HandSpec) -> dict[str, float]:
         towards = -1.0 if actuator.closed_rad < actuator.open_rad else 1.0
         sign |= {joint: towards * np.sign(weight) for joint, weight in _driven_joints(hand, actuator)}
     for coupling in hand.couplings:
-        sign[coupling.joint] = sign[coupling.driver] * np.sign(coupling.ratio)
+        if coupling.driver in sign:  # of fingers that are left out it is not
+            sign[coupling.joint] = sign[coupling.driver] * np.sign(coupling.ratio)
     return sign
 
 
@@ -132,12 +124,14 @@ def _free_joints(hand: HandSpec) -> dict[str, tuple[float, float, float]]:
         if actuator.drives not in tendons:
             free[actuator.drives] = (actuator.lower_rad, actuator.upper_rad, speed)
             continue
-        first, *others = (name for name, _ in _driven_joints(hand, actuator))
+        weights = dict(_driven_joints(hand, actuator))
+        first, *others = weights
         # The first joint of a tendon bends first. Others move with it where a limit ties them to it; elsewhere
         # nothing but contact bends them.
         tied = [name for name in others if any(name in joints and first in joints for joints in limited)]
-        share = 1.0 / (1 + len(tied))  # of the motor's speed, which is that of the sum
-        free |= dict.fromkeys((first, *tied), (-np.inf, np.inf, share * speed))
+        # The motor's speed is that of the weighted sum.
+        speed /= sum(abs(weights[name]) for name in (first, *tied))
+        free |= dict.fromkeys((first, *tied), (-np.inf, np.inf, speed))
     still = whole_hand_joints(hand)
     return {name: limits for name, limits in free.items() if name not in still}
 

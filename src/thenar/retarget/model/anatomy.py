@@ -10,11 +10,10 @@ from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Box, Capsule, Hull, Shape, sphere_directions
 from thenar.hands.spec import HandSpec, Tip
-from thenar.retarget.model.actuation import closing_sign, joints_to, whole_hand_joints
+from thenar.retarget.model.actuation import closing_sign, whole_hand_joints
 from thenar.retarget.model.tree import JointFrame, KinematicTree
-from thenar.signals import FloatArray
+from thenar.signals import FINGERS, FloatArray
 
-FINGERS = ("thumb", "index", "middle", "ring", "little")
 FINGER_OF_TIP = {
     **{finger: finger for finger in FINGERS},
     **dict(zip(("th", "ff", "mf", "rf", "lf"), FINGERS, strict=True)),  # Shadow
@@ -77,7 +76,7 @@ def _finger(hand: HandSpec, tree: KinematicTree, name: str, end: Tip) -> Finger:
     link, tip_m, R_palm = end.link, np.asarray(end.pos_m), palm_rotation(hand)
     place = tree.links[link]
     tip = replace(place, pos_m=place.point(tip_m))
-    chain = [joint for joint in joints_to(hand, link) if joint not in whole_hand_joints(hand)]
+    chain = [joint.name for joint in hand.joints_to(link) if joint.name not in whole_hand_joints(hand)]
     landmarks = (*_segment_starts(hand, tree, chain, tip), tip)
     at = [tree.open_point(mark) for mark in landmarks]
     number = FINGERS.index(name)

@@ -59,7 +59,7 @@ class HandModel:
         """Motor angles from all joint angles. Shape (actuators, joints)."""
         return motor_map(self.hand)
 
-    @property
+    @cached_property
     def finger_names(self) -> tuple[str, ...]:
         """Names of the fingers in the order of the arrays."""
         return tuple(finger.name for finger in self.fingers)

@@ -95,7 +95,7 @@ def measure(
     checker = checker or CollisionChecker(model.hand)
     points = model.points_m(variable_rad)
     wanted = key_point_targets_m(model, nodes, linear_map)
-    tip_mm = _tip_errors_mm(model, points, wanted)
+    tip_mm = _tip_errors_mm(model, points, wanted, from_knuckle=linear_map is None)
     gap_mm = 1e3 * np.linalg.norm(nodes[:, [finger.nodes[-1] for finger in model.fingers[1:]]] - nodes[:, 4:5], axis=2)
     gap_mm *= USUAL_FINGER_M / np.mean([finger_length_m(frame) for frame in nodes])
     pinching = np.any(gap_mm < PINCH_MM, axis=1)
@@ -141,11 +141,11 @@ def time_frames_us(model: HandModel, config: RetargetConfig, nodes: FloatArray, 
     return np.min(passes, axis=0)
 
 
-def _tip_errors_mm(model: HandModel, points: FloatArray, wanted: FloatArray) -> FloatArray:
+def _tip_errors_mm(model: HandModel, points: FloatArray, wanted: FloatArray, *, from_knuckle: bool) -> FloatArray:
     """Distance of each fingertip to its target, from a moving knuckle where the target is. Shape (n, f)."""
     columns = []
     for f, (finger, part) in enumerate(zip(model.fingers, model.point_slices, strict=True)):
-        shift = points[:, part.start] - finger.knuckle_m if finger.knuckle_moves else 0.0
+        shift = points[:, part.start] - finger.knuckle_m if finger.knuckle_moves and from_knuckle else 0.0
         target = wanted[:, part.stop - 2 - f] + shift
         columns.append(1e3 * np.linalg.norm(points[:, part.stop - 1] - target, axis=1))
     return np.stack(columns, axis=1)
