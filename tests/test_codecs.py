@@ -372,6 +372,7 @@ def test_dfx_values_are_clamped_and_what_is_no_number_holds():
     assert command is not None
     np.testing.assert_allclose(command.target_rad[[0, 1]], [RIGHT.closed_rad[0], RIGHT.open_rad[1]])
     assert np.isnan(command.target_rad).tolist() == [False, False, True, True, False, False]
+    assert command.stop is None  # a finger that moves goes on
     assert wrong == 4
     assert dfx_codec.command_of(SCALE, parts["left"]) == (None, 0)
 

@@ -13,6 +13,7 @@ from patience import wait_for
 from raw_rtps_peer import READER, WRITER, RawPeer
 from test_hostile import MAX_COST_S, cost_s
 
+from thenar.wire.links.inbox import Waiting
 from thenar.wire.rtps import LATCHED, Participant, Qos, Sample, discovery, messages, ros
 from thenar.wire.rtps.directory import MAX_PEERS
 from thenar.wire.rtps.discovery import Address, EndpointInfo, ParticipantInfo
@@ -269,3 +270,13 @@ def test_a_writer_that_was_spoken_for_is_heard_again(busy: tuple[Participant, Le
     assert not client.listen(lambda: client.replies, 0.2)
     client.request(1, encapsulate(bytes(16 + 24)))  # it was asked for again
     assert client.listen(lambda: client.replies)
+
+
+def test_requests_beyond_what_may_wait_push_out_the_oldest_and_are_counted():
+    refused: Counter[str] = Counter()
+    waiting = Waiting[int](refused, 3)
+    for number in range(5):
+        waiting.put(number)
+    assert waiting.take(2) == [2, 3]
+    assert waiting.take() == [4]
+    assert refused == {"more requests than can be looked at": 2}

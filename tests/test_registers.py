@@ -1,8 +1,11 @@
 """The registers of the Inspire hands: where they stand, and Modbus clients that read and write them over TCP."""
 
+import json
 import os
 import socket
 import struct
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +29,9 @@ from thenar.wire.codecs.registers.modbus_pdu import Refusal
 from thenar.wire.codecs.registers.register_map import Write
 from thenar.wire.links.inbox import Inbox
 from thenar.wire.links.registers.hand_registers import HandRegisters
-from thenar.wire.wire_config import ModbusOptions
+from thenar.wire.links.registers.modbus_link import ModbusServer
+from thenar.wire.links.registry import LinkContext
+from thenar.wire.wire_config import ModbusOptions, WireConfig
 
 RIGHT = hands.load("inspire_right")
 SCALE = Scale.of(RIGHT)
@@ -342,6 +347,45 @@ def test_clients_that_say_nothing_shut_nobody_out(port: int):
             one.close()
 
 
+def test_a_client_that_reads_no_answers_loses_its_socket_when_others_come(port: int):
+    with ExitStack() as opened:
+        config = WireConfig(modbus=ModbusOptions(port=port))
+        server = ModbusServer(LinkContext(hands=[RIGHT], config=config, opened=opened))
+        opened.callback(server.close)
+
+        def client() -> socket.socket:
+            return opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5.0))
+
+        def flood(one: socket.socket) -> None:
+            """Ask until nobody takes any more requests."""
+            request, sent, last_s = adu(1, read(3000, 125)), 0, time.monotonic()
+            one.setblocking(False)
+            while time.monotonic() - last_s < 0.3:
+                try:
+                    sent += one.send((request * 1000)[sent % len(request) :])
+                    last_s = time.monotonic()
+                except BlockingIOError:
+                    time.sleep(0.005)
+
+        def is_gone(one: socket.socket) -> bool:
+            try:
+                return not one.send(b"\0")
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+
+        deaf = [client() for _ in range(2)]
+        for one in deaf:
+            flood(one)
+        assert not any(map(is_gone, deaf))
+        honest = [client() for _ in range(64)]
+        for one in honest:
+            assert ask(one, adu(1, read(1032, 1)), 1)
+        assert wait_for(lambda: all(map(is_gone, deaf)))
+        assert ask(honest[0], adu(2, read(1032, 1)), 1)
+
+
 def test_minus_one_over_modbus_stops_a_finger_that_moves(port: int):
     options = ModbusOptions(port=port)
     with (
@@ -495,6 +539,28 @@ def test_what_two_links_to_one_hand_save_is_all_kept(tmp_path: Path):
     for index in (3, 5):
         woken.write(2320, bytes([index]))
         assert woken.read(2000, len(block)) == block
+
+
+def test_a_power_on_with_a_damaged_file_makes_a_new_hand_and_says_so(tmp_path: Path):
+    flash, inbox = tmp_path / "inspire_right.json", Inbox()
+    hand = HandRegisters(RIGHT, inbox, flash, medium="Modbus")
+    hand.write(1032, struct.pack("<6h", *[321] * 6))
+    hand.hand_id = 7
+    assert hand.write(1005, b"\1") is None
+    saved = json.loads(flash.read_text())
+    inbox.drain()
+    for damaged in ("{", json.dumps(saved | {"IP_PART": [1]}), json.dumps(saved | {"ACTION_SEQ": {"1": "00"}})):
+        flash.write_text(damaged)
+        hand.power_on()
+        assert register_map.load(hand.memory, "DEFAULT_SPEED_SET").tolist() == [1000] * 6
+        assert hand.hand_id == 7
+        (request,) = inbox.drain()
+        assert request.sender == "power-on"
+    assert inbox.refused.total() == 3
+    assert "new hand's values" in next(iter(inbox.refused))
+    flash.write_text(json.dumps(saved))
+    hand.power_on()
+    assert register_map.load(hand.memory, "DEFAULT_SPEED_SET").tolist() == [321] * 6
 
 
 def test_saving_follows_no_link_and_reaches_the_disk_before_it_takes_effect(

@@ -210,6 +210,24 @@ def test_noise_without_end_is_neither_kept_nor_looked_at_again_and_again():
         assert len(client.ask(READ_ANGLES, 20)) == 20
 
 
+def test_a_client_that_reads_too_late_gets_whole_answers_only():
+    """What it asked for when there was no more room is left out whole, and counted."""
+    palm = rs485_frames.own_frame(rs485_frames.REQUEST, 1, rs485_frames.READ_COMMAND, 3000, b"\xfa")
+    with line(RIGHT) as (serial, client, inbox):
+        answer = client.ask(palm, 258)
+        assert len(answer) == 258
+        asked = 0
+        while not inbox.refused:
+            os.write(client.port, palm)
+            asked += 1
+            time.sleep(0.0005)
+        found = client.ask(b"", 258 * asked, within_s=0.3)
+        assert 0 < len(found) < 258 * asked
+        assert found == answer * (len(found) // 258)
+        assert client.ask(palm, 258) == answer
+        assert serial.thread.is_alive()
+
+
 def test_results_of_saving_are_kept_for_a_few_only():
     with line(RIGHT) as (serial, _, _):
         save = rs485_frames.own_frame(rs485_frames.REQUEST, 1, rs485_frames.WRITE_COMMAND, 1005, b"\1")

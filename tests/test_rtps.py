@@ -67,7 +67,7 @@ def test_second_participant_takes_the_next_ports(domain: int):
         ({"domain": 1, "interface": "nosuch0"}, "this machine has .*lo"),
         ({"domain": 1, "interface": "203.0.113.77"}, "an address of this machine"),
         ({"domain": 1, "peers": ["robot.invalid"]}, "addresses of machines"),
-        ({"domain": 1, "peers": ["192.0.2.9:door"]}, "addresses of machines"),
+        *(({"domain": 1, "peers": [f"192.0.2.9:{port}"]}, "addresses of machines") for port in ("door", 74100, 0, -1)),
     ],
 )
 def test_network_that_cannot_be_says_what_was_wanted(wrong: dict, why: str):
@@ -113,6 +113,31 @@ def test_unreliable_samples_arrive_too(pair: tuple[Participant, Participant]):
     writer.write(bytes(100_000))
     assert wait_for(lambda: len(got) == 21)
     assert got[:20] == [bytes([number]) for number in range(20)]
+
+
+class Unreachable(Network):
+    """Sends nothing to one port: as to a machine to which there is no way any more."""
+
+    port: int | None = None
+
+    def send(self, datagram: bytes, address: tuple[str, int]) -> str | None:
+        return "sending failed: no way there" if address[1] == self.port else super().send(datagram, address)
+
+
+def test_a_large_sample_is_whole_for_all_who_can_be_reached(domain: int):
+    got: list[bytes] = []
+    network = Unreachable(domain)
+    with Participant(domain, network=network) as a, Participant(domain) as gone, Participant(domain) as b:
+        writer = a.advertise("topic", "type", qos=SENSOR_DATA)
+        gone.subscribe("topic", "type", lambda _: None, qos=SENSOR_DATA)
+        reader = b.subscribe("topic", "type", lambda sample: got.append(sample.body), qos=SENSOR_DATA)
+        assert writer.wait_for_readers(3, count=2)
+        assert reader.wait_for_writers(3)
+        network.port = gone.info.user[0][1]
+        for size in (100_000, 100_001):
+            writer.write(bytes(size))
+        assert wait_for(lambda: len(got) == 2)
+        assert writer.not_written == 2
 
 
 def test_late_reader_gets_the_last_sample_only_if_both_sides_want_that(pair: tuple[Participant, Participant]):

@@ -193,6 +193,7 @@ def test_reply_goes_to_the_one_who_asked_and_tells_others_nothing(served):
     assert not silent.listen(lambda: bool(silent.replies), 0.3)
     assert {to for to, sub in asking.inbox if isinstance(sub, Data) and sub.reader == READER} == {asking.prefix}
     beats = [sub for _, sub in silent.inbox if isinstance(sub, Heartbeat) and sub.reader == READER]
+    assert beats
     assert all((beat.first, beat.last) == (1, 0) for beat in beats)
 
 

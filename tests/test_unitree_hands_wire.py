@@ -5,28 +5,36 @@ Clients like xr_teleoperate's drive them on a G1: `test_g1_hands`.
 
 import json
 import math
+import os
+import select
+import struct
 import subprocess
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 from patience import wait_for
-from peer_env import quiet_environment
+from peer_env import PEERS, quiet_environment
 
 import thenar
 from thenar import HandCommand, hands
-from thenar.errors import UnknownName
+from thenar.errors import BadValue, UnknownName
 from thenar.signals import HandState
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
+from thenar.wire.codecs.registers.rs485_frames import rtu_frame
 from thenar.wire.codecs.serial_bus import revo2_registers
 from thenar.wire.codecs.unitree import brainco_codec, dex1_codec, dex3_codec, unitree_go, unitree_hg
+from thenar.wire.links.registry import PROTOCOLS, LinkContext
+from thenar.wire.links.serial_bus.revo2_link import Revo2Serial
 from thenar.wire.rtps import Participant
-from thenar.wire.wire_config import BraincoOptions, Revo2Options
+from thenar.wire.wire_config import BraincoOptions, Revo2Options, WireConfig
 
-SDK_PEER = Path(__file__).parent / "peers" / "revo2_sdk_client.py"
+SDK_PEER = PEERS / "revo2_sdk_client.py"
 LEFT, RIGHT = hands.load("dex3_left"), hands.load("dex3_right")
 
 
@@ -84,6 +92,43 @@ def test_a_command_with_the_timeout_bit_is_forgotten_after_a_second(domain: int)
         writer.post(unitree_hg.encode_hand_cmd(motors)[4:])
         assert wait_for(lambda: abs(state_of(twin, "dex3_left").angle_rad[5] + 1.0) < 0.1)
         assert wait_for(lambda: np.all(state_of(twin, "dex3_left").torque_nm == 0.0), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("wire", "side", "asked", "other"),
+    [
+        ("dex3", "left", [0.0, 0.3, 0.4, -0.5, -0.5, -0.5, -0.5], "right"),
+        ("dex1", "right", [3.0], "left"),
+        ("brainco", "left", [0.0, 0.0, 0.5, 0.5, 0.5, 0.5], "right"),
+    ],
+)
+def test_a_client_that_waits_for_both_hands_is_released_by_one_of_them(
+    wire: str, side: str, asked: list[float], other: str, domain: int
+):
+    """The hand that is not there reads as one at rest, whatever it is told."""
+    line = [sys.executable, str(PEERS / "unitree_hands_client.py"), wire, str(domain), "1.5"]
+    with serve(f"{wire}_{side}", wires=(wire,), scene="empty", domain=domain, profile="ideal") as twin:
+        done = subprocess.run(
+            [*line, json.dumps({side: asked, other: asked})],
+            capture_output=True, text=True, check=True, timeout=60, env=quiet_environment(),
+        )  # fmt: skip
+        (dds,) = (link for link in twin.health().links if link.wire == wire)
+    heard = json.loads(done.stdout.splitlines()[-1])
+    assert heard["waited_s"] < 2.0
+    np.testing.assert_allclose(heard[side]["q"], asked, atol=0.1)
+    spec = hands.load(f"{wire}_{other}")
+    open_q = {"dex3": spec.open_rad, "dex1": spec.open_rad - spec.closed_rad, "brainco": np.zeros(6)}[wire]
+    np.testing.assert_allclose(heard[other]["q"], open_q, atol=1e-4)
+    assert f"no {other} hand" in dds.where
+
+
+@pytest.mark.parametrize("wire", ["brainco", "revo2"])
+def test_a_hand_of_no_side_is_refused_where_only_sides_tell_hands_apart(wire: str, domain: int):
+    nobody = replace(hands.load("brainco_right"), side="none")
+    with ExitStack() as opened:
+        context = LinkContext(hands=[nobody], config=WireConfig(domain=domain), opened=opened)
+        with pytest.raises(BadValue, match="at most one left and one right"):
+            PROTOCOLS[wire].open(context)
 
 
 def test_dex1_commands_that_make_no_sense_are_refused():
@@ -153,6 +198,50 @@ def test_a_fingertip_that_comes_near_counts_up_before_it_touches_and_one_that_is
     words[4001] = 0
     revo2_registers.store_touch(words, spec, world.touch(spec.name))
     assert words[4217:4219].tolist() == [0, 0]
+
+
+def test_current_limits_of_some_motors_are_obeyed_however_they_are_written():
+    spec = hands.load("brainco_right")
+    words = revo2_registers.power_on(spec)
+    first, full_n = revo2_registers.PROTECTED_MA, revo2_registers.full_force_n(spec)
+
+    def limits_n(address: int, written: list[int]) -> list[float]:
+        found = revo2_registers.command_of(spec, words, address, np.array(written, np.uint16), spec.open_rad)
+        assert found is not None
+        assert np.isnan([found.target_rad, found.speed_rad_s]).all()
+        return (found.force_limit_n / full_n).tolist()
+
+    nan, half_ma = math.nan, round(500 * revo2_registers.FULL_CURRENT_A)
+    np.testing.assert_allclose(limits_n(first, [half_ma] * 6), [0.5] * 6)
+    np.testing.assert_allclose(limits_n(first + 2, [half_ma]), [nan, nan, 0.5, nan, nan, nan])
+    np.testing.assert_allclose(limits_n(first - 5, [9] * 5 + [half_ma] * 2), [0.5, 0.5, nan, nan, nan, nan])
+    assert revo2_registers.command_of(spec, words, first + 6, np.array([1], np.uint16), spec.open_rad) is None
+
+
+def test_requests_that_wait_on_a_brainco_line_are_all_answered():
+    """Together they are longer than any frame; what is no frame ends with silence and spoils nothing after it."""
+    spec = hands.load("brainco_right")
+    status = rtu_frame(0x7F, struct.pack(">BHH", 3, revo2_registers.STATUS, 1))
+    with ExitStack() as opened:
+        link = Revo2Serial(LinkContext(hands=[spec], config=WireConfig(), opened=opened))
+        opened.callback(link.close)
+        port = os.open(link.health().where.split()[0], os.O_RDWR | os.O_NOCTTY)
+        opened.callback(os.close, port)
+
+        def answers(count: int) -> list[bytes]:
+            come = b""
+            while len(come) < 7 * count and select.select([port], [], [], 2.0)[0]:
+                come += os.read(port, 4096)
+            return [come[at : at + 7] for at in range(0, len(come), 7)]
+
+        os.write(port, 40 * status)
+        assert answers(40) == 40 * [rtu_frame(0x7F, struct.pack(">BBH", 3, 2, 0))]
+        assert link.health().refused == {}
+        os.write(port, status[:5])
+        assert wait_for(lambda: bool(link.health().refused))
+        os.write(port, status)
+        assert len(answers(1)) == 1
+        assert sum(link.health().refused.values()) == 1
 
 
 def test_the_makers_sdk_opens_the_serial_line_of_a_brainco_hand_moves_it_and_feels(tmp_path: Path):

@@ -49,7 +49,7 @@ class AuroraListener:
         self._heard = threading.Condition()
         self._heard_s = -math.inf
         names = Names(namespace=namespace, ros=ros)
-        self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name="thenar body")
+        self._participant = Participant(domain, interface=interface, peers=peers, name="thenar body")
         for topic in TOPICS:
             self._participant.subscribe(
                 names.topic(topic), names.type_name(REPORTS[topic]), partial(self._hear, topic), qos=SENSOR_DATA
@@ -93,7 +93,7 @@ def send_reset(
 ) -> None:
     """Let the twin of a humanoid begin anew: upright on its gantry, in the state Default. See `AuroraListener`."""
     names = Names(namespace=namespace, ros=ros)
-    with Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name="thenar body") as me:
+    with Participant(domain, interface=interface, peers=peers, name="thenar body") as me:
         writer = me.advertise(names.topic(RESET), names.type_name("ThenarReset"))
         if not writer.wait_for_readers(5.0):
             raise ThenarError(f"no twin of a humanoid on domain {domain}; start one with: thenar body run")

@@ -155,9 +155,9 @@ def reasons_for_silence(domain: int, interface: str) -> list[str]:
         reasons.append(f"domain: programs on this machine use domain {named}, you asked for {domain}; try --domain")
     else:
         reasons.append("domain: no DDS program runs on this machine; start one with: thenar serve")
-    if interface == "lo":
+    if interface_address(interface).startswith("127."):
         names = ", ".join(name for _, name in socket.if_nameindex() if name != "lo") or "none"
-        reasons.append(f"interface: lo reaches this machine only; it also has {names}: try --interface")
+        reasons.append(f"interface: {interface} reaches this machine only; it also has {names}: try --interface")
     elif not _has_multicast(interface):
         reasons.append(f"multicast: {interface} has none, so name the other machine with --peers ADDRESS")
     else:
@@ -168,9 +168,12 @@ def reasons_for_silence(domain: int, interface: str) -> list[str]:
 
 
 def local_domains() -> set[int]:
-    """Domains whose ports are open on this machine, as far as ports tell: up to about 100."""
-    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split())
-    lines = Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]
+    """Domains whose ports are open on this machine, as far as ports tell: up to about 100, and none but on Linux."""
+    try:
+        first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split())
+        lines = Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return set()
     ports = {int(line.split()[1].rpartition(":")[2], 16) for line in lines}
     # Any program may have been given a port of the system's own range.
     listening = {port for port in ports if not first <= port <= last}
@@ -252,5 +255,9 @@ def _foreign_type(who: str, end: EndpointInfo, type_name: str | None) -> str | N
 
 
 def _has_multicast(interface: str) -> bool:
-    flags = Path("/sys/class/net", interface, "flags").read_text(encoding="ascii")
+    """Whether an interface is known to have it, or nothing is known of it: it may be given by its address."""
+    try:
+        flags = Path("/sys/class/net", interface, "flags").read_text(encoding="ascii")
+    except OSError:
+        return True
     return bool(int(flags, 16) & MULTICAST_FLAG)

@@ -123,14 +123,11 @@ class _DfxConnection:
 
     def send(self, command: HandCommand, *, patience_s: float = CONNECT_S) -> None:
         self._place.check(self._client.wait_until_heard(patience_s), "listens to dfx commands")
-        if self._client.q is None:
-            self.readings()
+        now = self.readings() if self._client.q is None else self._newest()
         assert self._client.q is not None
-        if self._client.lost[self._side]:
-            raise HandLost(f"no {self._side} hand at the other end: its readings are marked as lost")
         # The message has no hold: a motor that is to stay is sent to where it is.
         q = {side: values.astype(float).tolist() for side, values in self._client.q.items()}
-        angles = zip(q[self._side], angle_counts(self._scale, command.target_rad), strict=True)
+        angles = zip(now.astype(float).tolist(), angle_counts(self._scale, command.target_rad), strict=True)
         self._sent[self._side] = [was if a < 0 else a / ANGLE_TOP for was, a in angles]
         if "left" not in self._sent:  # the right hand comes first, so the message may end behind it
             del q["left"]
@@ -138,8 +135,14 @@ class _DfxConnection:
 
     def readings(self, *, patience_s: float = CONNECT_S) -> NDArray[np.float32]:
         self._place.check(self._client.wait_for_news(timeout_s=patience_s), "publishes dfx state")
+        return self._newest()
+
+    def _newest(self) -> NDArray[np.float32]:
         assert self._client.q is not None
-        return self._client.q[self._side]
+        found = self._client.q[self._side]
+        if self._client.lost[self._side] or not found.size:
+            raise HandLost(f"no {self._side} hand at the other end: its readings are lost or left out")
+        return found
 
     def taxel_counts(self) -> NDArray[np.int64]:
         raise BadValue("--wire", "dfx", "inspire or modbus: these topics carry no touch")

@@ -15,8 +15,8 @@ from thenar.hands.spec import HandSpec
 from thenar.wire.codecs import dfx_codec, inspire_codec, tienkung_codec
 from thenar.wire.codecs.dfx_codec import COMMAND_TOPIC, COMMANDS, STATE_TOPIC, STATES
 from thenar.wire.codecs.inspire_codec import Ctrl, TouchLayout, topic
-from thenar.wire.codecs.inspire_counts import Readings, Scale
-from thenar.wire.codecs.tienkung_codec import FINGER_IDS, JOINT_STATE, JointState
+from thenar.wire.codecs.inspire_counts import MOTORS, Readings, Scale
+from thenar.wire.codecs.tienkung_codec import JOINT_STATE, JointState
 from thenar.wire.links.dds_link import send
 from thenar.wire.links.type_ids import TYPE_IDS
 from thenar.wire.rtps import SENSOR_DATA, Participant, Qos, Sample, ros
@@ -110,6 +110,8 @@ class DfxClient(_Client):
 
     def _on_state(self, message: bytes) -> None:
         states = dfx_codec.decode_states(message)
+        if any(part.size not in (0, len(MOTORS)) for part in states.values()):
+            raise cdr.BadMessage(f"a state of {sum(part.size for part in states.values())} motors; wanted 6 or 12")
         self.q = {side: part["q"].copy() for side, part in states.items()}
         self.lost = {side: int(part["lost"].max(initial=0)) for side, part in states.items()}
 
@@ -131,8 +133,5 @@ class TienkungClient(_Client):
         self._command.write(tienkung_codec.encode_joint_state(message))
 
     def _on_state(self, message: bytes) -> None:
-        state = tienkung_codec.decode_joint_state(message[len(cdr.HEADER) :])
-        by_name = dict(zip(state.name, np.asarray(state.position, dtype=np.float64).tolist(), strict=False))
-        if not all(name in by_name for name in FINGER_IDS):
-            raise cdr.BadMessage(f"a state with the names {', '.join(state.name)}; wanted 1 to 6")
-        self.opened = np.array([by_name[name] for name in FINGER_IDS], dtype=np.float32)
+        opened, _ = tienkung_codec.by_finger(tienkung_codec.decode_joint_state(message[len(cdr.HEADER) :]))
+        self.opened = opened.astype(np.float32)

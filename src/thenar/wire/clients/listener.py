@@ -69,7 +69,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Address of the hands to listen to."""
+    """Address of hands on a wire."""
 
     wire: str = "inspire"
     domain: int = 1
@@ -128,13 +128,17 @@ class Listener:
         self._opened = ExitStack()
         self.passive = bool(protocol.taps)
         """Whether nothing but discovery is sent."""
-        if protocol.taps:
-            self._join(protocol.taps)
-        elif place.wire == "modbus":
-            self._poll()
-        else:
-            listened = [name for name, one in PROTOCOLS.items() if one.taps]
-            raise BadValue("wire", place.wire, f"one that can be listened to: {', '.join(listened)}, modbus (polled)")
+        try:
+            if protocol.taps:
+                self._join(protocol.taps)
+            elif place.wire == "modbus":
+                self._poll()
+            else:
+                listened = ", ".join(name for name, one in PROTOCOLS.items() if one.taps)
+                raise BadValue("wire", place.wire, f"one that can be listened to: {listened}, modbus (polled)")
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Listener:
         """Itself."""
@@ -149,7 +153,7 @@ class Listener:
         self._opened.close()
 
     def wait_for(self, kind: Kind, timeout_s: float) -> bool:
-        """Wait for the first message of a kind; False if none has come in time."""
+        """Wait for the first message of a kind that says something of a hand; False if none has come in time."""
         with self._news:
             return self._news.wait_for(lambda: self._counts[kind] > 0, timeout_s)
 
@@ -177,9 +181,8 @@ class Listener:
         writers = [who for topic in states for who in self._writers(topic)]
         ask = f"thenar inspect --domain {place.domain} --interface {place.interface}"
         if writers:
-            return (
-                f"{', '.join(writers)} announces {', '.join(states)} on {where} and sends nothing; to see more: {ask}"
-            )
+            sent = "no state of a hand that is there" if any(self._counts[topic] for topic in states) else "nothing"
+            return f"{', '.join(writers)} announces {', '.join(states)} on {where} and sends {sent}; to see more: {ask}"
         hints = (
             "" if self._participant.peers() else "; ".join(("", *reasons_for_silence(place.domain, place.interface)))
         )
@@ -211,12 +214,12 @@ class Listener:
             return
         for hand, what in said:
             self._ear.hear(hand, what, arrived_s)
-        self._count(tap.topic, tap.kind, arrived_s)
+        self._count(tap.topic, tap.kind, arrived_s, heard=bool(said))
 
-    def _count(self, topic: str, kind: Kind, arrived_s: float) -> None:
+    def _count(self, topic: str, kind: Kind, arrived_s: float, *, heard: bool = True) -> None:
         with self._news:
             self._counts[topic] += 1
-            self._counts[kind] += 1
+            self._counts[kind] += heard
             self._arrived_s[topic].append(arrived_s)
             self._news.notify_all()
 
@@ -238,8 +241,8 @@ class Listener:
             hand = self._opened.enter_context(ModbusHand(spec, host=host, port=port))
             loop = threading.Thread(target=self._ask, args=(spec, hand, f"modbus:{host}:{port}", stop), daemon=True)
             self._opened.callback(loop.join)
+            self._opened.callback(stop.set)  # before it is waited for
             loop.start()
-        self._opened.callback(stop.set)  # before they are waited for
 
     def _ask(self, spec: HandSpec, hand: ModbusHand, where: str, stop: threading.Event) -> None:
         """Ask a hand again and again, until told to stop or it hangs up."""

@@ -19,9 +19,7 @@ TOPICS = ("/manus_glove_0", "/manus_glove_1")
 class ManusListener:
     """Listener to Manus gloves; malformed frames are refused and counted."""
 
-    def __init__(
-        self, side: GloveSide | None, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = ("127.0.0.1",)
-    ):
+    def __init__(self, side: GloveSide | None, *, domain: int = 0, interface: str = "lo", peers: tuple[str, ...] = ()):
         """Join a ROS 2 domain.
 
         Args:
@@ -32,7 +30,7 @@ class ManusListener:
         """
         self._side = side
         self._news = threading.Condition()
-        self._newest: tuple[ManusGlove, float] | None = None
+        self._newest: dict[GloveSide, tuple[ManusGlove, float]] = {}
         self.refused: Counter[str] = Counter()
         self._participant = Participant(domain, interface=interface, peers=peers, name=TWIN_NAME, user_data=ros.ENCLAVE)
         for topic in TOPICS:
@@ -49,11 +47,13 @@ class ManusListener:
         self._participant.close()
 
     def wait(self, timeout_s: float) -> tuple[ManusGlove, float] | None:
-        """The newest glove since the last call and when it came, by `time.perf_counter`; None if none came in time."""
+        """The newest glove since the last call and when it came, by `time.perf_counter`; None if none came in time.
+
+        Where both hands have sent, the other one's comes with the next call.
+        """
         with self._news:
-            self._news.wait_for(lambda: self._newest is not None, timeout_s)
-            newest, self._newest = self._newest, None
-            return newest
+            self._news.wait_for(lambda: self._newest, timeout_s)
+            return self._newest.pop(next(iter(self._newest))) if self._newest else None
 
     def _hear(self, sample: Sample) -> None:
         try:
@@ -65,5 +65,5 @@ class ManusListener:
             count_reason(self.refused, f"a {glove.side} glove; the hand is a {self._side} one")
         else:
             with self._news:
-                self._newest = (glove, time.perf_counter())
+                self._newest[glove.side] = glove, time.perf_counter()
                 self._news.notify_all()

@@ -40,7 +40,7 @@ class FollowNode:
         namespaced: bool = False,
         domain: int = 0,
         interface: str = "lo",
-        peers: tuple[str, ...] = ("127.0.0.1",),
+        peers: tuple[str, ...] = (),
     ):
         """Join a ROS 2 domain.
 

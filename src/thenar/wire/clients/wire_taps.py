@@ -83,7 +83,7 @@ def _own_order(scale: Scale, values: ArrayLike) -> FloatArray:
 
 
 def _opened(scale: Scale, opened: ArrayLike) -> FloatArray:
-    return _own_order(scale, scale.closed_rad + np.asarray(opened, float) * (scale.open_rad - scale.closed_rad))
+    return _own_order(scale, scale.angle_rad(opened))
 
 
 def inspire_taps(hands: Sequence[HandSpec]) -> list[Tap]:
@@ -166,12 +166,7 @@ def _tienkung_control(scale: Scale, message: bytes, _: float) -> Iterator[Said]:
 
 def _tienkung_state(spec: HandSpec, scale: Scale, message: bytes, stamp_s: float) -> Iterator[Said]:
     said = tienkung_codec.decode_joint_state(message[len(cdr.HEADER) :])
-    position, effort = (
-        dict(zip(said.name, np.asarray(part).tolist(), strict=False)) for part in (said.position, said.effort)
-    )
-    if not all(name in position for name in tienkung_codec.FINGER_IDS):
-        raise cdr.BadMessage(f"a state with the names {', '.join(said.name)}; wanted 1 to 6")
-    opened, amperes = ([part.get(name, np.nan) for name in tienkung_codec.FINGER_IDS] for part in (position, effort))
+    opened, amperes = tienkung_codec.by_finger(said)
     yield spec.name, report(spec, stamp_s, _opened(scale, opened), current_a=_own_order(scale, amperes))
 
 
@@ -256,6 +251,8 @@ def _dex3_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]:
 
 def _dex3_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
     motors = _every(spec, unitree_hg.decode_hand_state(message).motor_state)
+    if dex3_codec.is_absent(spec, motors):
+        return
     yield spec.name, report(spec, stamp_s, motors["q"], velocity_rad_s=motors["dq"], torque_nm=motors["tau_est"])
 
 
@@ -268,6 +265,8 @@ def _brainco_command(spec: HandSpec, message: bytes, _: float) -> Iterator[Said]
 
 def _brainco_state(spec: HandSpec, message: bytes, stamp_s: float) -> Iterator[Said]:
     motors = _every(spec, unitree_go.decode_motors(message, unitree_go.MOTOR_STATE))
+    if motors["lost"].any():
+        return
     angle_rad = spec.open_rad + motors["q"] * (spec.closed_rad - spec.open_rad)
     speed_rad_s = motors["dq"] * spec.top_speed_rad_s
     yield spec.name, report(spec, stamp_s, angle_rad, velocity_rad_s=speed_rad_s, current_a=motors["tau_est"])

@@ -99,8 +99,8 @@ def command_of(scale: Scale, commands: NDArray[np.void]) -> tuple[HandCommand | 
         return None, 0
     known = np.isfinite(q)
     wrong = int((~known).sum() + ((q[known] < 0.0) | (q[known] > 1.0)).sum())
-    angle = np.where(known, np.rint(ANGLE_TOP * np.clip(np.where(known, q, 0.0), 0.0, 1.0)), inspire_counts.HOLD)
-    return inspire_counts.command(scale, angle=angle.astype(np.int64))[0], wrong
+    angle = np.where(known, np.rint(ANGLE_TOP * np.clip(q, 0.0, 1.0)), np.nan)
+    return inspire_counts.command(scale, angle=angle)[0], wrong
 
 
 def _by_side(records: NDArray[np.void]) -> dict[str, NDArray[np.void]]:

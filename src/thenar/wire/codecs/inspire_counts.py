@@ -13,7 +13,6 @@ Every Inspire protocol (DDS, DFX, Modbus) carries the same six numbers in the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +71,10 @@ class Scale:
             top_speed_rad_s=spec.top_speed_rad_s[order],
             force_top=round(strongest_n / GRAM_FORCE_N),
         )
+
+    def angle_rad(self, opened: ArrayLike) -> FloatArray:
+        """Angles of motors that are so far open, 0 to 1, in the order of the wire [rad]."""
+        return self.closed_rad + np.asarray(opened, dtype=np.float64) * (self.open_rad - self.closed_rad)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -189,11 +192,3 @@ def _closed_fraction(scale: Scale, angle_rad: FloatArray) -> FloatArray:
 
 def _counts(values: FloatArray, low: int, high: int) -> NDArray[np.int16]:
     return np.clip(np.rint(values), low, high).astype(np.int16)
-
-
-def sides(scales: Sequence[Scale]) -> dict[str, Scale]:
-    """Scales by side; two hands of one side cannot share the topics of a robot."""
-    by_side = {scale.side: scale for scale in scales}
-    if len(by_side) < len(scales):
-        raise BadValue("hands", [scale.hand for scale in scales], "at most one left and one right Inspire hand")
-    return by_side

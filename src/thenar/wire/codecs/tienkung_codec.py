@@ -142,6 +142,18 @@ def decode_joint_state(body: bytes) -> JointState:
     return message
 
 
+def by_finger(message: JointState) -> tuple[FloatArray, FloatArray]:
+    """Positions and efforts of a state in the order of `FINGER_IDS`, NaN where it has no effort."""
+    told = [
+        dict(zip(message.name, np.asarray(values, dtype=np.float64).tolist(), strict=False))
+        for values in (message.position, message.effort)
+    ]
+    if not told[0].keys() >= {*FINGER_IDS}:
+        raise BadMessage(f"a state with the names {', '.join(message.name)}; wanted 1 to 6")
+    position, effort = np.array([[values.get(name, np.nan) for name in FINGER_IDS] for values in told])
+    return position, effort
+
+
 def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tuple[HandCommand | None, int, int]:
     """A command from finger ids and opening ratios, matched by name, in any order, not necessarily all.
 
@@ -163,7 +175,7 @@ def command_by_name(scale: Scale, names: Sequence[str], ratios: ArrayLike) -> tu
             opened[FINGER_IDS.index(name)] = min(max(value, 0.0), 1.0)
     if np.isnan(opened).all():
         return None, unknown, outside
-    return command_in_hand_order(scale, target_rad=_opened_rad(scale, opened)), unknown, outside
+    return command_in_hand_order(scale, target_rad=scale.angle_rad(opened)), unknown, outside
 
 
 def six_ratios(body: bytes) -> FloatArray | None:
@@ -203,7 +215,7 @@ def encode_flexible_request(names: Sequence[str], ratios: ArrayLike) -> bytes:
 
 def angle_command(scale: Scale, ratios: FloatArray) -> HandCommand:
     """Opening ratios as a command."""
-    return command_in_hand_order(scale, target_rad=_opened_rad(scale, ratios))
+    return command_in_hand_order(scale, target_rad=scale.angle_rad(ratios))
 
 
 def force_command(scale: Scale, ratios: FloatArray) -> HandCommand:
@@ -224,10 +236,6 @@ REPLIES: dict[str, Callable[[Readings], bytes]] = {
     "get_status": lambda readings: readings.status.astype("<u4").tobytes(),
 }
 """Bodies of the replies of services that ask for something; those that set something answer with one flag."""
-
-
-def _opened_rad(scale: Scale, opened: FloatArray) -> FloatArray:
-    return scale.closed_rad + opened * (scale.open_rad - scale.closed_rad)
 
 
 def _put_strings(out: bytearray, texts: Sequence[str]) -> None:

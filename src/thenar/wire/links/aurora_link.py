@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from thenar.signals import BodyReport, BodyRequest
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, RESET, Names
 from thenar.wire.links.dds_link import find_rivals
-from thenar.wire.links.inbox import MAX_WAITING, TWIN_NAME
+from thenar.wire.links.inbox import TWIN_NAME, Waiting
 from thenar.wire.links.link_health import LinkHealth, PeerHealth, ended
 from thenar.wire.rtps import SENSOR_DATA, Participant, Sample
 
@@ -51,8 +51,8 @@ class AuroraNode:
         """
         self.names = Names(namespace=namespace, ros=ros)
         self.refused: Counter[str] = Counter()
-        self._waiting: deque[BodyRequest] = deque(maxlen=MAX_WAITING)
-        self._participant = Participant(domain, interface=interface, peers=peers or ("127.0.0.1",), name=TWIN_NAME)
+        self._waiting = Waiting[BodyRequest](self.refused)
+        self._participant = Participant(domain, interface=interface, peers=peers, name=TWIN_NAME)
         # Best effort and without a past: an old command must not be played again to a robot that has just started.
         self._writers = {
             topic: self._participant.advertise(self.names.topic(topic), self.names.type_name(kind), qos=SENSOR_DATA)
@@ -72,7 +72,7 @@ class AuroraNode:
 
     def receive(self) -> list[BodyRequest]:
         """Requests since the last call."""
-        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+        return self._waiting.take()
 
     def publish(self, report: BodyReport) -> None:
         """Send what the robot reports."""
@@ -93,7 +93,6 @@ class AuroraNode:
             where=f"domain {health.domain}, {len(REPORTS)} reports, {len(COMMANDS)} commands, 1 service",
             listeners=max((len(writer.matched) for writer in writers), default=0),
             written=sum(writer.samples for writer in writers),
-            not_written=0,
             peers=tuple(
                 PeerHealth(who=p.description, where=p.host, age_s=p.silent_s, messages=0, rate_hz=0.0)
                 for p in health.peers
@@ -118,9 +117,7 @@ class AuroraNode:
             if count_reason(self.refused, f"{topic}: {error}"):
                 logger.warning("refused: %s: %s", topic, error)
             return
-        if len(self._waiting) == MAX_WAITING:
-            count_reason(self.refused, "more requests than can be looked at")
-        self._waiting.append(request)
+        self._waiting.put(request)
 
     def _choose_policy(self, body: bytes) -> bytes:
         whole, _ = aurora_codec.policy_request(body)

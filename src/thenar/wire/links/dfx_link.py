@@ -21,7 +21,7 @@ class DfxTopics(DdsLink):
     def __init__(self, context: LinkContext):
         """Announce the topics of one or two Inspire hands."""
         super().__init__(context.participant)
-        self._by_side = inspire_counts.sides([Scale.of(spec) for spec in context.hands])
+        self._by_side = {side: Scale.of(spec) for side, spec in context.by_side.items()}
         self._state = self.advertise(STATE_TOPIC, STATES[STATE_TOPIC])
         self.subscribe(COMMAND_TOPIC, COMMANDS[COMMAND_TOPIC], self._on_command)
 

@@ -22,8 +22,7 @@ class InspireTopics(DdsLink):
     def __init__(self, context: LinkContext):
         """Announce the topics."""
         super().__init__(context.participant)
-        self._scales = {spec.name: Scale.of(spec) for spec in context.hands}
-        inspire_counts.sides(list(self._scales.values()))
+        self._scales = {spec.name: Scale.of(spec) for spec in context.by_side.values()}
         self._layouts = {spec.name: TouchLayout.of(spec) for spec in context.hands if spec.pads}
         self._state = {name: self._publish("state", name) for name in self._scales}
         self._touch = {name: self._publish("touch", name, check_readers=True) for name in self._layouts}

@@ -62,11 +62,11 @@ class LinkHealth:
     """Topics or addresses it serves."""
     listeners: int
     """Peers that read from us now."""
-    written: int
-    not_written: int
     peers: tuple[PeerHealth, ...]
     refused: dict[str, int]
     """Messages that were refused or bent, by reason."""
+    written: int = 0
+    not_written: int = 0
     standing_s: float = 0.0
     """For how long a thread of its has been at the same thing [s]; 0 when all wait for work."""
     warnings: tuple[str, ...] = ()

@@ -5,7 +5,6 @@ The maker's driver is a ROS 1 package. This is its interface in ROS 2 types of t
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from thenar.wire.codecs import reflex_counts as counts
 from thenar.wire.codecs.reflex_board import Board
 from thenar.wire.codecs.reflex_codec import COMMANDS, DONE, HAND, NAMESPACE, SERVICES, STATE_TOPIC, TYPES
 from thenar.wire.links import reflex_driver
-from thenar.wire.links.inbox import MAX_WAITING
+from thenar.wire.links.inbox import Waiting
 from thenar.wire.links.reflex_driver import Driver
 from thenar.wire.links.registry import LinkContext
 from thenar.wire.links.ros_node import SERVICE_CALLER, RosNode
@@ -48,9 +47,9 @@ class ReflexNode(RosNode):
         self._board = Board(context.hands)
         self._pace = Pace(context.config.publish_hz("reflex"))
         self._driver = Driver()
-        self._changes: deque[tuple[Callable[[Driver], Driver], str]] = deque(maxlen=MAX_WAITING)
-        """What was asked of the driver, and by whom; done on the loop's thread, like all that changes it."""
         super().__init__("reflex_takktile", TYPES, context)
+        self._changes = Waiting[tuple[Callable[[Driver], Driver], str]](self._inbox.refused)
+        """What was asked of the driver, and by whom; done on the loop's thread, like all that changes it."""
         self._states = self.publish(STATE_TOPIC, HAND)
         for topic, kind in COMMANDS.items():
             self.listen(f"{NAMESPACE}/{topic}", kind, partial(self._on_command, topic))
@@ -61,8 +60,7 @@ class ReflexNode(RosNode):
 
     def receive(self) -> list[Request]:
         """Let the driver do what was asked of it, some at a time; requests to the motors since the last call."""
-        for _ in range(min(len(self._changes), CHANGES_PER_CALL)):
-            make, sender = self._changes.popleft()
+        for make, sender in self._changes.take(CHANGES_PER_CALL):
             before = self._driver
             self._driver = make(before)
             self._pass_on(before, sender)
@@ -106,9 +104,7 @@ class ReflexNode(RosNode):
         return DONE
 
     def _change(self, make: Callable[[Driver], Driver], sender: str = SERVICE_CALLER) -> None:
-        if len(self._changes) == MAX_WAITING:
-            self._inbox.refuse("more requests than can be looked at")
-        self._changes.append((make, sender))
+        self._changes.put((make, sender))
 
     def _pass_on(self, before: Driver, sender: str) -> None:
         """Tell the motors what changed."""

@@ -34,6 +34,14 @@ class LinkContext:
     opened: ExitStack
     """Closes what was opened so far when the next link cannot be."""
 
+    @property
+    def by_side(self) -> dict[str, HandSpec]:
+        """The hands by side, for protocols that tell them apart by nothing else."""
+        by_side = {spec.side: spec for spec in self.hands}
+        if len(by_side) < len(self.hands) or "none" in by_side:
+            raise BadValue("hands", [spec.name for spec in self.hands], "at most one left and one right hand")
+        return by_side
+
     @cached_property
     def participant(self) -> Participant:
         """One participant for the topics of several links, which close it; made for the first one that asks."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 
 from thenar.pace import Pace
@@ -10,6 +9,7 @@ from thenar.signals import HandSettings, HandState, SceneRequest, SceneState, To
 from thenar.wire.codecs import sim_codec
 from thenar.wire.codecs.sim_codec import FLOATS, POSE_TOPIC, RESET_TOPIC, STATE_TOPIC, STRING
 from thenar.wire.links.dds_link import DdsLink, send
+from thenar.wire.links.inbox import Waiting
 from thenar.wire.links.registry import LinkContext
 
 MAX_WAITING = 64  # requests between two ticks; a flood beyond it loses the oldest
@@ -26,7 +26,7 @@ class SimTopics(DdsLink):
         """Announce the topics."""
         super().__init__(context.participant)
         self._pace = Pace(STATE_HZ)
-        self._waiting: deque[SceneRequest] = deque(maxlen=MAX_WAITING)
+        self._waiting = Waiting[SceneRequest](self._inbox.refused, MAX_WAITING)
         self._state = self.advertise(STATE_TOPIC, STRING)
         skins = [spec.name for spec in context.hands if spec.pads]
         self._stress = {name: self.advertise(sim_codec.stress_topic(name), FLOATS) for name in skins}
@@ -35,7 +35,7 @@ class SimTopics(DdsLink):
 
     def receive_scene(self) -> list[SceneRequest]:
         """Requests since the last call."""
-        return [self._waiting.popleft() for _ in range(len(self._waiting))]
+        return self._waiting.take()
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
         """Nothing: hands have topics of their own."""
@@ -55,13 +55,8 @@ class SimTopics(DdsLink):
                 send(writer, sim_codec.encode_stress(frames[name]))
 
     def _on_reset(self, message: bytes, sender: str, _arrived_s: float) -> None:
-        self._put(SceneRequest(sender=sender, reset=sim_codec.decode_reset(message)))
+        self._waiting.put(SceneRequest(sender=sender, reset=sim_codec.decode_reset(message)))
 
     def _on_poses(self, message: bytes, sender: str, _arrived_s: float) -> None:
         objects, wrists = sim_codec.decode_poses(message)
-        self._put(SceneRequest(sender=sender, objects=objects, wrists=wrists))
-
-    def _put(self, request: SceneRequest) -> None:
-        if len(self._waiting) == MAX_WAITING:
-            self._inbox.refuse("more requests than can be looked at")
-        self._waiting.append(request)
+        self._waiting.put(SceneRequest(sender=sender, objects=objects, wrists=wrists))

@@ -30,7 +30,7 @@ class TienkungNode(RosNode):
 
     def __init__(self, context: LinkContext):
         """Join a ROS 2 domain with one or two Inspire hands."""
-        self._scales = inspire_counts.sides([Scale.of(spec) for spec in context.hands])
+        self._scales = {side: Scale.of(spec) for side, spec in context.by_side.items()}
         self._readings: dict[str, Readings] = {}
         self._pace = Pace(context.config.publish_hz("tienkung"))
         super().__init__("inspire_hand", TYPES, context)

@@ -62,14 +62,13 @@ def interface_address(interface: str) -> str:
 def probe_addresses(peer: str, domain: int) -> list[Address]:
     """Where participants may listen, given a machine (any of its first indices) or ``machine:port``."""
     host, _, port = peer.partition(":")
-    try:
+    with contextlib.suppress(OSError, ValueError):
         address = socket.gethostbyname(host)  # here and not for every datagram
-        if port:
+        if not port:
+            return [(address, unicast_ports(domain, index)[0]) for index in range(PROBED_INDICES)]
+        if 0 < int(port) < 65536:
             return [(address, int(port))]
-    except (OSError, ValueError):
-        wanted = "addresses of machines, such as 192.0.2.7 or 192.0.2.7:7410, separated by commas"
-        raise BadValue("peers", peer, wanted) from None
-    return [(address, unicast_ports(domain, index)[0]) for index in range(PROBED_INDICES)]
+    raise BadValue("peers", peer, "addresses of machines, such as 192.0.2.7 or 192.0.2.7:7410, separated by commas")
 
 
 def _card_numbers(interface: str, address: str) -> frozenset[int]:

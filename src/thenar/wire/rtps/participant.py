@@ -141,7 +141,7 @@ class Participant:
         """Notified whenever endpoints are matched or unmatched."""
         self.now_s = time.monotonic()
         """When the datagram at hand came, or time was last kept, on the clock of `time.monotonic`."""
-        self._datagrams_in = self._datagrams_out = 0
+        self._datagrams_in = 0
         self.datagram_refusals: Counter[str] = Counter()
         """What was not accepted before it got to a reader or service, by reason."""
         self.held = Share(MAX_HELD_BYTES)
@@ -316,13 +316,11 @@ class Participant:
             return Health(
                 domain=self.domain,
                 interface_address=self._network.own[0],
-                ports=(self._network.meta[1], self._network.user[1]),
                 multicast="on" if self._network.group else self._network.no_multicast,
                 peers=self.peers(),
                 endpoints=tuple(endpoint_health(end, hosts) for end in ours if end.entity[3] < 0xC0),
                 services=tuple(service_health(service, hosts) for service in self._services),
                 datagrams_in=self._datagrams_in,
-                datagrams_out=self._datagrams_out,
                 refusals=dict(sum((end.refusals for end in (*readers, *self._services)), self.datagram_refusals)),
             )
 
@@ -332,7 +330,6 @@ class Participant:
         """Send one datagram to some addresses; False if one of them could not be sent to."""
         all_sent = True
         for address in addresses:
-            self._datagrams_out += 1
             why_not = self._network.send(datagram, address)
             if why_not:
                 count_reason(self.datagram_refusals, why_not)

@@ -71,15 +71,12 @@ class Health:
 
     domain: int
     interface_address: str
-    ports: tuple[int, int]
-    """Ports of discovery and of user data."""
     multicast: str
     """``on``, or why it is not."""
     peers: tuple[PeerHealth, ...]
     endpoints: tuple[EndpointHealth, ...]
     services: tuple[ServiceHealth, ...]
     datagrams_in: int
-    datagrams_out: int
     refusals: dict[str, int]
     """What was not accepted, by reason."""
 

@@ -364,10 +364,8 @@ class Writer:
             last += messages.heartbeat(UNKNOWN_ENTITY, self.entity, first, change.number, next(self.beats), final=True)
             for reader in self.readers.values():
                 self._arm(reader)
-        for piece in [*pieces, last]:
-            if not self._participant.send(head + piece, self._addresses):
-                self.not_written += 1
-                return
+        all_sent = [self._participant.send(head + piece, self._addresses) for piece in (*pieces, last)]
+        self.not_written += not all(all_sent)
 
     def _send_to_one(self, change: Change, reader: MatchedReader) -> None:
         entity = reader.guid[12:]

@@ -144,10 +144,13 @@ def command_of(spec: HandSpec, words: Words, address: int, written: Words, angle
                 speed[:] = np.radians(np.abs(signed)) if physical else np.abs(signed) / 1000.0 * top
             else:
                 speed[:], limit[:] = top, np.minimum(np.abs(signed) / 1000.0, 1.0) * full_force_n(spec)
-        case (930, 6):
-            limit[:] = np.minimum(written / 1000.0 / FULL_CURRENT_A, 1.0) * full_force_n(spec)
-        case _:
-            return None
+        case _:  # a part of the hand's settings, perhaps with limits of some motors in it
+            place = PROTECTED_MA + np.arange(MOTORS) - address
+            told = (place >= 0) & (place < written.size)
+            if not told.any():
+                return None
+            share = np.minimum(written[place[told]] / 1000.0 / FULL_CURRENT_A, 1.0)
+            limit[told] = share * full_force_n(spec)[told]
     if only is not None:
         for values in (target, speed, limit):
             values[np.arange(MOTORS) != only] = np.nan

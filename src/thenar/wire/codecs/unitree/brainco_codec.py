@@ -1,7 +1,8 @@
 """The messages of Unitree's service for BrainCo Revo 2 hands (``rt/brainco/{left,right}/cmd`` and ``state``).
 
 Six motors; ``q`` runs from 0 (open) to 1 (closed), ``dq`` of a command is the speed, 0 to 1, of a state the motor's own
-speed. ``tau_est`` is its current in amperes. Nothing else is read or filled.
+speed. ``tau_est`` is its current in amperes. Nothing else is read or filled, but ``lost`` of a hand that is not
+there.
 """
 
 from __future__ import annotations
@@ -70,4 +71,11 @@ def state_message(spec: HandSpec, state: HandState, order: IntArray) -> bytes:
     motors["q"] = np.rint(1000.0 * fractions(spec, state))[order] / 1000.0
     motors["dq"] = np.rint(1000.0 * state.velocity_rad_s / spec.top_speed_rad_s)[order] / 1000.0
     motors["tau_est"] = np.rint(1000.0 * currents_a(spec, state))[order] / 1000.0
+    return encode_motors(motors)
+
+
+def absent_message(spec: HandSpec) -> bytes:
+    """What is said of a hand that is not there: open, and its readings lost."""
+    motors = np.zeros(len(spec.actuators), MOTOR_STATE)
+    motors["lost"] = 1
     return encode_motors(motors)

@@ -46,3 +46,10 @@ def state_message(spec: HandSpec, state: HandState) -> bytes:
         state.torque_nm,
     )
     return encode_motors(motors)
+
+
+def absent_message(spec: HandSpec) -> bytes:
+    """What is said of a gripper that is not there: open, and its reading lost."""
+    motors = np.zeros(1, MOTOR_STATE)
+    motors["q"], motors["lost"] = spec.open_rad - spec.closed_rad, 1
+    return encode_motors(motors)

@@ -23,6 +23,7 @@ COMMANDS = {f"rt/dex3/{side}/cmd": unitree_hg.HAND_CMD_TYPE for side in SIDES}
 STATES = {f"rt/{slow}dex3/{side}/state": unitree_hg.HAND_STATE_TYPE for side in SIDES for slow in ("", "lf/")}
 
 DRIVE, LETS_GO = 1, 0x80
+ABSENT = 0x80  # in the mode of motors that are not there: locked and timed out
 NOT_ZERO_RAD = 1e-5  # in place of exactly 0: xr_teleoperate takes a hand of zeros for one that has not reported yet
 
 EMPTY, REST = 30000.0, 100000.0
@@ -95,11 +96,32 @@ def press_counts(spec: HandSpec, frame: TouchFrame | None) -> FloatArray:
 
 def state_message(spec: HandSpec, state: HandState, counts: FloatArray) -> bytes:
     """What a hand reports, with what its press modules read."""
-    motors = np.zeros(len(spec.actuators), unitree_hg.MOTOR_STATE)
-    motors["mode"] = np.arange(motors.size) | DRIVE << 4
-    motors["q"] = np.where(state.angle_rad == 0.0, NOT_ZERO_RAD, state.angle_rad)
+    motors = _motors(DRIVE << 4, state.angle_rad)
     motors["dq"], motors["tau_est"] = state.velocity_rad_s, state.torque_nm
+    return _message(motors, counts)
+
+
+def absent_message(spec: HandSpec) -> bytes:
+    """What is said of a hand that is not there: at rest, all motors locked and timed out."""
+    return _message(_motors(ABSENT, spec.open_rad), press_counts(spec, None))
+
+
+def is_absent(spec: HandSpec, motors: NDArray[np.void]) -> bool:
+    """Whether these are the motors of `absent_message`; a real hand that rests is nowhere so exactly."""
+    told = _motors(ABSENT, spec.open_rad)
+    return all(np.array_equal(motors[name], told[name]) for name in ("mode", "q"))
+
+
+def _motors(mode: int, angle_rad: FloatArray) -> NDArray[np.void]:
+    """Motors of one mode at these angles, none of them at exactly 0."""
+    motors = np.zeros(angle_rad.size, unitree_hg.MOTOR_STATE)
+    motors["mode"] = np.arange(motors.size) | mode
+    motors["q"] = np.where(angle_rad == 0.0, NOT_ZERO_RAD, angle_rad)
     motors["temperature"] = round(SKIN_C)
+    return motors
+
+
+def _message(motors: NDArray[np.void], counts: FloatArray) -> bytes:
     press = np.zeros(len(counts), unitree_hg.PRESS_SENSOR)
     press["pressure"], press["temperature"] = counts, np.where(counts == EMPTY, 0.0, SKIN_C)
     imu = unitree_hg.new_record(unitree_hg.IMU_STATE)

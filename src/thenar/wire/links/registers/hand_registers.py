@@ -52,23 +52,27 @@ class HandRegisters:
         self._flash = flash
         self._lock = threading.Lock()  # between the server's thread and the loop's
         self._unseen_writes = 0
-        self._player = ActionPlayer()
-        self._actions: dict[int, bytes] = {}  # sequences that were saved, by index
         self.memory = register_map.new_memory()
         self._new = self._registers_to_save()
-        self._wake_up()
+        self._wake_up(flash)
 
     def power_on(self) -> None:
-        """Begin again, as after the power was off: what was not saved is gone."""
+        """Begin again, as after the power was off: what was not saved is gone, and what cannot be read any more."""
         with self._lock:
-            self._player, self._actions, number = ActionPlayer(), {}, self.hand_id
-            self.memory[:] = register_map.new_memory()
-            self._wake_up()
+            number = self.hand_id
+            try:
+                self._wake_up(self._flash)
+            except BadFile as error:
+                self._inbox.refuse(f"power-on with a new hand's values: {error}")
+                self._wake_up(None)
             self.hand_id = number  # hands on one line stay apart
 
-    def _wake_up(self) -> None:
-        if self._flash is not None and self._flash.exists():
-            self._load_flash(self._flash)
+    def _wake_up(self, flash: Path | None) -> None:
+        self._player = ActionPlayer()
+        self._actions: dict[int, bytes] = {}  # sequences that were saved, by index
+        self.memory[:] = register_map.new_memory()
+        if flash is not None:
+            self._load_flash(flash)
         speed, force = (register_map.load(self.memory, f"DEFAULT_{name}_SET") for name in ("SPEED", "FORCE"))
         command, _ = inspire_counts.command(self.scale, speed=speed, force=force)
         self._inbox.put(self.scale.hand, "power-on", command=command)
@@ -203,6 +207,8 @@ class HandRegisters:
             self._actions = {int(number): bytes.fromhex(kept) for number, kept in saved.get(ACTIONS, {}).items()}
             if not all(map(steps_of, self._actions.values())):
                 raise ValueError(f"{ACTIONS} needs whole sequences")
+        except FileNotFoundError:
+            return  # it has saved nothing yet
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
             raise BadFile(flash, f"not saved registers ({error}); delete it to start with a new hand's") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 import threading
 from functools import partial
@@ -60,8 +61,6 @@ class ModbusServer(RegisterLink):
             wire=self.wire,
             where=self._where(),
             listeners=len(self._clients),
-            written=0,
-            not_written=0,
             peers=self._peers({name: f"{host}:{port}" for name, (host, port) in self.addresses.items()}),
             refused=dict(self._inbox.refused),
             failed=ended(self._thread),
@@ -93,27 +92,30 @@ class ModbusServer(RegisterLink):
             self._inbox.refuse(f"more than {MAX_CLIENTS} clients: hung up on one that was silent")
         self._clients[task] = False
         try:
-            while True:
-                transaction, protocol, length, unit = HEADER.unpack(await reader.readexactly(HEADER.size))
-                if length not in LENGTHS:
-                    self._inbox.refuse("a Modbus header with an impossible length: hung up")
-                    return
-                pdu = await reader.readexactly(length - 1)
-                if protocol != 0:
-                    self._inbox.refuse(f"protocol {protocol} in a Modbus header; 0 is Modbus")
-                    continue
-                del self._clients[task]
-                self._clients[task] = True
-                reply = hand.answer(pdu)
-                header = HEADER.pack(transaction, 0, len(reply) + 1, unit)
-                for passed in self.line.pass_on(reply):  # frames of TCP itself are whole
-                    writer.write(header + passed)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # it hung up
+            with contextlib.suppress(asyncio.IncompleteReadError):  # it hung up
+                while True:
+                    transaction, protocol, length, unit = HEADER.unpack(await reader.readexactly(HEADER.size))
+                    if length not in LENGTHS:
+                        self._inbox.refuse("a Modbus header with an impossible length: hung up")
+                        break
+                    pdu = await reader.readexactly(length - 1)
+                    if protocol != 0:
+                        self._inbox.refuse(f"protocol {protocol} in a Modbus header; 0 is Modbus")
+                        continue
+                    del self._clients[task]
+                    self._clients[task] = True
+                    reply = hand.answer(pdu)
+                    header = HEADER.pack(transaction, 0, len(reply) + 1, unit)
+                    for passed in self.line.pass_on(reply):  # frames of TCP itself are whole
+                        writer.write(header + passed)
+                    await writer.drain()
+            writer.close()
+            await writer.wait_closed()  # until it has read its answers it keeps its place
+        except (OSError, asyncio.CancelledError):
+            pass  # the connection is gone, or its place was needed
         finally:
             self._clients.pop(task, None)
-            writer.close()
+            writer.transport.abort()  # else the socket stays open for as long as answers are not read
 
     async def _shut(self) -> None:
         for server in self._servers:

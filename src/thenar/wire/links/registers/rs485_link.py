@@ -58,8 +58,6 @@ class SerialHands(RegisterLink):
             wire=self.wire,
             where=", ".join(map(str, self._lines)),
             listeners=sum(line.port.recent for line in self._lines),
-            written=0,
-            not_written=0,
             peers=self._peers({hand.scale.hand: line.port.path for line in self._lines for hand in line.hands}),
             refused=dict(self._inbox.refused),
             failed=ended(*(line.thread for line in self._lines)),

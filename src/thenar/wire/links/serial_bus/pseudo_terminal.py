@@ -37,6 +37,8 @@ class PseudoTerminal:
         self._stop, self._stopped = os.pipe()
         self.line = LineFaults()
         """What is sent goes through it."""
+        self._rest = b""
+        """What is left of an answer that was begun when there was no room for all of it; nothing else goes before."""
         self.heard_s = -1.0
         """When something came last, by `time.perf_counter`."""
 
@@ -51,22 +53,35 @@ class PseudoTerminal:
 
     def wait(self, timeout_s: float | None) -> bytes | None:
         """What has come, nothing if the time is over first, None when nobody is to listen any more."""
-        ready, _, _ = select.select([self._ours, self._stop], [], [], timeout_s)
-        if self._stop in ready:
-            return None
-        if self._ours not in ready:
-            return b""
-        self.heard_s = time.perf_counter()
-        return os.read(self._ours, READ_BYTES)
+        while True:
+            begun = [self._ours] if self._rest else []
+            ready, room, _ = select.select([self._ours, self._stop], begun, [], timeout_s)
+            if self._stop in ready:
+                return None
+            if room:
+                self._rest = self._write(self._rest)
+            if self._ours in ready:
+                self.heard_s = time.perf_counter()
+                return os.read(self._ours, READ_BYTES)
+            if not room:
+                return b""
 
     def send(self, data: bytes) -> bool:
-        """Send it; False if the client does not read what was sent before."""
-        try:
-            for passed in self.line.pass_on(data):
-                os.write(self._ours, passed)
-        except BlockingIOError:
-            return False
+        """Send all of it, its end perhaps later, or nothing: False if the client does not read what was sent before."""
+        for passed in self.line.pass_on(data) if data else ():
+            self._rest = self._write(self._rest)
+            left = passed if self._rest else self._write(passed)
+            if left == passed:
+                return False
+            self._rest = left
         return True
+
+    def _write(self, data: bytes) -> bytes:
+        """Write what there is room for; what is left of it."""
+        try:
+            return data[os.write(self._ours, data) :] if data else b""
+        except BlockingIOError:
+            return data
 
     def stop(self) -> None:
         """Let `wait` return."""

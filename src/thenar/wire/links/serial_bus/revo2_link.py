@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec
 from thenar.signals import HandSettings, HandState, TouchFrame
 from thenar.wire.codecs.registers import modbus_pdu, rs485_frames
@@ -31,10 +30,7 @@ class Revo2Serial(SerialLink):
 
     def __init__(self, context: LinkContext):
         """Open the line."""
-        specs = {IDS[spec.side]: spec for spec in context.hands if spec.side in IDS}
-        if len(specs) < len(context.hands):
-            names = [spec.name for spec in context.hands]
-            raise BadValue("hands", names, "at most one left and one right hand on a line")
+        specs = {IDS[side]: spec for side, spec in context.by_side.items()}
         super().__init__(context.config.revo2.port)
         self._hands = {number: _Registers(spec, self._inbox) for number, spec in specs.items()}
         for hand in self._hands.values():
@@ -68,14 +64,14 @@ class Revo2Serial(SerialLink):
     def take(self, data: bytes) -> None:
         """Answer the frames that are on the line with what has come; nothing: it fell silent."""
         self._come += data
-        if not data or len(self._come) > rs485_frames.LONGEST:
-            self._inbox.refuse("bytes on the serial line that are no frame")
-            self._come = b""
         while frame := rs485_frames.take_request(self._come):
             self._come = self._come[len(frame) :]
             hand = self._hands.get(frame[0])
             if hand is not None:
                 self._send(rs485_frames.rtu_frame(frame[0], hand.answer(frame[1:-2])))
+        if self._come and (not data or len(self._come) > rs485_frames.LONGEST):
+            self._inbox.refuse("bytes on the serial line that are no frame")
+            self._come = b""
 
 
 class _Registers:

@@ -59,8 +59,6 @@ class SerialLink(ABC):
             wire=self.wire,
             where=f"{self._port} ({self.hands_there()})",
             listeners=int(self._port.recent),
-            written=0,
-            not_written=0,
             peers=self.peers(),
             refused=dict(self._inbox.refused),
             failed=ended(self._thread),

@@ -26,13 +26,16 @@ class BraincoTopics(SidedTopics):
         self._order = np.array(look_up(brainco_codec.ORDERS, order, "brainco.order"))
         thumb = "thumb, thumb_aux" if order == "hand" else "thumb_aux, thumb"
         self.where = f"rt/brainco/{{left,right}}/{{cmd,state}}, motors 0 and 1: {thumb}"
-        super().__init__(context, states=brainco_codec.STATES, commands=brainco_codec.COMMANDS)
+        states, commands = brainco_codec.STATES, brainco_codec.COMMANDS
+        super().__init__(context, states=states, commands=commands, absent=brainco_codec.absent_message)
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Send each hand."""
-        for side, spec in self._by_side.items():
-            message = brainco_codec.state_message(spec, hands[spec.name][0], self._order)
+        """Send both sides."""
+        for side, message in self._messages(hands).items():
             send(self._writers[f"rt/brainco/{side}/state"], message)
+
+    def _state_message(self, spec: HandSpec, state: HandState) -> bytes:
+        return brainco_codec.state_message(spec, state, self._order)
 
     def _on_command(self, spec: HandSpec, message: bytes, sender: str, arrived_s: float) -> None:
         motors = unitree_go.decode_motors(message, unitree_go.MOTOR_CMD)

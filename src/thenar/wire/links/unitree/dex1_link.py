@@ -20,12 +20,16 @@ class Dex1Topics(SidedTopics):
 
     def __init__(self, context: LinkContext):
         """Announce the topics of one or two grippers."""
-        super().__init__(context, states=dex1_codec.STATES, commands=dex1_codec.COMMANDS)
+        states, commands = dex1_codec.STATES, dex1_codec.COMMANDS
+        super().__init__(context, states=states, commands=commands, absent=dex1_codec.absent_message)
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Send each gripper."""
-        for side, spec in self._by_side.items():
-            send(self._writers[f"rt/dex1/{side}/state"], dex1_codec.state_message(spec, hands[spec.name][0]))
+        """Send both sides."""
+        for side, message in self._messages(hands).items():
+            send(self._writers[f"rt/dex1/{side}/state"], message)
+
+    def _state_message(self, spec: HandSpec, state: HandState) -> bytes:
+        return dex1_codec.state_message(spec, state)
 
     def _on_command(self, spec: HandSpec, message: bytes, sender: str, arrived_s: float) -> None:
         command, why_not = dex1_codec.command_of(spec, unitree_go.decode_motors(message, unitree_go.MOTOR_CMD))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 
@@ -30,7 +31,10 @@ class Dex3Topics(SidedTopics):
         self._press: dict[str, FloatArray] = {spec.side: dex3_codec.press_counts(spec, None) for spec in context.hands}
         self._forget_s: dict[str, float] = {}
         """When the command of a side is forgotten, by `time.perf_counter`."""
-        super().__init__(context, states=dex3_codec.STATES, commands=dex3_codec.COMMANDS)
+        self._lock = threading.Lock()
+        """Held around a command and its deadline together: they come on one thread and are forgotten on another."""
+        states, commands = dex3_codec.STATES, dex3_codec.COMMANDS
+        super().__init__(context, states=states, commands=commands, absent=dex3_codec.absent_message)
 
     def publish_touch(self, frames: Mapping[str, TouchFrame]) -> None:
         """Keep it for the next state, which carries it."""
@@ -39,25 +43,30 @@ class Dex3Topics(SidedTopics):
                 self._press[side] = dex3_codec.press_counts(spec, frames[spec.name])
 
     def publish_state(self, hands: Mapping[str, tuple[HandState, HandSettings]]) -> None:
-        """Send each hand, and let go of what was not commanded for too long."""
-        for side, due_s in list(self._forget_s.items()):
-            if time.perf_counter() > due_s:
-                del self._forget_s[side]
-                spec = self._by_side[side]
-                self._inbox.put(spec.name, "its own timeout", command=dex3_codec.let_go(spec))
+        """Send both sides, and let go of what was not commanded for too long."""
+        with self._lock:
+            for side, due_s in list(self._forget_s.items()):
+                if time.perf_counter() > due_s:
+                    del self._forget_s[side]
+                    spec = self._by_side[side]
+                    self._inbox.put(spec.name, "its own timeout", command=dex3_codec.let_go(spec))
         now_s = next(iter(hands.values()))[0].stamp_s
         slow = self._slow.is_due(now_s)
-        for side, spec in self._by_side.items():
-            message = dex3_codec.state_message(spec, hands[spec.name][0], self._press[side])
+        for side, message in self._messages(hands).items():
             send(self._writers[f"rt/dex3/{side}/state"], message)
             if slow:
                 send(self._writers[f"rt/lf/dex3/{side}/state"], message)
+
+    def _state_message(self, spec: HandSpec, state: HandState) -> bytes:
+        return dex3_codec.state_message(spec, state, self._press[spec.side])
 
     def _on_command(self, spec: HandSpec, message: bytes, sender: str, arrived_s: float) -> None:
         command, forgets, refused = dex3_codec.command_of(spec, unitree_hg.decode_hand_cmd(message))
         for reason in refused:
             self._inbox.refuse(reason)
-        if command is not None:
+        if command is None:
+            return
+        with self._lock:
             self._inbox.put(spec.name, sender, arrived_s=arrived_s, command=command)
             self._forget_s.pop(spec.side, None)
             if forgets:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from thenar.wire.codecs.unitree import g1_codec, unitree_rpc
 from thenar.wire.codecs.unitree.g1_codec import ARM_TOPIC, COMMAND_TOPIC, RUN_TOPIC, SLOW_STATE_TOPIC, STATE_TOPIC
 from thenar.wire.codecs.unitree.unitree_rpc import NOT_IMPLEMENTED, OK, RpcRequest
 from thenar.wire.links.dds_link import DdsLink, send
-from thenar.wire.links.inbox import MAX_WAITING
+from thenar.wire.links.inbox import Waiting
 from thenar.wire.rtps import Participant, Qos
 
 HOLD_S = 0.5
@@ -43,7 +42,7 @@ class G1Topics(DdsLink):
         """By topic."""
         self._fsm_id = 500
         self._mode_name = ""
-        self._wanted: deque[str] = deque(maxlen=MAX_WAITING)
+        self._wanted = Waiting[str](self._inbox.refused)
         self._slow = Pace(SLOW_HZ)
         self._writers = {topic: self.advertise(topic, kind) for topic, kind in g1_codec.STATES.items()}
         self._rewards = self.advertise(sim_codec.REWARD_TOPIC, sim_codec.STRING)
@@ -61,7 +60,7 @@ class G1Topics(DdsLink):
 
     def modes(self) -> list[str]:
         """What the body shall do by itself, `FSM`, as asked since the last call."""
-        return [self._wanted.popleft() for _ in range(len(self._wanted))]
+        return self._wanted.take()
 
     def publish(self, readings: MotorReadings) -> None:
         """Send what the motors and the IMUs measure."""
@@ -139,7 +138,7 @@ class G1Topics(DdsLink):
             return OK, {"data": self._fsm_id if request.api_id == GET_FSM_ID else 0}
         if request.api_id == SET_FSM_ID and asked["data"] in FSM:
             self._fsm_id = asked["data"]
-            self._wanted.append(FSM[self._fsm_id])
+            self._wanted.put(FSM[self._fsm_id])
             return OK, ""
         if request.api_id == SET_VELOCITY and not any(float(speed) for speed in asked["velocity"]):
             return OK, ""
