@@ -298,7 +298,7 @@ def test_what_cannot_be_a_hand_is_refused(factor: float, says: str):
     ("node", "at_m", "says"),
     [
         (slice(1, 5), [0.3, 0.0, 0.0], "thumb is '3"),
-        (slice(3, 5), [0.0, 0.2, 0.0], "fingers is '1\\d to 2"),
+        (slice(3, 5), [0.0, 0.2, 0.0], "fingers is '19 to 178 mm"),
         (slice(2, 3), [np.nan, 0.0, 0.0], "palm is 'nan"),
     ],
 )

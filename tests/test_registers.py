@@ -272,7 +272,9 @@ def ask(client: socket.socket, requests: bytes, answers: int) -> list[tuple[int,
     client.sendall(requests)
     found, line = [], b""
     while len(found) < answers:
-        line += client.recv(65536)
+        heard = client.recv(65536)
+        assert heard, "hung up"
+        line += heard
         while len(line) >= 7 and len(line) >= 6 + int.from_bytes(line[4:6]):
             transaction, _, length, _ = struct.unpack(">HHHB", line[:7])
             found.append((transaction, line[7 : 6 + length]))
@@ -379,9 +381,10 @@ def test_a_client_that_reads_no_answers_loses_its_socket_when_others_come(port: 
         for one in deaf:
             flood(one)
         assert not any(map(is_gone, deaf))
-        honest = [client() for _ in range(64)]
-        for one in honest:
-            assert ask(one, adu(1, read(1032, 1)), 1)
+        honest = []
+        for _ in range(64):  # each asks before the next one comes: who never asked would go first
+            honest.append(client())
+            assert ask(honest[-1], adu(1, read(1032, 1)), 1)
         assert wait_for(lambda: all(map(is_gone, deaf)))
         assert ask(honest[0], adu(2, read(1032, 1)), 1)
 
