@@ -85,6 +85,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if item.get_closest_marker("soak") is not None:
+            item.add_marker(pytest.mark.timeout(0))
     items.sort(key=lambda item: LONG_FIRST.index(group) if (group := group_of(item)) in LONG_FIRST else len(LONG_FIRST))
 
 
