@@ -26,7 +26,7 @@ MODULES = sorted(SRC.rglob("*.py"))
 # From the ground up. A room imports from the floors below it, never from its own floor.
 FLOORS = (
     ("errors",),
-    ("units", "arrays", "compiled", "pace", "precedence", "cdr"),
+    ("units", "arrays", "compiled", "pace", "thread_priority", "cdr"),
     ("display",),
     ("signals",),
     ("hands",),

@@ -93,7 +93,7 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
         def closed() -> bool:
             sender.send(FIST)
             time.sleep(1 / 60)
-            return bool((fingers_rad() > [1.0, 1.0, 0.85, 0.7]).all())  # the thumb is in the way of index and middle finger
+            return bool((fingers_rad() > [1.0, 1.0, 0.85, 0.7]).all())  # the thumb is in the way of two
 
         assert wait_for(closed, 90.0)  # it may have to compile first
         sender.close()

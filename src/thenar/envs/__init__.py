@@ -9,15 +9,15 @@ try:
 except ImportError as error:
     raise MissingExtra("an environment", "gymnasium", "gym") from error
 
-from thenar.envs.feeling import PressProfile as PressProfile
-from thenar.envs.feeling import WhichObject as WhichObject
+from thenar.envs.grasp_tasks import DelicateGrasp as DelicateGrasp
+from thenar.envs.grasp_tasks import HoldUnderPull as HoldUnderPull
+from thenar.envs.grasp_tasks import LeastForce as LeastForce
+from thenar.envs.grasp_tasks import Pinch as Pinch
 from thenar.envs.hand_env import HandEnv as HandEnv
-from thenar.envs.holding import DelicateGrasp as DelicateGrasp
-from thenar.envs.holding import HoldUnderPull as HoldUnderPull
-from thenar.envs.holding import LeastForce as LeastForce
-from thenar.envs.holding import Pinch as Pinch
 from thenar.envs.randomise import Randomise as Randomise
-from thenar.envs.turning import RotateInHand as RotateInHand
+from thenar.envs.rotate_task import RotateInHand as RotateInHand
+from thenar.envs.touch_tasks import PressProfile as PressProfile
+from thenar.envs.touch_tasks import WhichObject as WhichObject
 
 TASKS: dict[str, type[HandEnv]] = {
     f"thenar/{task.__name__}-v0": task

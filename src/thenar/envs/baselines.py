@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
-from thenar.envs.feeling import PressProfile, WhichObject
+from thenar.envs.grasp_tasks import FINGERS, DelicateGrasp, HoldUnderPull, LeastForce, Pinch
 from thenar.envs.hand_env import HandEnv, Observation
-from thenar.envs.holding import FINGERS, DelicateGrasp, HoldUnderPull, LeastForce, Pinch
 from thenar.envs.randomise import NOTHING
-from thenar.envs.turning import RotateInHand
+from thenar.envs.rotate_task import RotateInHand
+from thenar.envs.touch_tasks import PressProfile, WhichObject
 
 Policy = Callable[[Observation], NDArray[np.float32]]
 

@@ -12,11 +12,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
-from thenar.envs.feeling import PressProfile, WhichObject
+from thenar.envs.grasp_tasks import DelicateGrasp, HoldUnderPull, LeastForce, Pinch
 from thenar.envs.hand_env import MAX_TRIES, HandEnv, NoEpisode, Observation, Outcome
-from thenar.envs.holding import DelicateGrasp, HoldUnderPull, LeastForce, Pinch
 from thenar.envs.many_stage import ManyStage
-from thenar.envs.turning import RotateInHand
+from thenar.envs.rotate_task import RotateInHand
+from thenar.envs.touch_tasks import PressProfile, WhichObject
 from thenar.errors import BadValue
 
 

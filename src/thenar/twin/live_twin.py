@@ -20,7 +20,6 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from thenar.errors import BadValue, SimulationDiverged, ThenarError, UnknownName, clean_text, count_reason
-from thenar.precedence import NICE, run_in_real_time, set_nice
 from thenar.signals import (
     HandCommand,
     HandSettings,
@@ -31,6 +30,7 @@ from thenar.signals import (
     SolidContacts,
     TouchFrame,
 )
+from thenar.thread_priority import NICE, run_in_real_time, set_nice
 from thenar.twin.faults.message_faults import MessageFaults
 from thenar.twin.recording.recorder import FileRecorder
 from thenar.twin.twin_health import HandHealth, Health, RecordingHealth

@@ -1,4 +1,4 @@
-"""Tasks of feeling: press with a force that follows a profile, and tell what is in the hand without seeing it."""
+"""Tasks that go by touch alone: press with a force that follows a profile, and name what is in the hand unseen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
+from thenar.envs.grasp_tasks import OBJECT, THINGS
 from thenar.envs.hand_env import STEP_S, HandEnv, Outcome, Truth
-from thenar.envs.holding import OBJECT, THINGS
 from thenar.sim.props import Box, Prop
 
 

@@ -1,4 +1,4 @@
-"""A task of turning: an object in the palm of a hand with many motors, about the vertical."""
+"""The task of rotating an object in the palm of a hand with many motors, about the vertical."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray
+from thenar.envs.grasp_tasks import OBJECT
 from thenar.envs.hand_env import LOST_M, HandEnv, Outcome, Truth
-from thenar.envs.holding import OBJECT
 from thenar.sim.props import Box, Prop
 
 

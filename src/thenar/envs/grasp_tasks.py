@@ -1,4 +1,4 @@
-"""Tasks of holding: under a pull, an egg that breaks, between two fingers, with the least force."""
+"""Tasks of grasping: holding under a pull, an egg that breaks, between two fingers, with the least force."""
 
 from __future__ import annotations
 
