@@ -1,5 +1,6 @@
 """A glove drives a hand while it happens: a twin here, a served one over DDS, and programs of ROS 2 beside it."""
 
+import contextlib
 import itertools
 import json
 import signal
@@ -8,7 +9,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,12 +80,24 @@ def test_plain_points_of_any_tracker_drive_a_hand():
         plain(np.zeros((21, 3)))
 
 
+@contextlib.contextmanager
+def live_teleoperation(options: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """``thenar teleop live`` as a program of its own, gone at the end whatever happens."""
+    command = [sys.executable, "-m", "thenar.cli", "teleop", "live", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_hand(domain: int):
     port = free_port()
     options = ["--hand", "inspire_right", "--wire", "inspire", "--domain", str(domain), "--port", str(port), "--json"]
-    with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
-        command = [sys.executable, "-m", "thenar.cli", "teleop", "live", *options]
-        teleop = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with (
+        serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin,
+        live_teleoperation(options) as teleop,
+    ):
         sender = GloveSender(port=port)
 
         def fingers_rad() -> np.ndarray:
@@ -120,19 +133,18 @@ def test_a_live_glove_goes_on_with_a_hand_that_was_gone_meanwhile(domain: int):
 
     glove = threading.Thread(target=close_it)
     glove.start()
-    try:
-        with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
-            command = [sys.executable, "-m", "thenar.cli", "teleop", "live", *options]
-            teleop = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            assert closes(twin)
-        time.sleep(1.0)  # longer than teleoperation has patience for
-        with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
-            assert closes(twin)
-            teleop.send_signal(signal.SIGINT)
-            told = json.loads(teleop.communicate(timeout=20)[0])
-    finally:
-        stop.set()
-        glove.join()
+    with live_teleoperation(options) as teleop:
+        try:
+            with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
+                assert closes(twin)
+            time.sleep(1.0)  # longer than teleoperation has patience for
+            with serve("inspire_right", wires=("inspire",), scene="empty", domain=domain) as twin:
+                assert closes(twin)
+                teleop.send_signal(signal.SIGINT)
+                told = json.loads(teleop.communicate(timeout=20)[0])
+        finally:
+            stop.set()
+            glove.join()
     assert teleop.returncode == 0
     doing = [what for what in told["following"] if not what.startswith("waiting")]  # for the next frame
     assert doing[-3:] == ["following", "lost", "following"]
