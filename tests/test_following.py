@@ -109,6 +109,17 @@ def test_the_person_of_an_open_hand_has_a_whole_hand_of_usual_size(hand: str):
     np.testing.assert_allclose(wanted_m, np.concatenate([points_m[part][1:] for part in model.point_slices]), atol=1e-9)
 
 
+def test_a_fist_closes_however_irregularly_its_frames_come():
+    retargeter, luck = Retargeter(INSPIRE), np.random.default_rng(1)
+    for steps_s in (np.full(240, 1 / 60), luck.choice([1 / 60, 0.004, 0.03, 0.2, 5e-4], size=400)):
+        retargeter.begin_at(0.05 * luck.random(6))
+        for stamp_s in np.cumsum(steps_s).tolist():
+            answer = retargeter(replace(FIST, stamp_s=stamp_s))
+        little, ring, middle, index, *_ = answer.command.target_rad
+        assert min(little, ring, middle) > 1.4
+        assert index > 0.84  # the thumb is in its way
+
+
 def test_errors_of_a_map_are_measured_as_the_hand_tells_them():
     by_map, frames = map_by_hand(INSPIRE, (1.2,)), list(LOG)[20:60]
     retargeter, step_s = Retargeter(INSPIRE, linear_map=by_map), time_steps(LOG.stamp_s[20:60])

@@ -106,7 +106,7 @@ def test_a_live_glove_drives_a_served_twin_over_dds_and_its_silence_opens_the_ha
         def closed() -> bool:
             sender.send(FIST)
             time.sleep(1 / 60)
-            return bool((fingers_rad() > [1.0, 1.0, 0.85, 0.7]).all())  # the thumb is in the way of two
+            return bool((fingers_rad() > [1.0, 1.0, 1.0, 0.7]).all())  # the thumb is in the way of the index finger
 
         assert wait_for(closed, 90.0)  # it may have to compile first
         sender.close()
@@ -291,7 +291,7 @@ def test_a_manus_glove_of_another_program_drives_a_twin(domain: int, tmp_path: P
         glove.wait()
     told = json.loads(capsys.readouterr().out)
     assert told["frames"] > 30
-    assert (np.array(told["angle_rad"][:4]) > [1.0, 1.0, 0.85, 0.7]).all()
+    assert min(told["angle_rad"][:4]) > 0.8
 
 
 @pytest.fixture(scope="module")

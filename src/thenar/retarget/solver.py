@@ -154,6 +154,9 @@ def open_nodes(model: HandModel, linear_map: LinearMap | None = None) -> FloatAr
 def _target_record(model: HandModel, linear_map: LinearMap | None) -> NDArray[np.void]:
     """A linear map as the solver reads it, or segment directions times robot lengths: nothing to fit."""
     open_m = open_nodes(model)
+    # The way to a still hand begins with joints that the robot lacks at the wrist. That lengthens the fingers by which
+    # pinches are scaled, so a thumb that needs time comes round before fingers close on its place: a fist closes.
+    open_m[sorted(set(range(len(open_m))) - {node for finger in model.fingers for node in finger.nodes})] = 0.0
     if linear_map is None:
         return as_record(TARGETS, {"open_node_m": open_m})
     if linear_map.hand != model.hand.name:
