@@ -8,6 +8,7 @@ import pytest
 
 import thenar
 from thenar import signals
+from thenar.errors import BadFile, BadValue, MissingExtra, NotIdentifiable, SimulationDiverged, ThenarError, UnknownName
 from thenar.signals import Value
 
 
@@ -85,3 +86,21 @@ def test_frame_keeps_its_counts_when_a_taxel_dies_after_it():
     world.faults.inject("inspire_right", f"{pad} {row} {col}", "dead")
     assert late.counts[pad][row, col] == before > 0
     assert early == late
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownName("pad", "index_tpo", ["index_top"]),
+        BadValue("radius_m", -1.0, "a number above 0"),
+        BadFile("hand.urdf", "it is empty"),
+        NotIdentifiable("tape.mcap", ["friction"], "leave it out"),
+        SimulationDiverged(1.5, 1.4, ["QACC"]),
+        MissingExtra("the page", "viser", "view"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_comes_out_of_another_process_as_it_was_raised(error: ThenarError):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -12,7 +12,18 @@ MAX_SHOWN = 300  # characters of a text from outside
 
 
 class ThenarError(Exception):
-    """Root of all errors raised on purpose."""
+    """Root of all errors raised on purpose; each pickles, so that one from another process arrives as it was raised."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its text and its fields: an exception's own way would call ``__init__`` with the text alone."""
+        return _remade, (type(self), self.args), self.__dict__
+
+
+def _remade(kind: type[ThenarError], args: tuple[object, ...]) -> ThenarError:
+    """An error again, without the ``__init__`` that put its text together."""
+    error = kind.__new__(kind)
+    super(ThenarError, error).__init__(*args)
+    return error
 
 
 class UnknownName(ThenarError, KeyError):
