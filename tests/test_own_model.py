@@ -1,6 +1,7 @@
 """A URDF or MJCF of the user's own in place of a built-in hand."""
 
 import math
+import re
 from pathlib import Path
 
 import mujoco
@@ -89,6 +90,41 @@ def test_own_model_is_driven_by_the_catalogues_motors_and_couplings(kind: str, t
     assert angle["preshape_2"] == pytest.approx(-0.5, abs=0.02)
     np.testing.assert_allclose(state.angle_rad[:3], [0.6, 0.4, 0.2], atol=0.05)
     assert world.model.body("my_gripper/distal_1").id > 0
+
+
+def test_angles_of_a_model_in_degrees_and_of_a_bent_pose_mean_what_they_say(tmp_path):
+    """The catalogue's springs and couplings, whatever units and pose the file was written in."""
+    plain = as_mjcf(own_urdf())
+    text = MAPPING.replace('base = "frame"\n', "")
+
+    def in_degrees(ends: re.Match[str]) -> str:
+        return f'range="{math.degrees(float(ends[1]))} {math.degrees(float(ends[2]))}"'
+
+    bent = re.sub(r'range="(\S+) (\S+)"', in_degrees, plain.replace('angle="radian"', 'angle="degree"'))
+    bent = bent.replace('name="spread_a"', 'name="spread_a" ref="20"').replace('name="base_a"', 'name="base_a" ref="9"')
+    rest_rad = []
+    for model in (plain, bent):
+        world = thenar.World(hands.load(str(mapping(tmp_path, model, file="mine.xml", text=text))))
+        joint = world.model.joint("my_gripper/proximal_1")
+        rest_rad.append(world.model.qpos_spring[joint.qposadr[0]])
+        world.command("my_gripper", HandCommand.to([0.0, 0.0, 0.0, 0.5]))
+        world.advance(1.5)
+        state = world.state("my_gripper")
+        angle = dict(zip(state.joint_names, state.joint_rad, strict=True))
+        assert angle["preshape_1"] == pytest.approx(0.5, abs=0.02)
+        assert angle["preshape_2"] == pytest.approx(-0.5, abs=0.02)
+    assert rest_rad == [pytest.approx(hands.load("reflex").joint("proximal_1").spring_rest_rad)] * 2
+
+
+def test_names_that_are_taken_are_told_and_cameras_follow_what_they_look_at(tmp_path):
+    text = MAPPING.replace('base = "frame"\n', "")
+    plain = as_mjcf(own_urdf())
+    taken = mapping(tmp_path, plain.replace('"lower_a"', '"distal_1"'), file="mine.xml", text=text)
+    with pytest.raises(BadFile, match="'upper_a' is to be called 'distal_1', and so is another link already"):
+        thenar.World(hands.load(str(taken)))
+    watched = plain.replace("<worldbody>", '<worldbody><camera mode="targetbody" target="upper_a"/>')
+    world = thenar.World(hands.load(str(mapping(tmp_path, watched, file="mine.xml", text=text))))
+    assert world.model.body("my_gripper/distal_1").id in world.model.cam_targetbodyid
 
 
 @pytest.mark.parametrize(

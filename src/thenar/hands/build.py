@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import mujoco
@@ -56,7 +57,7 @@ def build_spec(hand: HandSpec) -> mujoco.MjSpec:
         add_link(spec, bodies[link.name], link, hand.palette)
     for joint in hand.joints:
         _add_joint(bodies[joint.child], joint)
-    _add_drive(spec, hand)
+    _add_drive(spec, hand, dict.fromkeys(hand.joint_names, 0.0))
     for tip in hand.tips:
         bodies[tip.link].add_site(name=f"{tip.finger}_tip", pos=list(tip.pos_m), size=[0.001, 0, 0], group=HIDDEN_GROUP)
     for joint in hand.joints:
@@ -87,15 +88,17 @@ def joint_inertia_kgm2(hand: HandSpec) -> FloatArray:
     return inertia[np.ix_(at, at)]
 
 
-def _add_drive(spec: mujoco.MjSpec, hand: HandSpec) -> None:
-    """Couplings, tendons and motors on joints that are already there."""
+def _add_drive(spec: mujoco.MjSpec, hand: HandSpec, ref_rad: Mapping[str, float]) -> None:
+    """Couplings, tendons and motors on joints that are there, whose angles in the model's own pose are these."""
     for coupling in hand.couplings:
+        # MuJoCo counts both angles of a law from that pose.
+        offset_rad = coupling.offset_rad - ref_rad[coupling.joint] + coupling.ratio * ref_rad[coupling.driver]
         spec.add_equality(
             name=f"{coupling.joint}_coupling",
             type=mujoco.mjtEq.mjEQ_JOINT,
             name1=coupling.joint,
             name2=coupling.driver,
-            data=[coupling.offset_rad, coupling.ratio, *([0.0] * 10)],
+            data=[offset_rad, coupling.ratio, *([0.0] * 10)],
             solref=COUPLING_SOLREF,
             solimp=STIFF_SOLIMP,
         )
@@ -143,10 +146,20 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
                 raise BadFile(
                     own.path, f"no {kind} named {theirs!r} (for {ours!r}); it has: {', '.join(sorted(there))}"
                 )
+            if ours in there and ours not in names.values():
+                raise BadFile(
+                    own.path,
+                    f"{theirs!r} is to be called {ours!r}, and so is another {kind} already: rename that one",
+                )
         for index, theirs in enumerate(names.values()):
             there[theirs].name = f"_renaming_{index}"  # so that swapped names do not meet
         for ours, theirs in names.items():
             there[theirs].name = ours
+    called = {theirs: ours for ours, theirs in own.links.items()}
+    for element in (*spec.cameras, *spec.lights):  # what they look at is known by its name
+        element.targetbody = called.get(element.targetbody, element.targetbody)
+    unit_rad = math.radians(1.0) if spec.compiler.degree else 1.0
+    ref_rad = {joint.name: joint.ref * unit_rad for joint in spec.joints}
     wanted = set(hand.joint_names)
     for joint in spec.joints:
         if joint.name not in wanted:
@@ -161,7 +174,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         joint.damping = [ours.damping_nms_rad, 0, 0]
         joint.frictionloss = ours.friction_nm
         joint.stiffness = [ours.spring_nm_rad, 0, 0]
-        joint.springref = ours.spring_rest_rad
+        joint.springref = ours.spring_rest_rad / unit_rad
         spec.add_exclude(bodyname1=joint.parent.name, bodyname2=joint.parent.parent.name)
     if wanted:
         raise BadFile(own.path, f"no joint is mapped to {', '.join(sorted(wanted))} of {hand.name}")
@@ -169,7 +182,7 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
         outer = mujoco.MjSpec()
         outer.attach(spec, prefix="", frame=outer.worldbody.add_body(name=hand.root).add_frame())
         spec = outer
-    _add_drive(spec, hand)
+    _add_drive(spec, hand, ref_rad)
     return spec
 
 
