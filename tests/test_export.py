@@ -18,7 +18,7 @@ from thenar import hands
 from thenar.errors import BadValue, UnknownName
 from thenar.hands import build_spec
 from thenar.hands.export import FORMATS, export_hand
-from thenar.hands.export.export_parts import couplings_to_drivers, drives, inertials, sensor_boxes, without_boxes
+from thenar.hands.export.export_parts import FREE, couplings_to_drivers, drives, inertials, sensor_boxes, without_boxes
 from thenar.hands.rotations import matrix_from_quat_wxyz, quat_wxyz_from_matrix
 from thenar.hands.shapes import Ellipsoid
 from thenar.hands.spec import HandSpec
@@ -465,6 +465,26 @@ def test_a_weight_on_an_exported_palm_is_felt_by_its_sites(tmp_path: Path):
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, nstep=500)
     assert data.sensor("palm_sensor").data[0] == pytest.approx(0.05 * 9.81, rel=0.05)
+
+
+FREE_HAND = """<mujoco model="R&amp;D hand"><worldbody><body name="palm"><geom type="box" size=".03 .01 .04"/>
+  <body name="t1" pos=".03 0 0"><joint name="turn" axis="0 1 0" range="0 80"/><geom size=".006" pos="0 0 .03"/></body>
+  <body name="i1" pos="-.03 0 .08"><joint name="first" axis="1 0 0" range="0 80"/><geom size=".006"/>
+  <body name="i 2" pos="0 0 .03"><joint name="last &lt;1&gt;" axis="1 0 0" range="0 80"/><geom size=".006"/></body>
+  </body></body></worldbody><actuator><position joint="turn" kp="5"/></actuator>
+  <equality><joint joint1="last &lt;1&gt;" joint2="first" polycoef="0.1 0.5 0 0 0"/></equality></mujoco>"""
+
+
+def test_a_hand_of_a_file_with_odd_names_and_joints_without_a_motor_is_exported(tmp_path: Path):
+    path = tmp_path / "my---hand.xml"
+    path.write_text(FREE_HAND)
+    hand = hands.from_file(path, {"thumb": ("t1", (0, 0, 0.03)), "index": ("i 2", (0, 0, 0.03))}, speed_rad_s=3.0)
+    assert drives(hand)["first"] == drives(hand)["last <1>"] == FREE
+    for format in ("urdf", "sdf", "sdf1.7", "mjcf"):
+        text = export_hand(hand, format=format)
+        assert "last <1>" in {one.get("name") for one in ElementTree.fromstring(text).iter("joint")}
+    with pytest.raises(BadValue, match="'R&D hand'; wanted a letter, then letters, digits"):
+        export_hand(hand, format="xacro")
 
 
 def test_what_a_format_cannot_say_is_refused_with_a_way_out(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -75,6 +76,10 @@ class Drive:
 
     effort_nm: float
     speed_rad_s: float
+
+
+FREE = Drive(effort_nm=0.0, speed_rad_s=0.0)
+"""What moves a joint without a motor: nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,9 +209,9 @@ def drives(hand: HandSpec) -> dict[str, Drive]:
         for name, weight in tendon.joints if tendon else ((actuator.drives, 1.0),):
             found[name] = Drive(effort_nm=effort * abs(weight), speed_rad_s=speed / abs(weight))
     for coupling in hand.couplings:  # drivers come before what they drive
-        driver = found[coupling.driver]
+        driver = found.get(coupling.driver, FREE)
         found[coupling.joint] = Drive(effort_nm=driver.effort_nm, speed_rad_s=driver.speed_rad_s * abs(coupling.ratio))
-    return {joint.name: found.get(joint.name, Drive(effort_nm=0.0, speed_rad_s=0.0)) for joint in hand.joints}
+    return {joint.name: found.get(joint.name, FREE) for joint in hand.joints}
 
 
 def is_damped(joint: Joint) -> bool:
@@ -292,7 +297,7 @@ def text(value: ArrayLike) -> str:
 def write_xml(root: Element, lines: Iterable[str]) -> str:
     """A whole file, with comments before everything else."""
     for number, line in enumerate(lines):
-        root.insert(number, ElementTree.Comment(f" {line.replace('--', '-')} "))
+        root.insert(number, ElementTree.Comment(f" {re.sub('--+', '-', line)} "))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

@@ -6,6 +6,7 @@ tendons are told in comments, springs in Gazebo's own elements.
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 from thenar.errors import BadValue
@@ -16,6 +17,7 @@ from thenar.hands.shapes import Box, Cylinder, Shape, Sphere
 from thenar.hands.spec import Coupling, HandSpec, Joint, Link
 
 NO_TURN = (0.0, 0.0, 0.0)
+MACRO_NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
 def export_urdf(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
@@ -37,6 +39,10 @@ def export_xacro(hand: HandSpec, *, sensor: SensorKind = "contact") -> str:
     Both have the arguments ``hand_name``, which stands before every name, and ``sensor_type``: ``contact``,
     ``pressure`` or ``none``. Defaults are the hand's name and ``sensor``.
     """
+    if not MACRO_NAME.fullmatch(hand.name):
+        raise BadValue(
+            "name of the hand", hand.name, "a letter, then letters, digits and _: xacro's macro is called so"
+        )
     robot = ElementTree.Element("robot", {"name": hand.name, "xmlns:xacro": "http://www.ros.org/wiki/xacro"})
     defaults = {"hand_name": hand.name, "sensor_type": sensor}
     for name, default in defaults.items():
