@@ -11,9 +11,10 @@ import thenar
 from tests.toys.three_fingers import FINGERS, HULL, mjcf, write_urdf
 from thenar import hands
 from thenar.cli import main
-from thenar.errors import BadFile, BadValue, ThenarError
+from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.hands.rotations import matrix_from_rpy
 from thenar.hands.shapes import Hull, hull_around
+from thenar.hands.spec import Servo
 from thenar.retarget.model.anatomy import FINGER_OF_TIP
 from thenar.retarget.model.hand_model import build_model
 
@@ -78,6 +79,43 @@ def test_a_made_up_hand_has_the_kinematics_mujoco_has(made: Path):
         ours_m = [points_m[part][-1] for part in model.point_slices]
         theirs_m = fingertips_m(judge, hand.joint_names, model.joint_rad(variable_rad))
         np.testing.assert_allclose(ours_m, theirs_m, atol=1e-9)
+
+
+def test_couplings_are_those_of_the_file_also_where_its_own_pose_is_not_zero(made: Path):
+    """MuJoCo counts a coupling from that pose: its own equality is the judge."""
+    hand, judge = hands.from_file(made, FINGERS, speed_rad_s=3.0), mujoco.MjModel.from_xml_path(str(made))
+    assert np.any(judge.qpos0 != 0.0)
+    data = mujoco.MjData(judge)
+    for name, angle in hand.joint_angles(0.5 * hand.closed_rad).items():
+        data.joint(name).qpos[0] = angle
+    mujoco.mj_forward(judge, data)
+    apart = data.efc_pos[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
+    np.testing.assert_allclose(apart, np.zeros(3), atol=1e-9)
+
+
+def test_masses_inertias_and_motors_are_those_of_the_file(tmp_path: Path):
+    inertial = '<inertial pos="0 0 0.02" mass="0.03" fullinertia="3e-5 3.2e-5 2.8e-5 -4e-6 3e-6 -5e-6"/>'
+    text = mjcf().replace('<joint name="index_middle"', f'{inertial}<joint name="index_middle"')
+    kinds = {
+        "index_spread": 'position joint="index_spread" kp="2" kv="0.1" gear="-3" forcerange="-4 0"',
+        "index_bend": 'motor joint="index_bend" gear="5" ctrlrange="-0.5 0.5"',
+        "index_middle": 'velocity joint="index_middle" kv="0.5" forcerange="-2 2"',
+    }
+    for joint, motor in kinds.items():
+        text = text.replace(f'position joint="{joint}"', motor).replace(
+            f' name="{joint}_motor" kp="1" forcerange="-1 1"', ""
+        )
+    (tmp_path / "hand.xml").write_text(text.replace(' model="three_fingers"', ""))
+    hand = hands.from_file(tmp_path / "hand.xml", FINGERS, speed_rad_s=3.0)
+    assert hand.name == "hand"
+    assert hand.link("index_2").inertia_kgm2 == pytest.approx((3e-5, 3.2e-5, 2.8e-5, -4e-6, 3e-6, -5e-6), rel=1e-6)
+    motors = {motor.drives: motor.motor for motor in hand.actuators}
+    wanted = {"index_spread": (12.0, 18.0, 0.9), "index_bend": (2.5, 12.5, 0.125), "index_middle": (2.0, 10.0, 0.1)}
+    for joint, (effort_nm, stiffness_nm_rad, damping_nms_rad) in wanted.items():
+        motor = motors[joint]
+        assert isinstance(motor, Servo)
+        assert (motor.effort_nm, motor.stiffness_nm_rad) == (effort_nm, stiffness_nm_rad)
+        assert motor.damping_nms_rad == pytest.approx(damping_nms_rad)
 
 
 def test_its_own_meshes_touch_in_a_pinch_and_never_overlap(made: Path):
@@ -158,6 +196,34 @@ def test_a_file_about_the_hand_makes_it_known_to_every_verb(made: Path, tmp_path
     capsys.readouterr()
 
 
+def test_a_urdf_may_have_any_encoding_and_an_mjcf_may_speak_of_robots(made: Path, tmp_path: Path):
+    urdf = write_urdf(tmp_path)
+    text = urdf.read_text().replace('name="three_fingers"', 'name="dreifingrige_Händ"')
+    for codec, header in (("utf-8-sig", ""), ("latin-1", '<?xml version="1.0" encoding="ISO-8859-1"?>')):
+        urdf.write_text(header + text, encoding=codec)
+        assert hands.from_file(urdf, FINGERS).name == "dreifingrige_Händ"
+    commented = made.with_name("commented.xml")
+    commented.write_text(made.read_text().replace("<worldbody>", "<!-- once a <robot> --><worldbody>"))
+    assert hands.from_file(commented, FINGERS, speed_rad_s=3.0).name == "three_fingers"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (('mass value="0.02"', 'mass value="-0.02"'), "link 'palm' has a mass or an inertia below 0"),
+        (('lower="-0.2" upper="1.6"', 'lower="1.6" upper="-0.2"'), "'index_bend' has its lower limit above its upper"),
+        (('mimic joint="index_bend"', 'mimic joint="idx_bend"'), "'index_last' follows 'idx_bend', which is no other"),
+        (('mimic joint="index_bend"', 'mimic joint="index_last"'), "follows 'index_last', which is no other joint"),
+        (("</robot>", "</rob>"), r"three_fingers\.urdf: not XML"),
+    ],
+)
+def test_a_urdf_that_contradicts_itself_is_refused_by_name(change: tuple[str, str], why: str, tmp_path: Path):
+    urdf = write_urdf(tmp_path)
+    urdf.write_text(urdf.read_text().replace(*change))
+    with pytest.raises(BadFile, match=why):
+        hands.from_file(urdf, FINGERS)
+
+
 def test_what_cannot_be_a_hand_is_refused_with_what_to_type(made: Path, tmp_path: Path):
     def load(path: Path = made, fingers=FINGERS, **options) -> None:
         hands.from_file(path, fingers, **{"speed_rad_s": 3.0, **options})
@@ -174,6 +240,18 @@ def test_what_cannot_be_a_hand_is_refused_with_what_to_type(made: Path, tmp_path
         load(side="left")
     with pytest.raises(BadValue, match="a link that hangs on index_1"):
         load(base="index_1")
+    for end, said in (("index_3",), r"\('link', \(x, y, z\)\)"), (("index_3", (0.0, 0.02)), "three finite numbers"):
+        with pytest.raises(BadValue, match=said):
+            load(fingers={**FINGERS, "index": end})
+    with pytest.raises(BadValue, match="one of left, right, none"):
+        load(side="Left")
+    with pytest.raises(BadValue, match="two directions: towards"):
+        load(palm=(0.0, 0.0, 1.0))
+    with pytest.raises(BadValue, match="three finite numbers"):
+        load(palm=("up", "out"))
+    speeds = dict.fromkeys(hands.from_file(made, FINGERS, speed_rad_s=1.0).joint_names, 2.0)
+    with pytest.raises(UnknownName, match=r"joint or motor of three_fingers\.xml named 'idx'"):
+        load(speed_rad_s={**speeds, "idx": 3.0})
     with pytest.raises(BadFile, match="cannot be read"):
         load(tmp_path / "nothing.xml")
     (tmp_path / "bad.xml").write_text("<mujoco><worldbody><body></mujoco>")

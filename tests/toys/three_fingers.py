@@ -4,6 +4,7 @@ Two joints on one body, joints beside their body's origin, an angle that is not 
 follows another, fingertips that are meshes and carry a frame for their tip, and an arm that is no part of the hand.
 """
 
+import math
 import struct
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def mjcf() -> str:
             </body>
           </body>
         </body>"""
-        follows += f'<joint joint1="{name}_last" joint2="{name}_middle" polycoef="0 0.8 0 0 0"/>'
+        # Last = 0.8 middle: MuJoCo counts both from the file's own pose, in which middle stands at 12 degrees.
+        follows += f'<joint joint1="{name}_last" joint2="{name}_middle" polycoef="{0.8 * math.radians(12)} 0.8 0 0 0"/>'
         for joint in ("spread", "bend", "middle"):
             motors += f'<position joint="{name}_{joint}" name="{name}_{joint}_motor" kp="1" forcerange="-1 1"/>'
     return f"""<mujoco model="three_fingers">

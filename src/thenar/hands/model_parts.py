@@ -51,21 +51,21 @@ class FileParts:
 
 def read_model(path: Path) -> tuple[mujoco.MjSpec, dict[str, float]]:
     """The model, and top speeds of joints where the file has them [rad/s]."""
+    urdf = read_urdf(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        if "<robot" in text:
-            xml, speeds = read_urdf(path, text)
-            spec = mujoco.MjSpec.from_string(xml)
-        else:
-            spec, speeds = mujoco.MjSpec.from_file(str(path)), {}
-    except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from None
-    except ValueError as error:  # not UTF-8, not XML, or not a model
+        spec = mujoco.MjSpec.from_string(urdf[0]) if urdf else mujoco.MjSpec.from_file(str(path))
+    except ValueError as error:  # not XML, or not a model
         raise BadFile(path, f"not a URDF or MJCF that MuJoCo can read: {error}") from None
+    for body in spec.bodies:  # the least mass and inertia below would hide it
+        if body.explicitinertial and (body.mass < 0.0 or min(body.inertia) < 0.0):
+            raise BadFile(path, f"link {body.name!r} has a mass or an inertia below 0")
+    for joint in spec.joints:  # MuJoCo takes them for no limits
+        if joint.range[0] > joint.range[1]:
+            raise BadFile(path, f"joint {joint.name!r} has its lower limit above its upper one")
     spec.compiler.fusestatic = False  # fingertips are often links of their own
     spec.compiler.boundmass, spec.compiler.boundinertia = 1e-6, 1e-10  # marks without mass are common
     spec.compiler.balanceinertia = True
-    return spec, speeds
+    return spec, urdf[1] if urdf else {}
 
 
 def walk(path: Path, model: mujoco.MjModel, root: int) -> FileParts:
@@ -139,7 +139,7 @@ def link_of(path: Path, name: str, parts: FileParts, tips: Mapping[str, tuple[st
     com_m = sum((m * at for m, at, _ in made), np.zeros(3)) / mass
     away = [(m, at - com_m, own) for m, at, own in made]
     inertia = sum((own + m * (d @ d * np.eye(3) - np.outer(d, d)) for m, d, own in away), np.zeros((3, 3)))
-    inertia = np.maximum(inertia, 1e-10 * np.eye(3))
+    np.fill_diagonal(inertia, np.maximum(np.diag(inertia), 1e-10))
     shapes = parts.shapes.get(name, [])
     for link, tip_m in tips.values():
         if link == name and shapes:  # the shape at the fingertip is what a pinch meets
@@ -252,7 +252,10 @@ def couplings_of(path: Path, model: mujoco.MjModel, joints: list[Joint]) -> tupl
         offset, ratio, *curved = model.eq_data[eq, :5].tolist()
         if any(curved):
             raise BadFile(path, f"joint {joint!r} follows {driver!r} along a curve; expected offset + ratio * angle")
-        made[joint] = Coupling(joint=joint, driver=driver, ratio=ratio, offset_rad=offset, source=path.name)
+        # MuJoCo counts both angles from those of the file's own pose.
+        joint_rad, driver_rad = (float(model.qpos0[model.joint(name).qposadr[0]]) for name in (joint, driver))
+        offset_rad = offset + joint_rad - ratio * driver_rad
+        made[joint] = Coupling(joint=joint, driver=driver, ratio=ratio, offset_rad=offset_rad, source=path.name)
     ordered: list[Coupling] = []
     while made:
         ready = [coupling for coupling in made.values() if coupling.driver not in made]

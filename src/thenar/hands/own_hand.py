@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thenar.arrays import FloatArray
+from thenar.arrays import FloatArray, finite_vector
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.build import check_finite
 from thenar.hands.model_parts import couplings_of, left_alone, link_of, read_model, tendons_of, walk
@@ -30,6 +30,7 @@ FingerEnd: TypeAlias = str | tuple[str, ArrayLike]
 MIN_BONE_M = 0.003  # from the axis of a finger's last joint to its tip
 CENTRED_M = 0.005  # a thumb no farther to a side than this belongs to neither
 ONE_SIDED = 1.5  # a joint that goes this much farther one way closes that way; any other moves a finger sideways
+UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
 PALETTE = Palette(body=(0.35, 0.36, 0.38), skin=(0.75, 0.75, 0.73), dark=(0.12, 0.12, 0.13))
 
 
@@ -59,12 +60,18 @@ def from_file(
     unknown = [finger for finger in fingers if finger not in FINGERS]
     if unknown or "thumb" not in fingers or len(fingers) < 2:
         raise BadValue("fingers", ", ".join(fingers) or "none", f"a thumb and at least one of {', '.join(FINGERS[1:])}")
+    if side is not None and side not in get_args(Side):
+        raise BadValue("side", side, f"None or one of {', '.join(get_args(Side))}")
     spec, speeds = read_model(path)
     try:
         model = spec.compile()
     except ValueError as error:
         raise BadFile(path, f"not a model MuJoCo can build: {error}") from None
     check_finite(path, model)
+    moved = {element.name for element in (*spec.joints, *spec.tendons, *spec.actuators)}
+    for named in speed_rad_s if isinstance(speed_rad_s, Mapping) else ():
+        if named not in moved:
+            raise UnknownName(f"joint or motor of {path.name}", named, moved)
     ends = {finger: _end(path, model, fingers[finger]) for finger in FINGERS if finger in fingers}
     root = _common_body(model, [body for body, _ in ends.values()]) if base is None else _body(path, model, base)
     parts = walk(path, model, root)
@@ -84,7 +91,7 @@ def from_file(
             raise BadValue(f"fingers[{finger!r}]", f"a point of {body} on the axis of its last joint", wanted)
     tendons, couplings = tendons_of(model, parts.joints), couplings_of(path, model, parts.joints)
     hand = HandSpec(
-        name=name or spec.modelname or path.stem,
+        name=name or (path.stem if spec.modelname in ("", UNNAMED) else spec.modelname),
         maker="",
         model=path.name,
         side="none",
@@ -115,11 +122,13 @@ def _body(path: Path, model: mujoco.MjModel, name: str) -> int:
 
 def _end(path: Path, model: mujoco.MjModel, end: FingerEnd) -> tuple[int, FloatArray]:
     """Body and point of a fingertip."""
-    name, tip_m = (end, (0.0, 0.0, 0.0)) if isinstance(end, str) else end
-    point = np.asarray(tip_m, dtype=np.float64)
-    if point.shape != (3,) or not np.isfinite(point).all():
-        raise BadValue(f"tip of {name}", tip_m, "x, y and z in metres")
-    return _body(path, model, name), point
+    match end:
+        case str():
+            return _body(path, model, end), np.zeros(3)
+        case (str(name), tip_m):
+            return _body(path, model, name), finite_vector(f"tip of {name} [m]", tip_m)
+        case _:
+            raise BadValue("end of a finger", end, "a link, or a link and a point in it: ('link', (x, y, z)) [m]")
 
 
 def _chain(model: mujoco.MjModel, body: int) -> list[int]:
@@ -166,8 +175,8 @@ def _actuators(
         speed = speed_rad_s.get(name, whole)
         if speed is None or not 0.0 < speed < math.inf:
             raise BadValue(
-                "speed_rad_s",
-                f"{'nothing' if speed is None else speed} for {name!r}",
+                f"speed_rad_s of {name}",
+                speed,
                 f"the top speed of its motor; {path.name} does not say it: from_file(..., speed_rad_s=3.0)",
             )
         rest = min(max(0.0, lower), upper)
@@ -193,10 +202,14 @@ def _servo(model: mujoco.MjModel, number: int, joint: str, speed_rad_s: float) -
     effort_nm = float(forces[1]) if model.jnt_actfrclimited[model.joint(joint).id] and forces[1] > 0.0 else 1.0
     stiffness, damping, source = 0.0, 0.0, "the file"
     if number >= 0:
+        gear = abs(float(model.actuator_gear[number, 0]))
         if model.actuator_forcelimited[number]:
-            effort_nm = float(model.actuator_forcerange[number, 1])
+            effort_nm = gear * float(np.abs(model.actuator_forcerange[number]).max())
+        elif model.actuator_biastype[number] == mujoco.mjtBias.mjBIAS_NONE and model.actuator_ctrllimited[number]:
+            signal = float(np.abs(model.actuator_ctrlrange[number]).max())
+            effort_nm = gear * signal * abs(float(model.actuator_gainprm[number, 0]))
         if model.actuator_biastype[number] == mujoco.mjtBias.mjBIAS_AFFINE:
-            stiffness, damping = float(model.actuator_gainprm[number, 0]), -float(model.actuator_biasprm[number, 2])
+            stiffness, damping = (-float(gain) * gear**2 + 0.0 for gain in model.actuator_biasprm[number, 1:3])
     if stiffness <= 0.0:
         stiffness, damping, source = effort_nm / 0.2, effort_nm / 20.0, "assumed: full torque at 0.2 rad"
     return Servo(
@@ -222,7 +235,9 @@ def _with_palm(path: Path, hand: HandSpec, side: Side | None, palm: tuple[ArrayL
         along = np.mean([(tip - knuckle) / np.linalg.norm(tip - knuckle) for knuckle, tip, _ in others], axis=0)
         out = np.cross(np.mean([axis for _, _, axis in others], axis=0), along)
     else:
-        along, out = (np.asarray(direction, dtype=np.float64) for direction in palm)
+        if len(palm) != 2:
+            raise BadValue("palm", palm, "two directions: towards the fingers, and out of the palm")
+        along, out = (finite_vector("a direction of palm", direction) for direction in palm)
     y = along / max(float(np.linalg.norm(along)), 1e-12)
     z = out - (out @ y) * y
     if not np.linalg.norm(along) > 0.3 or not np.linalg.norm(z) > 0.3:

@@ -11,16 +11,24 @@ from thenar.errors import BadFile
 MESHES = (".stl", ".obj", ".msh")
 
 
-def read_urdf(path: Path, text: str) -> tuple[str, dict[str, float]]:
-    """A URDF's text for MuJoCo, and top speeds of its joints [rad/s].
+def read_urdf(path: Path) -> tuple[str, dict[str, float]] | None:
+    """A URDF's text for MuJoCo, and top speeds of its joints [rad/s]; None for a file of another kind.
 
     Shapes that collide are kept, and those that are only seen where nothing collides. Meshes are looked for beside the
     file and in its packages (``package://``).
     """
     try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise BadFile(path, f"cannot be read: {error.strerror}") from None
+    try:
         robot = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: of an unknown encoding
+        if b"<robot" not in text:  # MuJoCo will say what it thinks of it
+            return None
         raise BadFile(path, f"not XML: {error}") from None
+    if robot.tag != "robot":
+        return None
     unused = "visual" if robot.find("link/collision") is not None else "collision"
     for link in robot.iter("link"):
         for shape in link.findall(unused):
@@ -29,8 +37,12 @@ def read_urdf(path: Path, text: str) -> tuple[str, dict[str, float]]:
             shape.tag = "collision"
     for mesh in robot.iter("mesh"):
         mesh.set("filename", str(_find_mesh(path, mesh.get("filename", ""))))
-    speeds = {}
+    speeds, names = {}, {joint.get("name") for joint in robot.findall("joint")}
     for joint in robot.iter("joint"):
+        driver = joint.find("mimic")
+        if driver is not None and driver.get("joint") not in names - {joint.get("name")}:  # MuJoCo would let it go free
+            why = f"follows {driver.get('joint')!r}, which is no other joint of the file"
+            raise BadFile(path, f"joint {joint.get('name')!r} {why}")
         limit = joint.find("limit")
         try:
             speed = float("nan" if limit is None else limit.get("velocity", "nan"))
