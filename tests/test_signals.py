@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 import thenar
-from thenar import signals
-from thenar.errors import BadFile, BadValue, MissingExtra, NotIdentifiable, SimulationDiverged, ThenarError, UnknownName
+from thenar import display, signals
+from thenar.errors import (
+    BadCommand,
+    BadFile,
+    BadValue,
+    MissingExtra,
+    NotIdentifiable,
+    SimulationDiverged,
+    ThenarError,
+    UnknownName,
+)
 from thenar.signals import Value
 
 
@@ -74,6 +83,49 @@ def test_printed_command_shows_its_numbers():
     assert str(signals.HandCommand.to([0.5, 1.25])) == (
         "HandCommand(target_rad=[0.5 , 1.25], speed_rad_s=[nan, nan], force_limit_n=[nan, nan], stop=None, law=None)"
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: signals.HandCommand.to("half"), "target_rad is 'half'; wanted numbers"),
+        (lambda: signals.HandCommand.to([[0.1, 0.2], [0.3]]), "target_rad is .* wanted numbers"),
+        (
+            lambda: signals.HandCommand.to([[0.1, 0.2]]),
+            r"target_rad has shape \(1, 2\); wanted one number per actuator",
+        ),
+        (lambda: signals.HandCommand.to([0.1, 0.2], speed_rad_s=[1.0]), "speed_rad_s has 1 values; .* for 2 actuators"),
+        (lambda: signals.HandCommand.to([0.1], speed_rad_s=[[1.0]]), r"speed_rad_s has shape \(1, 1\)"),
+        (
+            lambda: WORLD.command("inspire_right", signals.HandCommand.closing("all")),
+            "fraction is 'all'; wanted numbers",
+        ),
+    ],
+)
+def test_a_command_that_is_no_row_of_numbers_is_refused_by_its_field(wrong, said: str):
+    with pytest.raises(BadCommand, match=said):
+        wrong()
+
+
+def test_a_printed_state_shows_error_bits_that_only_the_maker_knows():
+    state = WORLD.state("inspire_right")
+    for error, shown in ((0, "NONE"), (1, "STALL"), (32, "32")):
+        text = str(replace(state, error=np.full_like(state.error, error)))
+        assert text.splitlines()[-1].split()[-1] == shown
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_frame_whose_taxels_were_not_all_read_is_shown_all_the_same():
+    """As of a real hand, of which a poll brought some pads only."""
+    frame = WORLD.touch("inspire_right")
+    pressure_pa = frame.taxel_pressure_pa.copy()
+    pressure_pa[:9] = pressure_pa[-1] = np.nan
+    forces_n = np.where(np.arange(len(frame.layout)) == 0, np.nan, frame.pad_force_n)
+    partly = replace(frame, taxel_pressure_pa=pressure_pa, pad_force_n=forces_n, bare_skin_n=np.nan)
+    assert "nan" not in str(partly)
+    assert partly._repr_html_().count("<img") == len(frame.layout)
+    lit = display.level_colours(np.array([np.nan, 0.0, 1.0, 1e30]))
+    assert (lit == np.array([display.IDLE, display.IDLE, display.scale()[-1], display.scale()[-1]])).all()
 
 
 def test_frame_keeps_its_counts_when_a_taxel_dies_after_it():

@@ -65,7 +65,7 @@ def lightness(colours: Colours) -> FloatArray:
 
 def level_colours(share: FloatArray) -> Colours:
     """Colours of taxels that are loaded to a share of full scale; those that feel nothing are idle. Shape (n, 3)."""
-    step = np.clip((share * (STEPS - 1)).astype(np.int64), 0, STEPS - 1)
+    step = (np.nan_to_num(np.clip(share, 0.0, 1.0)) * (STEPS - 1)).astype(np.int64)
     return np.where((share > 0.004)[:, None], scale()[step], np.array(IDLE, dtype=np.uint8))
 
 
@@ -102,8 +102,8 @@ def _encode(linear: FloatArray) -> FloatArray:
 
 
 def shade(level: ArrayLike) -> FloatArray:
-    """Colours of levels from 0 to 1, red green blue from 0 to 1; 0 is dark. Shape (..., 3)."""
-    share = np.clip(level, 0.0, 1.0)
+    """Colours of levels from 0 to 1, red green blue from 0 to 1; 0 is dark, and so is NaN. Shape (..., 3)."""
+    share = np.nan_to_num(np.clip(level, 0.0, 1.0))
     steps = np.round(share * (STEPS - 1)).astype(np.int64)
     return np.where((share > 0.0)[..., None], scale()[steps] / 255, _NOTHING)
 

@@ -84,7 +84,9 @@ class HandCommand(Value):
         force_limit_n: ArrayLike = np.nan,
     ) -> HandCommand:
         """Command from plain numbers; a single speed or limit serves every actuator."""
-        target = np.atleast_1d(np.asarray(target_rad, dtype=np.float64)).copy()
+        target = np.atleast_1d(_numbers("target_rad", target_rad)).copy()
+        if target.ndim != 1:
+            raise BadCommand(f"target_rad has shape {target.shape}; wanted one number per actuator")
         return HandCommand(
             target_rad=target,
             speed_rad_s=_spread("speed_rad_s", speed_rad_s, target.size),
@@ -172,7 +174,7 @@ class HandState(Value):
         names = ("angle_rad", "velocity_rad_s", "force_n", "torque_nm", "current_a", "temperature_c")
         numbers = np.column_stack([getattr(self, name) for name in names])
         rows = [
-            [motor, *row, status_name(int(status)), MotorError(int(error)).name or "NONE"]
+            [motor, *row, status_name(int(status)), MotorError(int(error)).name or str(error)]
             for motor, row, status, error in zip(self.actuator_names, numbers, self.status, self.error, strict=True)
         ]
         return ["motor", *names, "status", "error"], rows
@@ -212,9 +214,17 @@ class Request(Value):
 
 def _spread(name: str, value: ArrayLike, size: int) -> FloatArray:
     """One number for every actuator, or one number each."""
-    array = np.asarray(value, dtype=np.float64)
+    array = _numbers(name, value)
     if array.ndim == 0:
         return np.full(size, float(array))
     if array.shape != (size,):
-        raise BadCommand(f"{name} has {array.size} values; this command is for {size} actuators")
+        got = f"{array.size} values" if array.ndim == 1 else f"shape {array.shape}"
+        raise BadCommand(f"{name} has {got}; this command is for {size} actuators")
     return array.copy()
+
+
+def _numbers(name: str, value: ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:  # words, or rows of different lengths
+        raise BadCommand(f"{name} is {value!r}; wanted numbers") from error

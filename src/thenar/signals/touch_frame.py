@@ -133,7 +133,7 @@ class TouchFrame(Value):
 
     def __repr__(self) -> str:
         pressed = self._pressed()
-        top = max((float(self[pad].max()) for pad in pressed), default=0.0)
+        top = max(map(self._peak_pa, pressed), default=0.0)
         blocks = [self._headline()]
         for pad in pressed[:MAX_MAPS]:
             blocks.append("\n".join([self._caption(pad), *display.map_text(self[pad], top)]))
@@ -141,7 +141,7 @@ class TouchFrame(Value):
         return "\n".join(blocks)
 
     def _repr_html_(self) -> str:
-        top = max((float(self[pad].max()) for pad in self._pressed()), default=0.0)
+        top = max(map(self._peak_pa, self._pressed()), default=0.0)
         maps = [display.map_html(self._caption(pad.name), self[pad.name], top) for pad in self.layout]
         return f"<p>{self._headline()}</p>{''.join(maps)}"
 
@@ -149,11 +149,16 @@ class TouchFrame(Value):
         """Pads with force on them, the strongest first."""
         return sorted((pad for pad, force in self.force_n.items() if force > 0.0), key=lambda pad: -self.force_n[pad])
 
+    def _peak_pa(self, pad: str) -> float:
+        """Largest pressure on a pad; a real hand's taxels that were not read are NaN."""
+        return float(np.max(self[pad], initial=0.0, where=~np.isnan(self[pad])))
+
     def _headline(self) -> str:
+        bare = "" if np.isnan(self.bare_skin_n) else f", {self.bare_skin_n:.2f} N on bare skin"
         return (
-            f"TouchFrame at {self.stamp_s:.3f} s: {self.pad_force_n.sum():.2f} N on {len(self._pressed())} of "
-            f"{len(self.layout)} pads, {self.bare_skin_n:.2f} N on bare skin"
+            f"TouchFrame at {self.stamp_s:.3f} s: {np.nansum(self.pad_force_n):.2f} N on {len(self._pressed())} of "
+            f"{len(self.layout)} pads{bare}"
         )
 
     def _caption(self, pad: str) -> str:
-        return f"{pad} {self.force_n[pad]:.2f} N, up to {self[pad].max() / 1e3:.1f} kPa"
+        return f"{pad} {self.force_n[pad]:.2f} N, up to {self._peak_pa(pad) / 1e3:.1f} kPa"
