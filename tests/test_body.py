@@ -292,6 +292,43 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
     assert upright(twin)
 
 
+def test_a_hand_that_turns_on_the_spot_turns_no_faster_than_its_joints_can():
+    twin = standing()
+    controller, robot, at = twin.controller, twin.body.robot, GR2.group_slice("left_manipulator")
+    controller.change_upper(UpperBody.MoveCmd)
+    arm = np.array([-0.6, 0.3, 0.2, -0.9, 0.1, 0.1, 0.1])
+    controller.submit(request(move=MoveRequest(kind="joints", joints_rad={"left_manipulator": arm}, pose={}, speed={})))
+    twin.advance(1.0)
+    place, turned = hand_pose(robot, arm), hand_pose(robot, arm + 0.9 * np.eye(7)[4])
+    goal = {"left_manipulator": np.concatenate([place[:3], turned[3:]])}
+    controller.submit(request(move=MoveRequest(kind="line", joints_rad={}, pose=goal, speed={})))
+    told = [robot.board.read().position_rad[at]]
+    for _ in range(400):
+        twin.advance(twin.body.world.timestep_s)
+        told.append(robot.board.read().position_rad[at])
+    speed = np.abs(np.diff(told, axis=0)) / twin.body.world.timestep_s
+    assert (speed <= 1.001 * GR2.per_joint("speed_rad_s")[at]).all()
+    assert not robot.board.refused
+    poses = np.array([hand_pose(robot, angles) for angles in told])
+    assert np.linalg.norm(poses[:, :3] - place[:3], axis=1).max() < 0.005  # it stays there
+    assert abs(poses[-1, 3:] @ turned[3:]) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_hand_is_at_its_pose_when_the_waist_of_the_same_move_has_turned():
+    twin = standing()
+    twin.controller.change_upper(UpperBody.MoveCmd)
+    robot, q = twin.body.robot, GR2.default_q_rad
+    q[GR2.group_slice("waist")], q[GR2.group_slice("left_manipulator")] = 0.3, [-0.6, 0.3, 0.2, -0.9, 0.1, 0.1, 0.1]
+    hand = robot.kindyn_at(np.concatenate([np.zeros(6), [1.0], q])).hands_B.left
+    pose = {"left_manipulator": np.concatenate([hand.p, np.roll(quat_wxyz_from_matrix(hand.R), -1)])}
+    twin.controller.submit(
+        request(move=MoveRequest(kind="pose", joints_rad={"waist": np.array([0.3])}, pose=pose, speed={}))
+    )
+    twin.advance(3.0)
+    assert not robot.board.refused
+    np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, hand.p, atol=0.005)
+
+
 CONFIG = """
 RobotName: gr2t2v2
 RunType: 0

@@ -17,7 +17,7 @@ from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.standing import own_weight_nm, within_limits
 from thenar.signals import MoveRequest
 
-LINE_STEP_M = 0.02
+LINE_STEP_M, LINE_STEP_RAD = 0.02, 0.1
 ARRIVED_RAD, SETTLE_S = 0.01, 1.0  # a group has arrived when its joints have, or no longer than this afterwards
 HAND_SPEED_M_S = 0.5  # of a line at full speed; assumed
 
@@ -92,21 +92,25 @@ class MoveTask(Task):
 
     def _plan(self, data: RobotData, move: MoveRequest) -> dict[str, Trajectory]:
         q = data.board.read().position_rad
+        arrived = q.copy()  # where the other joints of this move will be when a hand is to be at its pose
         speed = data.body.per_joint("speed_rad_s")
         plans: dict[str, Trajectory] = {}
         for group, goal in move.joints_rad.items():
             at, share = data.body.group_slice(group), move.speed.get(group, 1.0)
             plans[group] = Trajectory.at_speed(q[at], goal, start_s=data.stamp_s, speed_rad_s=share * speed[at])
+            arrived[at] = goal
         for group, pose in move.pose.items():
             at, share = data.body.group_slice(group), move.speed.get(group, 1.0)
             if move.kind == "line":
-                plans[group] = self._line(data, group, q, pose, share)
+                plans[group] = self._line(data, group, q, pose, share, share * speed[at])
             else:
-                goal = solve_arm(data, group, q, pos_m=pose[:3], quat_xyzw=pose[3:])
+                goal = solve_arm(data, group, arrived, pos_m=pose[:3], quat_xyzw=pose[3:])
                 plans[group] = Trajectory.at_speed(q[at], goal, start_s=data.stamp_s, speed_rad_s=share * speed[at])
         return plans
 
-    def _line(self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float) -> Trajectory:
+    def _line(
+        self, data: RobotData, group: str, q: FloatArray, pose: FloatArray, share: float, speed_rad_s: FloatArray
+    ) -> Trajectory:
         """Through points of the line, near enough to each other that the hand stays on it."""
         at = data.body.group_slice(group)
         hand = data.kindyn_data.hands_B[0 if group.startswith("left") else 1]
@@ -114,10 +118,17 @@ class MoveTask(Task):
         if start[3:] @ pose[3:] < 0.0:
             start[3:] *= -1.0
         length = float(np.linalg.norm(pose[:3] - start[:3]))
+        turn = 2.0 * float(np.linalg.norm(pose[3:] - start[3:]))  # [rad], nearly
+        steps = max(2, int(np.ceil(length / LINE_STEP_M)), int(np.ceil(turn / LINE_STEP_RAD)))
         here, points = q.copy(), [q[at].copy()]
-        for done in np.linspace(0.0, 1.0, max(2, int(np.ceil(length / LINE_STEP_M))) + 1)[1:]:
+        for done in np.linspace(0.0, 1.0, steps + 1)[1:]:
             point = start + done * (pose - start)
             here[at] = solve_arm(data, group, here, pos_m=point[:3], quat_xyzw=point[3:])
             points.append(here[at].copy())
-        duration_s = max(PEAK_OVER_MEAN * length / (HAND_SPEED_M_S * share), MIN_DURATION_S)
-        return Trajectory(points_rad=np.array(points), start_s=data.stamp_s, duration_s=duration_s)
+        way = np.array(points)
+        # As long as the hand takes, or the joint that has furthest to go: a turn on the spot has no length.
+        needed_s = max(
+            length / (HAND_SPEED_M_S * share), steps * float(np.max(np.abs(np.diff(way, axis=0)) / speed_rad_s))
+        )
+        duration_s = max(PEAK_OVER_MEAN * needed_s, MIN_DURATION_S)
+        return Trajectory(points_rad=way, start_s=data.stamp_s, duration_s=duration_s)
