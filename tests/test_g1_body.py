@@ -12,10 +12,12 @@ import pytest
 from thenar import hands
 from thenar.hands.rotations import matrix_from_quat_wxyz, matrix_from_rpy
 from thenar.humanoid import RobotData
+from thenar.humanoid.control.low_level import LowLevel
 from thenar.humanoid.model.g1 import G1, G1_RUBBER
 from thenar.humanoid.model.hand_mount import hand_mount
 from thenar.humanoid.model.mujoco_model import build_spec
 from thenar.humanoid.model.pinocchio_model import build_model
+from thenar.twin.body.g1_twin import AMBIENT_C, build_g1
 
 TABLE = json.loads((Path(__file__).parent / "data" / "g1.json").read_text())
 POSES = {"zero": np.zeros(29), "q_i=0.3*sin(i+1)": 0.3 * np.sin(np.arange(29) + 1)}
@@ -111,3 +113,30 @@ def test_hands_of_other_makers_are_mounted_alike(name: str):
     _, _, quat_wxyz = hand_mount(G1, hand)
     palm = matrix_from_quat_wxyz(quat_wxyz) @ matrix_from_rpy(hand.palm.rpy_rad)
     np.testing.assert_allclose(palm[:, 1], [1.0, 0.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["damp", "limp"])
+def test_joints_that_were_let_go_are_held_where_they_have_come_to(mode: str):
+    low, carry = LowLevel(G1, gains="teleop"), np.zeros(29)
+    low.choose(None, None, q_rad=np.zeros(29), gravity_nm=carry)
+    low.mode = mode
+    low.choose(None, None, q_rad=np.full(29, 0.1), gravity_nm=carry)
+    low.mode = "hold"
+    for q in (0.15, 0.2):  # and there they stay
+        drive = low.choose(None, None, q_rad=np.full(29, q), gravity_nm=carry)
+        np.testing.assert_array_equal(drive.position_rad, np.full(29, 0.1))
+
+
+def test_motors_warm_with_time_and_not_with_how_often_they_are_read_and_are_cold_after_a_reset():
+    often, seldom = build_g1(), build_g1()
+    for _ in range(100):
+        often.advance(0.002)
+        often.readings()
+    seldom.advance(0.2)
+    np.testing.assert_array_equal(often.readings().temperature_c, seldom.readings().temperature_c)
+    before = seldom.readings().temperature_c
+    assert before.max() > AMBIENT_C
+    seldom.advance(0.002)
+    assert before.max() < seldom.readings().temperature_c.max()  # what was read does not change
+    seldom.reset()
+    np.testing.assert_array_equal(seldom.readings().temperature_c, np.full(29, AMBIENT_C))

@@ -225,6 +225,11 @@ def test_walking_is_refused_with_its_reason_and_damping_is_not(twin: LiveG1):
         assert answered == code, asked
         assert "walking" in data or (api_id, code) != (7105, 3203)
     assert wait_for(lambda: twin.robot.low_level.mode == "damp")
+    asked_for = unitree_rpc.RpcRequest(id=2, api_id=7001, parameter="")
+    assert link._loco(asked_for, {}) == (0, {"data": 1})
+    twin.reset()  # it holds itself again, and says so
+    assert twin.robot.low_level.mode == "hold"
+    assert link._loco(asked_for, {}) == (0, {"data": 500})
 
 
 def test_a_run_command_is_refused_with_its_reason(twin: LiveG1):

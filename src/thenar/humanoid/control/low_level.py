@@ -76,7 +76,7 @@ class LowLevel:
             self._held = None  # whoever stops commanding leaves the joints where they are then
             self.driver = whole.sender
             return self._within(whole)
-        if self._held is None:
+        if self._held is None or self.mode != "hold":  # joints that were let go are held where they have come to
             self._held = q_rad.copy()
         if arms is None or arms.weight <= 0.0:
             # Arms that a client has left stay where it left them.

@@ -57,7 +57,7 @@ class G1Robot:
         self.cameras: Cameras | None = None
         self.reward = 0.0
         self._effort_nm = body.body.per_joint("effort_nm")
-        self._temperature_c = np.full(len(body.body.hinges), AMBIENT_C)
+        self._temperature_c = np.full_like(self._effort_nm, AMBIENT_C)
         self._reward_pace = Pace(REWARD_HZ)
         self._rng = np.random.default_rng(seed)
         self.tick()
@@ -70,6 +70,8 @@ class G1Robot:
                 self.low_level.mode = mode
             whole, arms = self.link.targets(time.perf_counter())
         machine, stance = self.body.machine, None
+        warm_c = AMBIENT_C + FULL_TORQUE_C * np.square(machine.torques() / self._effort_nm)
+        self._temperature_c = self._temperature_c + (warm_c - self._temperature_c) * (TIMESTEP_S / WARMING_S)
         if self.balance is not None:
             self.body.read()
             stance = self.balance.step(whole is None and self.low_level.mode == "hold")
@@ -91,15 +93,13 @@ class G1Robot:
     def readings(self) -> MotorReadings:
         """What the motors and the IMUs measure now."""
         machine = self.body.machine
-        motion, torque_nm = machine.motion(), machine.torques()
-        warm_c = AMBIENT_C + FULL_TORQUE_C * np.square(torque_nm / self._effort_nm)
-        self._temperature_c += (warm_c - self._temperature_c) * (TIMESTEP_S / WARMING_S)
+        motion = machine.motion()
         return MotorReadings(
             stamp_s=self.body.world.time_s,
             position_rad=motion.q[7:],
             velocity_rad_s=motion.qd[6:],
             acceleration_rad_s2=motion.qdd[6:],
-            torque_nm=torque_nm,
+            torque_nm=machine.torques(),
             temperature_c=self._temperature_c,
             imus=tuple(machine.imu(name) for name in self.body.body.imus),
         )
@@ -136,9 +136,12 @@ class G1Robot:
             self.publish()
 
     def reset(self) -> None:
-        """Back to time 0, joints and objects, with the motors holding; a robot that fell stands again."""
+        """Back to time 0, joints and objects, with the motors cold and holding; a robot that fell stands again."""
         self.body.world.reset()
         self.low_level.restart()
+        self._temperature_c = np.full_like(self._effort_nm, AMBIENT_C)
+        if self.link is not None:
+            self.link.restart()
         if self.balance is not None:
             self.balance.restart()
 

@@ -24,7 +24,8 @@ SLOW_HZ = 20.0
 NO_WALKING = "walking, sitting and squatting are not simulated"
 CHECK_MODE, SELECT_MODE, RELEASE_MODE = 1001, 1002, 1003
 GET_FSM_ID, GET_FSM_MODE, GET_BALANCE_MODE, SET_FSM_ID, SET_VELOCITY = 7001, 7002, 7003, 7101, 7105
-FSM = {0: "limp", 1: "damp", 500: "hold"}
+HOLD = 500
+FSM = {0: "limp", 1: "damp", HOLD: "hold"}
 """What the body does by itself in those states of the robot that are simulated; on free feet it holds its balance."""
 
 
@@ -40,7 +41,7 @@ class G1Topics(DdsLink):
         self._mode_machine = mode_machine
         self._newest: dict[str, MotorTargets] = {}
         """By topic."""
-        self._fsm_id = 500
+        self._fsm_id = HOLD
         self._mode_name = ""
         self._wanted = Waiting[str](self._inbox.refused)
         self._slow = Pace(SLOW_HZ)
@@ -61,6 +62,11 @@ class G1Topics(DdsLink):
     def modes(self) -> list[str]:
         """What the body shall do by itself, `FSM`, as asked since the last call."""
         return self._wanted.take()
+
+    def restart(self) -> None:
+        """The body holds itself again, whatever was asked of it before."""
+        self._wanted.take()
+        self._fsm_id = HOLD
 
     def publish(self, readings: MotorReadings) -> None:
         """Send what the motors and the IMUs measure."""
