@@ -3,6 +3,7 @@
 import io
 import json
 import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -103,6 +104,48 @@ def test_a_port_that_is_taken_is_named():
             PictureServer("127.0.0.1", ports={"head": port}, config_port=free_port(), configuration=b"")
     finally:
         context.destroy(linger=0)
+
+
+@pytest.mark.parametrize(
+    ("taken", "why"),
+    [
+        (True, r"has ended: cameras cannot listen at 127.0.0.1:\d+: Address.*--cameras none"),
+        (False, r"has ended: cannot draw: .*libosmesa6.*--cameras none"),
+    ],
+)
+def test_cameras_that_cannot_start_say_why(taken: bool, why: str, monkeypatch: pytest.MonkeyPatch):
+    ports: dict[str, int] = {name: free_port() for name in ("head", "left_wrist", "right_wrist")}
+    context = zmq.Context()
+    another = context.socket(zmq.PUB)
+    if taken:
+        ports["head"] = another.bind_to_random_port("tcp://127.0.0.1")
+    else:  # a renderer that needs a screen, and no screen
+        monkeypatch.setenv("MUJOCO_GL", "glfw")
+        for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+            monkeypatch.delenv(name, raising=False)
+    body = BodyWorld(G1_RUBBER, timestep_s=0.002)
+    try:
+        with pytest.raises(ThenarError, match=why):
+            Cameras(body.world, CameraOptions(names=("head",), ports=ports, config_port=free_port()))
+    finally:
+        context.destroy(linger=0)
+
+
+def test_pictures_that_are_drawn_faster_than_encoded_do_not_pile_up_and_none_fails_in_silence():
+    from thenar.view.cameras.picture_server import PictureServer
+
+    server: Any = PictureServer("127.0.0.1", ports={"head": free_port()}, config_port=free_port(), configuration=b"")
+    large = np.random.default_rng(1).integers(0, 255, (720, 1280, 3), np.uint8)
+    began_s = time.perf_counter()
+    for _ in range(40):
+        server.publish("head", large, (1280, 720))
+    told_s = time.perf_counter()
+    server._encoder.submit(lambda: None).result()  # all of them are encoded
+    assert told_s - began_s > 0.5 * (time.perf_counter() - began_s)
+    server.publish("nobody", large, (64, 48))
+    server._encoder.submit(lambda: None).result()
+    with pytest.raises(KeyError):
+        server.publish("head", large, (64, 48))
 
 
 def test_a_roof_rises_out_of_the_ground_and_a_box_lies_across_the_edge_of_the_picture():

@@ -56,7 +56,7 @@ class Eyes:
             self._gl = gl_context.GLContext(*size_px)
             self._gl.make_current()
             self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        except (ImportError, RuntimeError, AttributeError, TypeError) as error:
+        except (ImportError, RuntimeError, AttributeError, TypeError, mujoco.FatalError) as error:
             raise NoRenderer(str(error)) from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._scene = mujoco.MjvScene(self._model, maxgeom=MAX_GEOMS)

@@ -102,7 +102,7 @@ class Artist:
         self._world = world
         try:
             self._renderer = mujoco.Renderer(world.model, height=height, width=width)
-        except (ImportError, RuntimeError, AttributeError) as error:
+        except (ImportError, RuntimeError, AttributeError, mujoco.FatalError) as error:
             raise NoRenderer(str(error)) from error
         # Without a table there is nothing near enough for a shadow to fall on, and a far ground is speckled by them.
         self._shadows = TABLE in (world.model.geom(geom).name for geom in range(world.model.ngeom))

@@ -78,7 +78,8 @@ class Cameras:
             time.sleep(0.02)
         if not self._report()["ready"]:
             self.close()
-            raise ThenarError(self._failure or f"the cameras did not start within {START_S:.0f} s")
+            why = self._failure or f"the cameras did not start within {START_S:.0f} s"
+            raise ThenarError(f"{why}; to run without them: --cameras none")
 
     def tell(self) -> None:
         """Tell the process where everything is, when it is time; on the loop's thread."""
@@ -142,6 +143,8 @@ class Cameras:
                 command, pass_fds=fds, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
             )
             self._child = child
+            if self._stopping.is_set():  # closed just now, when there was no such child yet
+                child.terminate()
             assert child.stdin is not None
             assert child.stderr is not None
             try:
@@ -165,7 +168,7 @@ def _serve(pose_fd: int, seen_fd: int) -> None:
     from thenar.view.cameras.picture_server import PictureServer
 
     model, size, host, options = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(NICE)
     poses, seen = SharedRecords(_pose_dtype(size), pose_fd), SharedRecords(SEEN, seen_fd)
     described = teleimager.configuration(
@@ -179,6 +182,12 @@ def _serve(pose_fd: int, seen_fd: int) -> None:
         configuration=teleimager.encode_configuration(described),
     )
     _draw_for_ever(eyes, server, poses, seen, options)
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1024):  # not by way of sys.stdin: an interpreter that ends cannot take it from a thread
+        pass
+    os._exit(0)
 
 
 def _draw_for_ever(eyes: Eyes, server: Any, poses: SharedRecords, seen: SharedRecords, options: CameraOptions) -> None:
@@ -224,4 +233,9 @@ def drawn_size(size_px: tuple[int, int], level: int) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    _serve(*map(int, sys.argv[1:3]))
+    try:
+        _serve(*map(int, sys.argv[1:3]))
+    except ThenarError as error:  # its last line is what the parent tells
+        sys.stderr.write(str(error))
+        sys.stderr.flush()
+        os._exit(1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import threading
+from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ except ImportError as error:
 
 QUALITY = 80  # of the JPEGs
 KEPT = 2  # pictures that wait for a slow client; older ones are dropped
+DRAWN_AHEAD = 6  # pictures that wait to be encoded; then whoever draws waits too, or they would fill the memory
 
 
 class PictureServer:
@@ -39,12 +41,18 @@ class PictureServer:
         self._answers = self._bind(zmq.REP, host, config_port)
         self._configuration = configuration
         self._encoder = ThreadPoolExecutor(1)  # beside the drawing of the next picture
+        self._drawn: deque[Future[None]] = deque()
         self._thread = threading.Thread(target=self._answer, name="camera configuration", daemon=True)
         self._thread.start()
 
     def publish(self, camera: str, image: NDArray[np.uint8], size_px: tuple[int, int]) -> None:
-        """Send a picture soon, at a size, whatever size it was drawn at. Shape (height, width, 3)."""
-        self._encoder.submit(self._encode, camera, image, size_px)
+        """Send a picture soon, at a size, whatever size it was drawn at. Shape (height, width, 3).
+
+        What went wrong with one of the last few is raised.
+        """
+        self._drawn.append(self._encoder.submit(self._encode, camera, image, size_px))
+        while self._drawn and (self._drawn[0].done() or len(self._drawn) > DRAWN_AHEAD):
+            self._drawn.popleft().result()
 
     def _encode(self, camera: str, image: NDArray[np.uint8], size_px: tuple[int, int]) -> None:
         picture = Image.fromarray(image)
