@@ -160,7 +160,7 @@ class Worlds:
         self._skins: dict[str, SampledTouch] = {}
         self._feels, self._skin_numbers = True, np.arange(count)
         self._residual_s, self._steps, self._draws = 0.0, 0, 0
-        self._props = name_props((*self.config.scene.props, *self.config.props))
+        self._props = name_props((*self.config.scene.props, *self.config.props), self.config.specs)
         self._places: dict[str, Any] = {}
         self.factors = no_factors(count, len(self._props), len(self._actuators))
         """What `randomize` has drawn."""

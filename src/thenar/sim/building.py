@@ -41,10 +41,10 @@ def root_pose(hand: HandSpec, mount: Mount) -> tuple[NDArray[np.float64], NDArra
     return np.asarray(mount.pos_m) - R_wr @ np.asarray(hand.palm.pos_m), R_wr
 
 
-def name_props(props: Iterable[Prop]) -> tuple[Prop, ...]:
-    """Give every prop a name of its own."""
+def name_props(props: Iterable[Prop], hands: Iterable[str]) -> tuple[Prop, ...]:
+    """Give every prop a name of its own, which is no hand's: contacts are a hand's by the name of their bodies."""
     named: list[Prop] = []
-    taken: set[str] = {GROUND, TABLE}
+    taken: set[str] = {GROUND, TABLE, *hands}
     for prop in props:
         name = prop.name or type(prop).__name__.lower()
         if prop.name in taken:
@@ -77,14 +77,21 @@ def compile_model(config: WorldConfig) -> mujoco.MjModel:
     # A simulation that breaks must be seen, not silently started again.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     _add_surroundings(spec, config.scene)
-    for prop in name_props((*config.scene.props, *config.props)):
+    props = name_props((*config.scene.props, *config.props), config.specs)
+    for prop in props:
         add_prop(spec, prop)
     for name, hand in config.specs.items():
         if config.robot is not None:
             _attach_hand(spec, hand, config.robot.flanges[name])
         else:
             _add_hand(spec, hand, config.hand_mounts[name])
-    return spec.compile()
+    try:
+        return spec.compile()
+    except ValueError as error:
+        names = ", ".join((*config.specs, *(prop.name for prop in props)))
+        raise BadValue(
+            "world", names, f"hands and objects that MuJoCo can compile: {' '.join(str(error).split())}"
+        ) from error
 
 
 def _check_closed(prop: Mesh, triangles: NDArray[np.float64]) -> None:
@@ -198,7 +205,7 @@ def _add_mesh(spec: mujoco.MjSpec, body: mujoco.MjsBody, prop: Mesh) -> list[muj
     sizes = np.array([np.prod(np.ptp(points, axis=0)) for points in pieces])
     made = []
     for number, (points, share) in enumerate(zip(pieces, sizes / sizes.sum(), strict=True)):
-        name = prop.name if len(pieces) == 1 else f"{prop.name}_{number}"
+        name = prop.name if len(pieces) == 1 else f"{prop.name}/{number}"
         spec.add_mesh(name=name, uservert=points.ravel().tolist(), inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX)
         geom = body.add_geom(
             name=name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, mass=prop.mass_kg * float(share)

@@ -14,6 +14,7 @@ from thenar.arrays import FloatArray
 from thenar.errors import BadValue, SimulationDiverged, look_up
 from thenar.hands.spec import HandSpec
 from thenar.signals import ContactSet, HandState, SolidContacts
+from thenar.signals.fault_kinds import Fault
 from thenar.sim.building import compile_model, name_props
 from thenar.sim.contacts import ContactReader, SolidReader
 from thenar.sim.journal import Journal
@@ -58,6 +59,8 @@ class Snapshot:
     masses: tuple[FloatArray, FloatArray, FloatArray] | None = None
     """Where they were in the last step, which the next forces on wrists and dragged objects go by; None: of a time when
     neither this nor what is dragged nor an outage was written down."""
+    faults: tuple[Fault, ...] | None = None
+    """What was broken; None: whoever took it knows of no faults, and what is broken stays so."""
 
 
 class Physics:
@@ -71,7 +74,7 @@ class Physics:
         self.data = mujoco.MjData(self.model)
         self._warnings = self.data.warning.number  # how often the engine warned, by kind; the engine's own memory
         self.hand_names = tuple(config.specs)
-        named = name_props((*config.scene.props, *config.props))
+        named = name_props((*config.scene.props, *config.props), config.specs)
         self.motors = MotorBank(self.model, self.data, config.specs, seed=config.seed)
         self.journal = Journal()
         self.wrists = Wrists(self.model, self.data, config, journal=self.journal)
@@ -79,6 +82,7 @@ class Physics:
         self.props = WorldProps(self.model, self.data, names, journal=self.journal, on_resize=self._forget_shapes)
         self._contact_reader = ContactReader(self.model, self.hand_names)
         self._solid_reader: SolidReader | None = None
+        self._seen: mujoco.MjData | None = None
         self.reset()
 
     @property
@@ -198,6 +202,14 @@ class Physics:
             self.props.drag_again(snapshot.dragged_to_m)
             self.data.subtree_com[:], self.data.xipos[:], self.data.ximat[:] = snapshot.masses
 
+    def seen(self) -> mujoco.MjData:
+        """Bodies where they are at this instant, to be looked at: those of the engine are where the last step began."""
+        seen = self._seen = self._seen or mujoco.MjData(self.model)
+        seen.qpos[:] = self.data.qpos
+        mujoco.mj_kinematics(self.model, seen)
+        mujoco.mj_camlight(self.model, seen)
+        return seen
+
     def pose_bodies(self, joint_rad: Mapping[str, FloatArray]) -> None:
         """Put bodies where they are when joints of hands stand so [rad], to be looked at; nothing else follows."""
         for hand, angles in joint_rad.items():
@@ -212,6 +224,10 @@ class Physics:
         """
         if other.hand_names != self.hand_names:
             raise BadValue("other", other.hand_names, f"a world with {', '.join(self.hand_names)}")
+        if other.timestep_s != self.timestep_s:
+            raise BadValue(
+                "timestep_s of the other", other.timestep_s, f"{self.timestep_s:g}, as here: steps are counted"
+            )
         theirs = {other.model.joint(k).name for k in range(other.model.njnt)}
         for k in range(self.model.njnt):
             mine = self.model.joint(k)

@@ -45,8 +45,11 @@ class _Prop:
                     _check_positive(label, part)
             elif field.name in ("pos_m", "rpy_rad", "colour"):
                 finite_vector(label, value)
-            elif field.name == "friction" and not (math.isfinite(value) and value >= 0.0):
-                raise BadValue(label, value, "a number not below 0")
+            elif field.name == "friction":
+                if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0.0):
+                    raise BadValue(label, value, "a number not below 0")
+            elif field.name == "name" and not isinstance(value, str):
+                raise BadValue(label, value, "a text")
 
 
 @dataclass(frozen=True, kw_only=True)

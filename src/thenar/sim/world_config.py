@@ -64,6 +64,9 @@ class WorldConfig:
             raise BadValue("seed", self.seed, "a whole number")
         if not self.hands and self.robot is None:
             raise BadValue("hands", self.hands, f"at least one of {', '.join(catalogue.names())}")
+        strange = [prop for prop in self.props if not isinstance(prop, Prop)]
+        if strange:
+            raise BadValue("props", strange[0], "objects such as thenar.Sphere(radius_m=0.03)")
         names = [spec.name for spec in self.hands]
         doubled = {name for name in names if names.count(name) > 1}
         if doubled:
@@ -98,9 +101,10 @@ class WorldConfig:
 
 def resolve_hands(hands: str | HandSpec | Sequence[str | HandSpec]) -> tuple[HandSpec, ...]:
     """Specs of one hand or several, given by name or as specs."""
-    if not isinstance(hands, (str, HandSpec, Sequence)):
-        raise BadValue("hands", hands, "a hand's name, a HandSpec, or a list of them")
-    chosen = [hands] if isinstance(hands, (str, HandSpec)) else hands
+    chosen = hands if isinstance(hands, Sequence) and not isinstance(hands, str) else [hands]
+    strange = [hand for hand in chosen if not isinstance(hand, (str, HandSpec))]
+    if strange:
+        raise BadValue("hands", strange[0], "a hand's name, a HandSpec, or a list of them")
     return tuple(catalogue.load(hand) if isinstance(hand, str) else hand for hand in chosen)
 
 

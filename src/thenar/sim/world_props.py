@@ -107,7 +107,7 @@ class WorldProps:
         if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_BOX:
             raise BadValue("prop", prop, "a box")
         size = finite_vector("size_m", size_m, positive=True)
-        if not (math.isfinite(mass_kg) and mass_kg > 0.0):
+        if not (isinstance(mass_kg, (int, float)) and math.isfinite(mass_kg) and mass_kg > 0.0):
             raise BadValue("mass_kg", mass_kg, "a number above 0")
         model.geom_size[geom] = size / 2
         model.geom_rbound[geom] = np.linalg.norm(size / 2)
@@ -132,18 +132,19 @@ class WorldProps:
         """
         self._free_qpos(prop)
         body = self._model.body(prop).id
+        wanted_m = None if to_m is None else finite_vector("to_m", to_m)
         self._dragged.pop(body, None)
         self._data.xfrc_applied[body] = 0.0
-        if to_m is not None:
-            self._dragged[body] = self._views(body, finite_vector("pos_m", to_m))
+        if wanted_m is not None:
+            self._dragged[body] = self._views(body, wanted_m)
 
     @noted
     def pull(self, prop: str, force_n: ArrayLike) -> None:
         """Pull at the middle of a free object with a steady force in the world [N], until told otherwise; 0 ends it."""
         self._free_qpos(prop)
-        body = self._model.body(prop).id
+        body, wanted_n = self._model.body(prop).id, finite_vector("force_n", force_n)
         self._dragged.pop(body, None)
-        self._data.xfrc_applied[body, :3] = finite_vector("force_n", force_n)
+        self._data.xfrc_applied[body, :3] = wanted_n
         self._data.xfrc_applied[body, 3:] = 0.0
 
     @property

@@ -114,9 +114,10 @@ class Wrists:
         self.records[:] = self._rest
 
     def copy_goals_from(self, other: Wrists) -> None:
-        """Go where the wrists of another world with the same hands go."""
-        for name in ("target_m", "target_quat", "target_m_s", "target_rad_s", "goal_m", "goal_quat"):
-            self.records[name] = other.records[name]
+        """Go where those wrists of another world with the same hands go that are driven there and here."""
+        for hand in self._number.keys() & other._number.keys():
+            for name in ("target_m", "target_quat", "target_m_s", "target_rad_s", "goal_m", "goal_quat"):
+                self.records[name][self._number[hand]] = other.records[name][other._number[hand]]
 
     def step(self) -> None:
         """Write the forces on the wrists for the engine's next step."""

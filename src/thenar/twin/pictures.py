@@ -71,7 +71,8 @@ class SkinTiles:
     def now(self, physics: Physics, *, full_pa: float = FULL_PA) -> Tiles:
         """Where the tiles are in the world, coloured by pressure."""
         frame = self._touch.solve(physics.solid_contacts())
-        poses = {link: physics.data.body(f"{self._hand.name}/{link}") for link in set(self._links)}
+        seen = physics.seen()
+        poses = {link: seen.body(f"{self._hand.name}/{link}") for link in set(self._links)}
         origin_m = np.array([poses[link].xpos for link in self._links])
         R = np.array([poses[link].xmat for link in self._links]).reshape(-1, 3, 3)
         return Tiles(

@@ -12,7 +12,7 @@ from thenar.sim.props import Prop
 from thenar.touch.sensor.calibration import Calibration, PadCalibration, PerTaxel
 
 P = TypeVar("P", bound=Prop)
-_SIZES = ("radius_m", "length_m", "size_m", "radii_m")
+_SIZES = ("radius_m", "length_m", "size_m", "radii_m", "scale")
 
 
 def scaled_prop(prop: P, *, mass: float = 1.0, friction: float = 1.0, size: float = 1.0) -> P:
@@ -27,7 +27,7 @@ def scaled_prop(prop: P, *, mass: float = 1.0, friction: float = 1.0, size: floa
 
 
 def size_of(prop: Prop) -> float:
-    """A length of an object that grows with it [m]."""
+    """What grows with an object: a length [m], of a mesh its scale."""
     return float(np.max(getattr(prop, next(field.name for field in fields(prop) if field.name in _SIZES))))
 
 

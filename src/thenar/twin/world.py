@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thenar.arrays import finite_vector, unit_quaternion
 from thenar.errors import BadValue, SimulationDiverged, UnknownName
 from thenar.hands.motors_file import MotorValues, read_motors, with_motors
 from thenar.hands.spec import HandSpec
@@ -95,7 +96,7 @@ class World:
             scene=scenes.load(scene),
             mounts=mounts or {},
             timestep_s=timestep_s,
-            seed=seed,
+            seed=int(seed) if isinstance(seed, np.integer) else seed,
             profile=profile,
             robot=robot,
         )
@@ -290,6 +291,10 @@ class World:
         fixed += [name for name in wrists or {} if not self.wrists.is_driven(name)]
         if fixed:
             raise BadValue("pose of", ", ".join(fixed), "an object that is not fixed, or a hand with a driven wrist")
+        for pos_m, quat_wxyz in (*(objects or {}).values(), *(wrists or {}).values()):
+            finite_vector("pos_m", pos_m)
+            if quat_wxyz is not None:
+                unit_quaternion("quat_wxyz", quat_wxyz)
         for name, (pos_m, quat_wxyz) in (objects or {}).items():
             self.props.move(name, pos_m=pos_m, quat_wxyz=(1.0, 0.0, 0.0, 0.0) if quat_wxyz is None else quat_wxyz)
         for name, (pos_m, quat_wxyz) in (wrists or {}).items():
@@ -302,13 +307,15 @@ class World:
             skin.forget()
 
     def snapshot(self) -> Snapshot:
-        """Everything needed to come back to this instant, but the past of the skins."""
-        return self.physics.snapshot()
+        """Everything needed to come back to this instant, but the past of the skins and the sizes of resized boxes."""
+        return replace(self.physics.snapshot(), faults=self.faults.active)
 
     @noted
     def restore(self, snapshot: Snapshot) -> None:
         """Come back to an instant; what follows is the same as it was, bit for bit. Skins start without a past."""
         self.physics.restore(snapshot)
+        if snapshot.faults is not None:
+            self.faults.restore(snapshot.faults)
         self.reset_skins()
 
     def rebuild(self, *, scene: str | Scene | None = None, more_props: Iterable[Prop] = ()) -> World:
@@ -360,6 +367,9 @@ class World:
         from thenar.sim.drawing.render import Artist, frame_world
         from thenar.twin.pictures import Film
 
+        check_duration(seconds)
+        if not (isinstance(fps, int) and fps > 0):
+            raise BadValue("fps", fps, "a whole number of pictures a second, above 0")
         with Artist(self.physics, size_px=size_px) as artist:
             camera = camera or frame_world(self.physics, size_px=size_px)
             frames = []

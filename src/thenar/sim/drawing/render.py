@@ -128,7 +128,7 @@ class Artist:
         if isinstance(camera, Camera):
             view.lookat[:] = camera.look_at_m
             view.distance, view.azimuth, view.elevation = camera.distance_m, camera.azimuth_deg, camera.elevation_deg
-        self._renderer.update_scene(self._world.data, view)
+        self._renderer.update_scene(self._world.seen(), view)
         scene = self._renderer.scene
         if isinstance(camera, Eye):
             for one in scene.camera:  # of both eyes
@@ -197,7 +197,7 @@ def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float
 
     Of a forearm only the part near the hand counts, and of objects those near a hand.
     """
-    model, data = world.model, world.data
+    model, data = world.model, world.seen()
     owners = [model.body(body).name for body in model.geom_bodyid]
     mine = [n for n, owner in enumerate(owners) if owner.partition("/")[0] in world.hand_names]
     near = {

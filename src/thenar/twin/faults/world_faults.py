@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -94,14 +94,30 @@ class Faults:
 
     def copy_from(self, other: Faults) -> None:
         """Break what is broken in another world; its motors' own state is copied with everything that moves."""
-        for fault in other.active:
-            if FAULTS[fault.kind].of == "taxel" or fault.kind == "sticky":
+        self._add(other.active)
+
+    def restore(self, faults: Iterable[Fault]) -> None:
+        """Have these broken and nothing else; the motors' own state has been restored with everything that moves."""
+        for key, one in list(self._active.items()):
+            if _stands_apart(one):
+                self.repair(*key)
+        self._active.clear()
+        self._add(faults)
+
+    def _add(self, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            if _stands_apart(fault):
                 self.inject(fault.hand, fault.part, fault.kind, fault.amount)
             self._active[fault.hand, fault.part, fault.kind] = fault
 
     def broken_taxels(self, hand: str) -> BoolArray:
         """Which taxels of a hand are broken, pad after pad. Shape (taxels,)."""
         return self._world.skin(hand).broken
+
+
+def _stands_apart(fault: Fault) -> bool:
+    """Whether it is no part of what moves: of a skin, or of the joints that follow a motor's own."""
+    return FAULTS[fault.kind].of == "taxel" or fault.kind == "sticky"
 
 
 def taxel_of(part: str) -> tuple[str, int, int]:

@@ -19,6 +19,7 @@ from thenar.errors import BadFile, BadValue
 from thenar.hands.motors_file import motor_values
 from thenar.hands.spec import HandSpec
 from thenar.signals import Closing, HandCommand, TorqueLaw
+from thenar.signals.fault_kinds import Fault
 from thenar.sim import scenes
 from thenar.sim.physics import Snapshot
 from thenar.sim.props import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
@@ -31,7 +32,7 @@ _CLASSES = {
     one.__name__: one
     for one in (
         *(Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Mount, Scene),
-        *(Calibration, PadCalibration, LearnedPad, HandCommand, TorqueLaw, Closing, Snapshot),
+        *(Calibration, PadCalibration, LearnedPad, HandCommand, TorqueLaw, Closing, Snapshot, Fault),
     )
 }
 _KIND = "_kind"  # key that marks what is not plain JSON
