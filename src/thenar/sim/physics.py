@@ -205,9 +205,10 @@ class Physics:
     def seen(self) -> mujoco.MjData:
         """Bodies where they are at this instant, to be looked at: those of the engine are where the last step began."""
         seen = self._seen = self._seen or mujoco.MjData(self.model)
-        seen.qpos[:] = self.data.qpos
-        mujoco.mj_kinematics(self.model, seen)
-        mujoco.mj_camlight(self.model, seen)
+        for name in ("qpos", "mocap_pos", "mocap_quat"):
+            getattr(seen, name)[:] = getattr(self.data, name)
+        for step in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight, mujoco.mj_tendon):
+            step(self.model, seen)
         return seen
 
     def pose_bodies(self, joint_rad: Mapping[str, FloatArray]) -> None:
