@@ -126,3 +126,23 @@ def test_a_recording_that_begins_while_a_skin_is_read_is_replayed_to_the_same_by
         recording = thenar.Recording(path)
         assert len(recording.touch("inspire_right").stamp_s) > 10
         assert thenar.replay(recording).differs_at == ""
+
+
+def test_a_taxel_that_drifts_drifts_from_the_first_reading_after_a_snapshot_in_a_replay_too(tmp_path: Path):
+    def drift() -> int:
+        world.advance(1.0)
+        return round(int(world.touch("inspire_right").counts["palm"][3, 7]), -1)
+
+    world = thenar.World("inspire_right", profile="ideal")
+    world.faults.inject("inspire_right", "palm 3 7", "drifting", 100.0)
+    world.touch("inspire_right")
+    assert [drift(), drift()] == [100, 200]
+    earlier = world.snapshot()
+    assert drift() == 300
+    with thenar.record(world, tmp_path / "drift.mcap"):
+        world.touch("inspire_right")
+        assert drift() == 100
+    assert thenar.replay(tmp_path / "drift.mcap").differs_at == ""
+    world.restore(earlier)
+    world.touch("inspire_right")
+    assert drift() == 100

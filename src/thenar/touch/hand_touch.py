@@ -10,9 +10,10 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
-from thenar.errors import BadValue
+from thenar.errors import BadValue, look_up
 from thenar.hands.spec import SkinSpec
 from thenar.signals import PadLayout, SolidContacts, TouchFrame
 from thenar.touch.sensor.barometers import Barometers
@@ -20,13 +21,13 @@ from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.force_sensor import Sensor
 from thenar.touch.solver.barometer_stress import build_dies
 from thenar.touch.solver.frame import solve_touch
-from thenar.touch.solver.groups import GROUP, MAX_GROUPS
+from thenar.touch.solver.groups import FIRST_GROUPS, GROUP
 from thenar.touch.solver.influence import elastic_tables, reduced_modulus_pa
 from thenar.touch.solver.pads import HandPads, build_pads
 from thenar.touch.solver.touch_records import Contacts, Faces, Scene, Skin, TaxelForces
 from thenar.touch.solver.window import SMOOTH_GRID, WINDOW
 
-MAX_WINDOWS = 128
+SPARE_WINDOWS = 32  # more than there can be groups of contacts: for those of the last frame
 
 
 class HandTouch:
@@ -60,7 +61,8 @@ class HandTouch:
         buried = kinds == {"barometer"}
         own = {pad.name: calibration.pad(pad.name) for pad in hand.pads}
         laid = _lay_pads(SkinSpec(links=hand.links, pads=hand.pads))
-        pads = replace(laid, pads=laid.pads.copy())
+        scratch = laid.cloud._replace(under=np.zeros_like(laid.cloud.under))  # hands alike may be solved at once
+        pads = replace(laid, pads=laid.pads.copy(), cloud=scratch)
         pads.pads["modulus_pa"] = [reduced_modulus_pa(pad.young_pa) for pad in own.values()]
         pads.pads["thickness_m"] = [pad.thickness_m for pad in own.values()]
         link_of_shape = np.full(len(bodies), -1, dtype=np.int64)
@@ -107,20 +109,20 @@ class HandTouch:
             contact_n=0.0,
             taxel_counts=np.zeros(taxels, dtype=np.int64),
         )
-        self._groups = np.zeros(MAX_GROUPS, dtype=GROUP)
+        self._groups = np.zeros(FIRST_GROUPS, dtype=GROUP)
         self._wrong: dict[int, tuple[bool, float, float]] = {}
         """Taxels that are stuck (True) or drift, by how much, and since when."""
         self.forget()
 
     def forget(self) -> None:
-        """Start anew: no window and no reading is remembered."""
-        self._windows = np.zeros(MAX_WINDOWS, dtype=WINDOW)
-        self._windows["skin"] = -1
+        """Start anew: no window and no reading is remembered; what is broken stays so, and drifts from 0 on."""
+        self._windows = _free_windows(len(self._groups))
         self._frame = 1
         self._group_count = 0
         self.die_stress_pa = np.zeros(len(self._skin.dies))
         """Stress at every buried die in the last frame [Pa]."""
         self._sensor.reset()
+        self._wrong = {taxel: (stuck, amount, math.nan) for taxel, (stuck, amount, _) in self._wrong.items()}
 
     def break_taxel(self, pad: str, row: int, col: int, *, fault: str, amount: float = 0.0) -> None:
         """Break or mend one taxel.
@@ -133,7 +135,9 @@ class HandTouch:
                 from its next reading on; empty mends it.
             amount: In counts, of a barometer in pascal.
         """
-        place = next(layout for layout in self.layout if layout.name == pad)
+        place = look_up({layout.name: layout for layout in self.layout}, pad, "pad")
+        if not (0 <= row < place.rows and 0 <= col < place.cols):
+            raise BadValue(f"taxel of {pad}", (row, col), f"a row below {place.rows} and a column below {place.cols}")
         taxel = place.first + row * place.cols + col
         self._sensor.dead[taxel] = fault == "dead"
         self._wrong.pop(taxel, None)
@@ -183,8 +187,13 @@ class HandTouch:
     def solve(self, contacts: SolidContacts) -> TouchFrame:
         """Pressure, shear and readings of every taxel under these contacts."""
         pair, stamp_s = contacts.pair, contacts.stamp_s
-        if not self.is_touched(pair):
+        sides = int(np.count_nonzero(self._skin.link_of_shape[pair] >= 0))
+        if not sides:
             return self.untouched(stamp_s)
+        if sides > len(self._groups):  # no force may be lost
+            known, self._groups = self._windows, np.zeros(sides, dtype=GROUP)
+            self._windows = _free_windows(sides)
+            self._windows[: len(known)] = known
         self._frame += 1
         area = self._area_m2
         out = TaxelForces(
@@ -270,6 +279,13 @@ def _per_area(
                 centre_m[pad, a] = out.moment_nm[pad, a] / force_n[pad]
         slip[pad] = out.patch_m2[pad, 1] / max(out.patch_m2[pad, 0], 1e-30)
     return pressure_pa, shear_pa, centre_m, slip
+
+
+def _free_windows(groups: int) -> NDArray[np.void]:
+    """Windows for so many groups of contacts, none of them in use."""
+    windows = np.zeros(groups + SPARE_WINDOWS, dtype=WINDOW)
+    windows["skin"] = -1
+    return windows
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ SAME_DIRECTION = math.cos(math.radians(30.0))
 SPREAD_M = (
     1e-3  # contact points that lie this far from their centre (root mean square, by force) fix how the object leans
 )
-MAX_GROUPS = 96
+FIRST_GROUPS = 96  # there is room for, until more contacts come
 STILL_M, STILL_RAD = 2e-5, 2e-3  # an object that has moved by more than this does not lie still
 SAME_LOAD = 5e-3  # where the load has changed by more than this share of it, something pushes
 STRAY_M = 3e-4  # a centre of force that is farther from the mean than this is another one ...
@@ -92,7 +92,7 @@ def gather(contacts: Contacts, shapes: Record, skin: Skin, groups: Record) -> in
             )
             sign = 1.0 if side == 0 else -1.0  # the force on the first shape is the opposite of that on the second
             found = _find_group(groups, count, surface, partner, sign, normal)
-            if found == MAX_GROUPS:
+            if found == len(groups):
                 continue
             group = groups[found]
             if found == count:
@@ -133,7 +133,7 @@ def _find_group(groups: Record, count: int, skin: int, partner: int, sign: float
             index += 1
             if sign * dot(group.force, normal) > SAME_DIRECTION * math.sqrt(dot(group.force, group.force)):
                 return g
-    if count < MAX_GROUPS:
+    if count < len(groups):
         group = groups[count]
         group.index, group.points, group.weight, group.slip_n, group.solved = index, 0, 0.0, 0.0, False
         group.force[:] = group.moment[:] = group.friction[:] = 0.0

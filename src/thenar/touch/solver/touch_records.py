@@ -72,7 +72,7 @@ class Skin(NamedTuple):
     cloud: Any
     """Taxels that are given points, a `taxel_cloud.Cloud`."""
     dies: Record
-    """Records of `dies.DIE`."""
+    """Records of `barometer_stress.DIE`."""
     modulus_pa: float
     """E* of links without a pad [Pa]."""
     thickness_m: float
