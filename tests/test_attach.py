@@ -12,6 +12,8 @@ from bench.skin import box_points, make_bench, mesh_on_mesh, mesh_presses, spher
 from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.signals import SOLID, SolidKind
 from thenar.sim.contacts import SolidReader, hull_faces
+from thenar.touch.hand_touch import HandTouch
+from thenar.touch.sensor.calibration import Calibration
 from thenar.touch.sensor.presets import SENSORS
 from thenar.touch.solver.collision import ray_entry
 from thenar.touch.solver.taxel_cloud import nearest_of, nearest_taxel, taxels_under
@@ -145,6 +147,61 @@ def test_taxels_come_from_a_table_and_from_a_group_of_faces(tmp_path):
         thenar.TaxelPad.read("faces", "ball", mesh, group="top")
 
 
+def test_faces_belong_to_their_object_and_to_their_material(tmp_path):
+    mesh = tmp_path / "hand.obj"  # as modelling programs write it: the object, its vertices, a material, its faces
+    mesh.write_text(
+        "o Index Tip\nv 0 0 6\nv 2 0 6\nv 2 2 6\nusemtl Rubber\nf 1 2 3\nusemtl Steel\nf 1 3 2\n"
+        "o Palm\nv 0 2 6\nusemtl Rubber\nf 1 3 4\nf 1 2 4\n"
+    )
+    taxels = {
+        group: len(thenar.TaxelPad.read("pad", "brick", mesh, group=group, scale=1e-3).points_m)
+        for group in ("Index Tip", "Palm", "Rubber", "Steel", None)
+    }
+    assert taxels == {"Index Tip": 2, "Palm": 2, "Rubber": 3, "Steel": 1, None: 4}
+
+
+def test_places_that_were_given_stay_as_they_were_given():
+    points = np.array([[0.24, 0.0, 0.0065], [0.242, 0.0, 0.0065]])  # half a millimetre above the brick
+    given = points.copy()
+    pad = thenar.TaxelPad(name="pad", geom="brick", points_m=points, normals=np.array([[0.0, 0.0, 1.0]] * 2))
+    assert thenar.touch.attach(finger(objects=False)[0], [pad]).taxels("pad")[0][0, 0, 2] == pytest.approx(0.006)
+    np.testing.assert_array_equal(points, given)
+
+
+def test_a_tray_feels_every_one_of_many_objects():
+    spec, across = mujoco.MjSpec(), np.linspace(-0.1, 0.1, 11)
+    spec.worldbody.add_geom(name="tray", type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.15, 0.15, 0.01])
+    for x in across:
+        for y in across:
+            ball = spec.worldbody.add_body(pos=[x, y, 0.0149])
+            ball.add_freejoint()
+            ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.005, 0, 0], mass=0.01)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    skin = thenar.touch.attach(model, [grid("tray", rows=10, cols=10, size_m=(0.29, 0.29))])
+    for _ in range(2):  # and after it has forgotten them
+        mujoco.mj_step(model, data, 200)
+        frame = skin(data)
+        force_n = np.zeros((data.ncon, 6))
+        for number in range(data.ncon):
+            mujoco.mj_contactForce(model, data, number, force_n[number])
+        assert frame.contact_n == pytest.approx(force_n[:, 0].sum(), rel=1e-9)
+        assert frame.contact_n == pytest.approx(121 * 0.01 * 9.81, rel=1e-3)
+        assert len(skin.windows()) == 121
+        skin.forget()
+
+
+def test_hands_that_are_alike_have_scratch_memory_of_their_own():
+    model, _ = finger(objects=False)
+    skin = thenar.touch.attach(model, [thenar.CoverPad(name="egg", geom="egg", spacing_m=0.004)])
+    spec = skin.spec
+    one, other = (
+        HandTouch(spec, Calibration(), skin_shapes={"egg": [0]}, bodies=np.zeros(1, dtype=np.int64)) for _ in range(2)
+    )
+    assert one.laid.cloud.taxels is other.laid.cloud.taxels
+    assert not np.shares_memory(one.laid.cloud.under, other.laid.cloud.under)  # they may be solved at once
+
+
 BAD_PADS = {
     "unknown geom": ([grid("a", geom="nail")], UnknownName, "geom of pad 'a' named 'nail'"),
     "only seen": ([grid("a", geom="seen")], BadValue, "geom of pad 'a'.*one that collides"),
@@ -162,6 +219,42 @@ BAD_PADS = {
         [grid("a", geom="brick"), grid("b", geom="brick", towards=None, centre_m=(0.2455, 0.002, 0.006))],
         BadValue,
         "place of pad 'a'.*beside pad 'b'",
+    ),
+    "half a taxel": ([grid("a", geom="ball", rows=4.5)], BadValue, "rows and cols of pad 'a' is .*whole numbers"),
+    "one length": ([grid("a", geom="ball", size_m=0.01)], BadValue, "size_m of pad 'a'.*a length along rows and one"),
+    "no geom": ([grid("a", geom=())], BadValue, "geom of pad 'a'.*the name or number of a geom"),
+    "no such sensor": ([grid("a", sensor="camera")], BadValue, "sensor of pad 'a' is 'camera'; wanted force or baro"),
+    "an area for two": (
+        [
+            thenar.TaxelPad(
+                name="a",
+                geom="brick",
+                points_m=np.array([[0.24, 0.0, 0.006]]),
+                normals=np.array([[0.0, 0.0, 1.0]]),
+                area_m2=np.full((1, 2), 4e-6),
+            )
+        ],
+        BadValue,
+        r"area_m2 of pad 'a' is 'of shape \(1, 2\)'; wanted a number for each of the points, 1",
+    ),
+    "nowhere": (
+        [
+            thenar.TaxelPad(
+                name="a", geom="brick", points_m=np.array([[0.24, 0.0, math.nan]]), normals=np.array([[0.0, 0.0, 1.0]])
+            )
+        ],
+        BadValue,
+        r"points_m of taxel 0 of pad 'a' is \[0.24, 0.0, nan\]; wanted finite numbers",
+    ),
+    "no angle": (
+        [thenar.CoverPad(name="a", geom="egg", towards=(0.0, 0.0, 1.0), within_deg=0.0)],
+        BadValue,
+        "within_deg of pad 'a'",
+    ),
+    "too many": (
+        [thenar.CoverPad(name="a", geom="egg", spacing_m=1e-4)],
+        BadValue,
+        "spacing_m of pad 'a' is 0.0001; wanted one that makes at most 20000 taxels; these would be 1",
     ),
     "in a cover": ([grid("a", geom="egg"), thenar.CoverPad(name="b", geom="egg")], BadValue, "beside pad 'b'"),
 }
@@ -276,6 +369,41 @@ def test_a_sensor_keeps_its_rate_and_a_put_back_state_starts_anew():
     assert skin(data).stamp_s == data.time
 
 
+def test_a_sensor_that_is_put_back_reads_what_it_read_the_first_time():
+    model, data = finger()
+    skin = thenar.touch.attach(model, [grid("brick")], calibration="inspire")
+    told = []
+    for _ in range(2):
+        mujoco.mj_resetData(model, data)
+        for _ in range(100):
+            frame = skin(data)
+            told.append((frame.stamp_s, *frame.taxel_counts))
+            mujoco.mj_step(model, data)
+    assert told[:100] == told[100:]
+
+
+def test_a_sensor_keeps_its_rate_in_steps_that_do_not_divide_its_period():
+    model, data = finger(objects=False)
+    model.opt.timestep = 0.002
+    skin = thenar.touch.attach(model, [grid("brick")], calibration="paxini")
+    stamps = set()
+    for _ in range(1000):
+        stamps.add(skin(data).stamp_s)
+        mujoco.mj_step(model, data)
+    assert len(stamps) == pytest.approx(2.0 * 91.0, abs=1.0)
+
+
+def test_a_taxel_that_is_not_there_cannot_be_broken():
+    skin = thenar.touch.attach(finger(objects=False)[0], [grid("brick")])
+    for row, col in ((8, 0), (0, 6), (-1, 0), (0, -1)):
+        with pytest.raises(BadValue, match=r"taxel of brick is .*; wanted a row below 8 and a column below 6"):
+            skin.kill("brick", row, col)
+    assert not skin.dead.any()
+    for wrong in (lambda: skin.kill("tip", 0, 0), lambda: skin.area_m2("tip")):
+        with pytest.raises(UnknownName, match="no pad named 'tip'; available: brick"):
+            wrong()
+
+
 @pytest.mark.parametrize("sensor", SENSORS)
 def test_every_preset_reads_more_where_it_is_pressed(sensor: str):
     model, data = finger()
@@ -296,6 +424,14 @@ def test_every_preset_reads_more_where_it_is_pressed(sensor: str):
 def test_an_unknown_preset_is_refused_with_those_there_are():
     with pytest.raises(UnknownName, match="no sensor named 'gelsight'; available: capacitive, fsr"):
         thenar.touch.attach(finger()[0], [grid("brick")], calibration="gelsight")
+
+
+def test_a_preset_is_for_pads_of_its_own_kind():
+    model, _ = finger(objects=False)
+    with pytest.raises(BadValue, match="calibration of pad 'brick' is 'takktile'; wanted pads with sensor='barometer'"):
+        thenar.touch.attach(model, [grid("brick")], calibration="takktile")
+    with pytest.raises(BadValue, match="calibration of pad 'brick' is 'xela'; wanted pads with sensor='force'"):
+        thenar.touch.attach(model, [grid("brick", sensor="barometer")], calibration="xela")
 
 
 @pytest.mark.timing

@@ -29,6 +29,7 @@ from thenar.touch.sampled_skin import SampledSkin
 from thenar.touch.sensor.calibration import IDEAL, Calibration, load_calibration
 from thenar.touch.sensor.presets import SENSORS
 from thenar.touch.sensor.proximity import Proximity
+from thenar.touch.solver.pads import taxel_areas_m2
 from thenar.touch.solver.touch_records import Faces
 from thenar.touch.surfaces import Surface, primitive_triangles
 
@@ -56,7 +57,7 @@ class AttachedSkin:
         )
         """The pads as they were laid."""
         if isinstance(calibration, str) and calibration in SENSORS:
-            calibration = SENSORS[calibration]
+            calibration = _preset(calibration, pads)
         elif not isinstance(calibration, Calibration):
             if not Path(calibration).suffix:
                 raise UnknownName("sensor", str(calibration), SENSORS)
@@ -77,14 +78,18 @@ class AttachedSkin:
 
     def __call__(self, data: Any) -> TouchFrame:
         """What the skin feels in a state after ``mj_step`` or ``mj_forward``; a sensor with a rate keeps it."""
-        now_s, before_s = float(data.time), self._now_s
-        self._now_s = now_s
-        if now_s < before_s:  # the simulation was put back
+        now_s = float(data.time)
+        if now_s < self._now_s:  # the simulation was put back
             self.forget()
-        elif self._skin.period_s > 0.0 and np.isfinite(before_s) and now_s < self._skin.next_s - 1e-9:
+        self._now_s = now_s
+        due_s = self._skin.next_s  # infinite before the first reading, and of a skin without a rate
+        if now_s < due_s - 1e-9 and np.isfinite(due_s):
             return self._skin.delivered(now_s)
         wanted = bool(self._proximity) or (data.ncon > 0 and self._touch.is_touched(data.contact.geom))
-        return self._skin.sample(self._reader.read(data, stamp_s=now_s) if wanted else None, now_s)[1]
+        frame = self._skin.sample(self._reader.read(data, stamp_s=now_s) if wanted else None, now_s)[1]
+        if 1e-9 < now_s - due_s < self._skin.period_s:  # steps that do not divide the period do not make it longer
+            self._skin.next_s = due_s + self._skin.period_s
+        return frame
 
     def forget(self) -> None:
         """Start anew: no window, no friction and no reading is remembered."""
@@ -110,7 +115,7 @@ class AttachedSkin:
 
     def area_m2(self, pad: str) -> FloatArray:
         """Area of each taxel on the surface [m^2]. Shape (rows, cols)."""
-        return next(place.of(self._touch.laid.area_m2) for place in self._touch.layout if place.name == pad)
+        return taxel_areas_m2(self.spec, self.spec.pad(pad))
 
 
 def attach(
@@ -130,6 +135,14 @@ def attach(
     if hasattr(model, "compile"):
         model = model.compile()
     return AttachedSkin(model, pads, calibration, seed=seed)
+
+
+def _preset(name: str, pads: Sequence[GeomPad]) -> Calibration:
+    """A sensor by name; one that pads have no place for is refused."""
+    kind = "barometer" if name == "takktile" else "force"
+    if name != "ideal" and (other := [pad.name for pad in pads if pad.sensor != kind]):
+        raise BadValue(f"calibration of pad {other[0]!r}", name, f"pads with sensor={kind!r} for it, or another preset")
+    return SENSORS[name]
 
 
 def surfaces_under(model: Any, reader: SolidReader, pads: Sequence[GeomPad]) -> dict[str, Surface]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -104,31 +104,41 @@ def check_pads(pads: Sequence[GeomPad]) -> None:
         what = f"pad {pad.name!r}"
         if not pad.name or names.count(pad.name) > 1:
             raise BadValue("name of a pad", pad.name, "a name of its own for every pad")
+        if isinstance(pad.geom, tuple) and not pad.geom:
+            raise BadValue(f"geom of {what}", pad.geom, "the name or number of a geom, or several of them")
+        if pad.sensor not in get_args(SensorKind):
+            raise BadValue(f"sensor of {what}", pad.sensor, " or ".join(get_args(SensorKind)))
         match pad:
             case GridPad():
-                if pad.rows < 1 or pad.cols < 1:
-                    raise BadValue(f"rows and cols of {what}", (pad.rows, pad.cols), "at least one of each")
+                if not all(isinstance(count, int | np.integer) and count >= 1 for count in (pad.rows, pad.cols)):
+                    raise BadValue(f"rows and cols of {what}", (pad.rows, pad.cols), "whole numbers from 1 on")
+                if np.shape(pad.size_m) != (2,):
+                    raise BadValue(f"size_m of {what}", pad.size_m, "a length along rows and one along columns")
                 _check_positive(f"size_m of {what}", pad.size_m)
                 if (pad.centre_m is None) == (pad.towards is None):
                     raise BadValue(f"place of {what}", pad.centre_m, "either centre_m or towards")
             case TaxelPad():
                 for field, values in (("points_m", pad.points_m), ("normals", pad.normals)):
                     shape = np.shape(values)
-                    if len(shape) != 2 or shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
+                    if len(shape) != 2 or shape[1] != 3 or not len(values):
                         raise BadValue(f"{field} of {what}", shape, "numbers of shape (taxels, 3)")
-                for field, values in (("normals", pad.normals), ("area_m2", pad.area_m2)):
-                    if values is not None and len(values) != len(pad.points_m):
-                        raise BadValue(f"{field} of {what}", len(values), f"as many as points, {len(pad.points_m)}")
+                    if len(wrong := np.flatnonzero(~np.isfinite(values).all(axis=1))):
+                        got = np.asarray(values)[wrong[0]].tolist()
+                        raise BadValue(f"{field} of taxel {wrong[0]} of {what}", got, "finite numbers")
+                count = len(pad.points_m)
+                if len(pad.normals) != count:
+                    raise BadValue(f"normals of {what}", len(pad.normals), f"as many as points, {count}")
                 if np.any(np.linalg.norm(pad.normals, axis=1) < 1e-9):
                     raise BadValue(f"normals of {what}", 0.0, "directions with a length")
                 if pad.area_m2 is not None:
+                    if np.shape(pad.area_m2) != (count,):
+                        got = f"of shape {np.shape(pad.area_m2)}"
+                        raise BadValue(f"area_m2 of {what}", got, f"a number for each of the points, {count}")
                     _check_positive(f"area_m2 of {what}", pad.area_m2)
-                    if len(pad.area_m2) != len(pad.points_m):
-                        raise BadValue(
-                            f"area_m2 of {what}", len(pad.area_m2), f"as many as points, {len(pad.points_m)}"
-                        )
             case CoverPad():
                 _check_positive(f"spacing_m of {what}", (pad.spacing_m,))
+                if not 0.0 < pad.within_deg <= 180.0:
+                    raise BadValue(f"within_deg of {what}", pad.within_deg, "an angle above 0, at most 180")
         if not 0.0 <= pad.proximity_range_m < np.inf:
             raise BadValue(f"proximity_range_m of {what}", pad.proximity_range_m, "a distance, or 0 for none")
         for field in ("centre_m", "towards", "row_axis"):

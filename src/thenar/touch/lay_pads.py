@@ -25,6 +25,7 @@ OFF_M = 1e-3  # as far from the surface a place may be given
 WIDEST = math.cos(math.radians(75.0))  # a grid may bend away from its centre's normal by as much
 ARC_STEPS = 24
 FINE_AREA = 10  # samples a side of a taxel when its area is summed
+MAX_COVER = 20_000  # taxels; laying more would take many minutes
 COVER_ROUNDS = 6  # of moving taxels to the middle of what is theirs
 BESIDE = 0.45  # of a taxel: where its corners are looked for when pads are checked for overlap
 SOURCE = "the pads given to attach"
@@ -210,7 +211,7 @@ def _grid_areas(pad: Pad, surface: Surface, u_m: FloatArray, v_m: FloatArray) ->
 
 
 def _lay_taxels(pad: TaxelPad, surface: Surface) -> Pad:
-    points = np.asarray(pad.points_m, dtype=np.float64)
+    points = np.array(pad.points_m, dtype=np.float64)  # a copy: they are moved onto the surface
     normals = np.asarray(pad.normals, dtype=np.float64)
     normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     for k, (point, normal) in enumerate(zip(points, normals, strict=True)):
@@ -233,11 +234,11 @@ def _lay_taxels(pad: TaxelPad, surface: Surface) -> Pad:
 
 
 def _lay_cover(pad: CoverPad, surface: Surface) -> Pad:
-    points, normals, areas = surface.samples(pad.spacing_m / 4)
-    if pad.towards is not None:
-        way = np.asarray(pad.towards) / np.linalg.norm(pad.towards)
-        there = normals @ way > math.cos(math.radians(pad.within_deg))
-        points, normals, areas = points[there], normals[there], areas[there]
+    _, _, areas = _covered(pad, surface, math.inf)
+    if areas.sum() > MAX_COVER * pad.spacing_m**2:
+        wanted = f"one that makes at most {MAX_COVER} taxels; these would be {areas.sum() / pad.spacing_m**2:.0f}"
+        raise BadValue(f"spacing_m of pad {pad.name!r}", pad.spacing_m, wanted)
+    points, normals, areas = _covered(pad, surface, pad.spacing_m / 4)
     count = round(float(areas.sum()) / pad.spacing_m**2)
     if count < 1:
         raise BadValue(f"spacing_m of pad {pad.name!r}", pad.spacing_m, "less than its geom is wide")
@@ -263,6 +264,16 @@ def _lay_cover(pad: CoverPad, surface: Surface) -> Pad:
         taxels[owners] = points[mine][order[first]]
         facing[owners] = normals[mine][order[first]]
     return _free_pad(pad, surface, taxels, facing, reach, pad.spacing_m, None)
+
+
+def _covered(pad: CoverPad, surface: Surface, step_m: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Points, normals and areas of the part of a surface that a pad covers, see `Surface.samples`."""
+    points, normals, areas = surface.samples(step_m)
+    if pad.towards is None:
+        return points, normals, areas
+    way = np.asarray(pad.towards) / np.linalg.norm(pad.towards)
+    there = normals @ way > math.cos(math.radians(pad.within_deg))
+    return points[there], normals[there], areas[there]
 
 
 def _free_pad(

@@ -80,17 +80,18 @@ def _obj(text: str, group: str | None) -> FloatArray:
     """Triangles of an OBJ, of one group or of all. Shape (n, 3, 3)."""
     vertices: list[list[float]] = []
     triangles: list[list[int]] = []
-    groups, inside = set(), group is None
+    groups: set[str] = set()
+    now: dict[str, set[str]] = {"g": set(), "o": set(), "usemtl": set()}  # a face has an object and a material at once
     for line in text.splitlines():
         words = line.split()
         if not words:
             continue
         if words[0] == "v":
             vertices.append([float(word) for word in words[1:4]])
-        elif words[0] in ("g", "o", "usemtl"):
-            groups.update(words[1:])
-            inside = group is None or group in words[1:]
-        elif words[0] == "f" and inside:
+        elif words[0] in now:
+            now[words[0]] = set(words[1:]) if words[0] == "g" else {" ".join(words[1:])}
+            groups |= now[words[0]]
+        elif words[0] == "f" and (group is None or any(group in names for names in now.values())):
             corners = [int(word.split("/")[0]) for word in words[1:]]
             corners = [corner - 1 if corner > 0 else len(vertices) + corner for corner in corners]
             triangles += [[corners[0], corners[k], corners[k + 1]] for k in range(1, len(corners) - 1)]
