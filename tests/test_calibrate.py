@@ -16,14 +16,14 @@ import thenar
 from tests.oracles.hidden_sensor import HiddenSensor, record
 from thenar import hands
 from thenar.cli import main
-from thenar.errors import BadFile, NotIdentifiable, UnknownName
+from thenar.errors import BadFile, BadValue, NotIdentifiable, UnknownName
 from thenar.hands.pad_charts import taxel_grid
 from thenar.touch.calibrate.checklist import check
 from thenar.touch.calibrate.press_recording import Recording, read_recording, write_recording
 from thenar.touch.calibrate.presses import presses_on
 from thenar.touch.calibrate.procedure import PadResult, fit_pad, noise_at_rest, top_counts
 from thenar.touch.calibrate.protocol import Press, Step, plan, random_presses
-from thenar.touch.calibrate.score import full_scale, read_through, score
+from thenar.touch.calibrate.score import full_scale, read_through, score, score_pad
 from thenar.touch.calibrate.synthetic import make_recording
 from thenar.touch.sensor.calibration import Calibration, PadCalibration, load_calibration, write_calibration
 from thenar.touch.sensor.force_sensor import Sensor
@@ -339,6 +339,10 @@ GOOD = "".join(f"{k},,,,0,1\n" for k in range(20))
         (HEAD + GOOD + "20,finger_1_tip,0,0,-3,3\n", "row 20: force_n is -3 and the largest 0; wanted a load cell"),
         (HEAD + "1,,,,0,1\n", "1 readings; wanted at least 20"),
         ("# probe_mm: wide\n" + HEAD + GOOD, "'# probe_mm' is 'wide'; wanted a radius"),
+        ("# probe_mm: 200\n" + HEAD + GOOD, "the probe's radius is 0.2 m; wanted one below 0.1 m"),
+        ("# hand: refleks\n" + HEAD[15:] + GOOD, "line 2: no hand named 'refleks'; available: "),
+        ("# hand: fourier_right\n" + HEAD[15:] + GOOD, "line 2: hand is 'fourier_right'; wanted one with pads"),
+        (HEAD + GOOD + "9" * 200_000 + "\n", "line 23: field larger than field limit"),
     ],
 )
 def test_a_wrong_recording_is_named_with_its_row(text: str, said: str, tmp_path):
@@ -384,6 +388,43 @@ def test_wrong_npz_files_and_missing_ones_are_named(tmp_path):
     np.savez(tmp_path / "c.npz", **entries)
     with pytest.raises(BadFile, match="row 7: counts holds what is not a number"):
         read_recording(tmp_path / "c.npz")
+    entries["counts"][7] = 0.0
+    for key, odd, said in (
+        ("probe_m", np.nan, "radius is nan m; wanted one below 0.1 m"),
+        ("probe_m", 1.5, "radius is 1.5 m"),
+        ("count_pa", 0.0, "count_pa is 0; wanted pascals above 0"),
+        ("hand", "refleks", "no hand named 'refleks'"),
+        ("pad", [""] * len(entries["pad"]), r"row \d+: force_n is .* but pad is empty; wanted the pad that is pressed"),
+    ):
+        np.savez(tmp_path / "c.npz", **(entries | {key: np.asarray(odd)}))
+        with pytest.raises(BadFile, match=said):
+            read_recording(tmp_path / "c.npz")
+
+
+def test_a_recording_is_of_the_hand_it_names(tmp_path, capsys):
+    columns = ",".join(f"index_tip.{row}.{col}" for row in range(3) for col in range(3))
+    rows = "".join(f"{k},index_tip,0,0,{1 + k % 2},{'1,' * 8}1\n" for k in range(20))
+    file = tmp_path / "left.csv"
+    file.write_text(f"# hand: inspire_left\ntime_s,pad,u_mm,v_mm,force_n,{columns}\n{rows}")
+    assert read_recording(file, hand="inspire_right").hand == "inspire_left"
+    with pytest.raises(SystemExit):
+        main(["calibrate", "protocol", "inspire_right", "--pad", "index_tip", "--check", str(file)])
+    assert "it is of index_tip of inspire_left; wanted index_tip of inspire_right" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_a_recording_without_the_pad_or_without_rests_is_refused():
+    made = make_recording(REFLEX, "finger_1_tip", rate_hz=4.0)
+    for use in (
+        lambda: fit_pad(made, REFLEX, "finger_2_tip"),
+        lambda: score_pad(made, REFLEX, "finger_2_tip", Calibration()),
+    ):
+        with pytest.raises(UnknownName, match="no pad in the recording named 'finger_2_tip'; available: finger_1_tip"):
+            use()
+    pad, force_n = np.full(len(made), "finger_1_tip"), np.maximum(made.force_n, 0.3)  # a load cell that is not zeroed
+    with pytest.raises(BadValue, match=r"without a rest, in which force_n is 0.*wanted more: record the skin at rest"):
+        fit_pad(replace(made, pad=pad, force_n=force_n), REFLEX, "finger_1_tip")
 
 
 # What arrives at a taxel.

@@ -1,12 +1,22 @@
 """The skin's sensor and its calibration files."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import thenar
 from thenar import hands
 from thenar.errors import BadFile
-from thenar.touch.sensor.calibration import IDEAL, MEASURED, Calibration, PadCalibration, load_calibration
+from thenar.hands.spec import SkinSpec
+from thenar.touch.sensor.calibration import (
+    IDEAL,
+    MEASURED,
+    Calibration,
+    PadCalibration,
+    load_calibration,
+    write_calibration,
+)
 from thenar.touch.sensor.force_sensor import TAXELS_STREAM, Sensor
 from thenar.touch.sensor.learned import LearnedPad
 from thenar.touch.sensor.noise import draw_taxels
@@ -147,6 +157,11 @@ def test_a_file_changes_what_it_names_and_nothing_else(tmp_path):
         ("[pads.palm]\nstiffness = 3\n", r"line 2: unknown entry 'stiffness' of palm"),
         ("rate_hz = 0\n", r"line 1: 'rate_hz' is 0"),
         ("young_pa = \n", r"not a TOML file"),
+        ("[pads.palm]\ndead = [1, 2]\n", r"line 2: 'dead' of palm is \[1, 2\]; wanted \[\[row, column\], ...\]"),
+        ("[pads.palm]\ndead = [[true, false]]\n", r"line 2: 'dead' of palm is \[\[True, False\]\]; wanted"),
+        ("[pads]\npalm = 3\n", r"line 2: pads.palm is 3; wanted a table of its own, \[pads.palm\]"),
+        ("hysteresis = 5\n", "line 1: 'hysteresis' is 5; wanted a number not below 0 and not above 1"),
+        ("[pads.'palm']\n\nyoung_pa = 0\n", "line 3: 'young_pa' of palm is 0"),
     ],
 )
 def test_a_wrong_entry_is_named_with_its_line(text: str, said: str, tmp_path):
@@ -154,6 +169,54 @@ def test_a_wrong_entry_is_named_with_its_line(text: str, said: str, tmp_path):
     path.write_text(text)
     with pytest.raises(BadFile, match=said):
         load_calibration(path, HAND)
+
+
+LEARNED = {
+    "load_n": [1.0] * 9,
+    "knots": [0.0, 1.0],
+    "play": [0.1],
+    "fade_s": [1.0],
+    "weights": [[[1.0]] * 3] * 9,
+    "leak_counts_per_n": [[0.0] * 8] * 9,
+    "offset_counts": [50.0] * 9,
+    "drift_s": [],
+    "drift_counts": [[]] * 9,
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({}, ""),
+        ({"drift_counts": []}, ""),
+        ({"play": 0.1}, "play is 0.1; wanted a list of numbers"),
+        ({"knots": [[0.0, 1.0]]}, r"knots is \[\[0.0, 1.0\]\]; wanted a list of numbers"),
+        ({"knots": [0.0], "weights": [[[]] * 3] * 9}, r"knots is \[0.0\]; wanted two numbers or more"),
+        ({"drift_counts": [1, 2]}, r"drift_counts is 'of shape \(2,\)'; wanted shape \(9, 0\)"),
+    ],
+)
+def test_a_learned_pad_of_odd_shape_is_refused(wrong: dict, said: str, tmp_path):
+    path = tmp_path / "skin.toml"
+    path.write_text("\n".join(["[pads.index_tip.learned]", *(f"{k} = {v}" for k, v in (LEARNED | wrong).items())]))
+    if said:
+        with pytest.raises(BadFile, match=f"'learned' of index_tip: {said}"):
+            load_calibration(path, HAND)
+    else:
+        read = Sensor(HAND, load_calibration(path, HAND), seed=0).read(np.zeros(TAXELS), 0.0)
+        assert read[TIP_FIRST] == 50
+
+
+@pytest.mark.parametrize("name", ["left tip", "finger.1/tip", 'the "soft" one'])
+def test_a_pad_of_any_name_is_written_and_read(name: str, tmp_path):
+    pad = replace(HAND.pad("index_tip"), name=name)
+    spec = SkinSpec(links=HAND.links, pads=(pad,))
+    path = tmp_path / "skin.toml"
+    write_calibration(path, spec, {name: PadCalibration(gain_counts_per_n=850.0)})
+    assert load_calibration(path, spec).pad(name).gain_counts_per_n == 850.0
+    path.write_text(path.read_text().replace("850", "-850"))
+    line = path.read_text().splitlines().index("gain_counts_per_n = -850") + 1
+    with pytest.raises(BadFile, match=f"line {line}: 'gain_counts_per_n'"):
+        load_calibration(path, spec)
 
 
 def test_a_missing_file_is_named(tmp_path):

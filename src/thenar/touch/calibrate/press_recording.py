@@ -44,6 +44,7 @@ COUNT_PA = 509.0
 """What a count of the ReFlex driver is worth [Pa]: four steps of the chip's 10 bits at 25 degrees Celsius."""
 FORCE_UNITS = {"N": 1.0, "mN": 1e-3, "g": 9.80665e-3, "kg": 9.80665}
 """What they are in newtons; grams and kilograms as weights on a scale."""
+MAX_PROBE_M = 0.1
 MAX_STEP_S = 5.0  # between readings: more are no seconds
 BELOW_ZERO = -0.05  # of the largest force: more is no noise of a load cell
 
@@ -121,7 +122,7 @@ class RecordingRows:
     def __init__(self, name: str, *, hand: str | None = None):
         """Nothing has come yet; ``name`` is what errors call it."""
         self._name = name
-        self._about = {} if hand is None else {"hand": hand}
+        self._about, self._otherwise = dict[str, str](), hand
         self._columns: list[str] = []
         self._line = 0
         self._where: list[tuple[str, float, float]] = []
@@ -143,10 +144,16 @@ class RecordingRows:
                 if colon:
                     self._about.setdefault(key.strip(), value.strip())
             elif not self._columns:
-                self._columns = [name.strip() for name in next(csv.reader([text]))]
+                self._columns = [name.strip() for name in self._cells(text)]
                 self._check_columns()
             else:
-                self._take(next(csv.reader([text])))
+                self._take(self._cells(text))
+
+    def _cells(self, text: str) -> list[str]:
+        try:
+            return next(csv.reader([text]))
+        except csv.Error as error:
+            raise self._refuse(str(error)) from error
 
     def recording(self, *, growing: bool = False) -> Recording:
         """What has come so far; while it is growing there may be no press yet."""
@@ -178,13 +185,14 @@ class RecordingRows:
         return BadFile(self._name, f"line {self._line}: {why}")
 
     def _check_columns(self) -> None:
-        if "hand" not in self._about:
+        name = self._about.get("hand", self._otherwise)
+        if name is None:
             raise self._refuse("no '# hand: NAME' line before the names of the columns; add one, or give --hand")
-        self._hand = hands.load(self._about["hand"])
         if tuple(self._columns[: len(FIXED)]) != FIXED:
             got = ",".join(self._columns[: len(FIXED)])
             raise self._refuse(f"columns begin with {got!r}; wanted {','.join(FIXED)!r} and then NAME.ROW.COLUMN")
         try:
+            self._hand = hands.load(name)
             self._pads = recorded_pads(self._columns[len(FIXED) :], self._hand)
         except (BadValue, UnknownName) as error:
             raise self._refuse(str(error)) from error
@@ -255,6 +263,8 @@ def taxel_columns(hand: HandSpec, pad: str) -> list[str]:
 
 def recorded_pads(columns: Sequence[str], hand: HandSpec) -> list[str]:
     """Pads whose taxels the columns are; columns that are missing or strange are refused."""
+    if not hand.pads:
+        raise BadValue("hand", hand.name, "one with pads")
     pads = list(dict.fromkeys(column.partition(".")[0] for column in columns))
     if not pads:
         raise BadValue("columns of counts", "none", f"those of a pad, such as {hand.pads[0].name}.0.0")
@@ -316,17 +326,26 @@ def _checked(
     """A recording with its counts by pad; what is wrong with it in either format is refused by its name."""
     if raw.force_unit and raw.force_unit not in FORCE_UNITS:
         raise BadFile(name, f"force_unit is {raw.force_unit!r}; wanted one of {', '.join(FORCE_UNITS)}")
-    hand, pad, force_n = hands.load(raw.hand), raw.pad, raw.force_n * FORCE_UNITS[raw.force_unit or "N"]
+    if not 0.0 <= raw.probe_m < MAX_PROBE_M:
+        raise BadFile(name, f"the probe's radius is {raw.probe_m:g} m; wanted one below {MAX_PROBE_M:g} m, or 0")
+    if not 0.0 < raw.count_pa < math.inf:
+        raise BadFile(name, f"count_pa is {raw.count_pa:g}; wanted pascals above 0")
+    pad, force_n = raw.pad, raw.force_n * FORCE_UNITS[raw.force_unit or "N"]
     step_s = float(np.median(np.diff(raw.time_s)))
     if step_s > MAX_STEP_S:
         raise BadFile(name, f"readings are {step_s:g} s apart; wanted time_s in seconds: these look like milliseconds")
     try:
+        hand = hands.load(raw.hand)
         pads = recorded_pads(columns, hand)
     except (BadValue, UnknownName) as error:
         raise BadFile(name, str(error)) from error
     strange = np.flatnonzero(~np.isin(pad, ["", *pads]))
     if len(strange):
         raise BadFile(name, f"row {strange[0]}: pad is {pad[strange[0]]!r}; wanted one of {', '.join(pads)}")
+    nowhere = np.flatnonzero((pad == "") & (force_n > 0.0))
+    if len(nowhere):
+        got = f"row {nowhere[0]}: force_n is {force_n[nowhere[0]]:g} but pad is empty"
+        raise BadFile(name, f"{got}; wanted the pad that is pressed")
     top = float(force_n.max())
     if not growing and (force_n.min() < BELOW_ZERO * max(top, 0.0) or top <= 0.0):
         row = int(np.argmin(force_n))

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray, IntArray
+from thenar.errors import look_up
 from thenar.hands.spec import Pad
 from thenar.touch.calibrate.press_recording import Recording
 from thenar.touch.sensor.receptive import neighbors, point_shares
@@ -85,7 +86,7 @@ def presses_on(recording: Recording, pad: Pad) -> Presses:
         time_s=recording.time_s,
         step_s=recording.step_s,
         load_n=load_n,
-        counts=recording.counts[pad.name],
+        counts=look_up(recording.counts, pad.name, "pad in the recording"),
         step_counts=recording.count_pa,
         places_m=places.astype(np.float64) * SAME_PLACE_M,
         place=place,

@@ -11,7 +11,7 @@ import numpy as np
 from thenar.arrays import BoolArray, FloatArray
 from thenar.errors import BadValue
 from thenar.hands.spec import HandSpec, Pad
-from thenar.touch.calibrate.identifiability import Known, identify
+from thenar.touch.calibrate.identifiability import ADVICE, Known, identify
 from thenar.touch.calibrate.learn import learn
 from thenar.touch.calibrate.pad_fit import Fitted, fit_parameters
 from thenar.touch.calibrate.press_recording import FORCE_UNITS, Recording
@@ -24,6 +24,7 @@ from thenar.touch.sensor.receptive import neighbors
 Model = Literal["parametric", "learned"]
 
 MIN_PRESSES = 8
+MIN_RESTING = 10  # rows with nothing on the pad, which tell its noise
 MAX_ERROR = 15.0  # percent of full scale: a model that is off by more says nothing of the sensor
 MAX_FORCE_N = 60.0  # on a skin under a probe of millimetres
 LIGHT_N = {"force": MAX_FORCE_N / FORCE_UNITS["kg"], "barometer": 2.5}
@@ -88,6 +89,8 @@ def fit_pad(
         raise BadValue(
             f"recording of {pad_name}", "without a press", f"presses on it: thenar calibrate protocol {hand.name}"
         )
+    if np.count_nonzero(presses.usable & (presses.load_n <= 0.0)) < MIN_RESTING:
+        raise BadValue(f"recording of {pad_name}", "without a rest, in which force_n is 0", f"more: {ADVICE['offset']}")
     if 2 * presses.live.sum() <= pad.taxels:
         raise BadValue(
             f"recording of {pad_name}",

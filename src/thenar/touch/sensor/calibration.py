@@ -16,6 +16,7 @@ Everything has a default (the ``ideal`` or the ``measured`` profile), so a file 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -136,7 +137,7 @@ class Calibration:
     rate_hz: float = math.inf
     """Readings per second; infinite: whenever somebody asks."""
     latency_s: float = 0.0
-    """Age of a reading when it is delivered [s]."""
+    """Age of a reading when it is delivered [s]; a skin without a rate is read at once."""
     ambient_pa: float = 101_325.0
     """Pressure of the air, for barometers [Pa]."""
     ambient_c: float = 25.0
@@ -199,10 +200,12 @@ def profile_of(hand: SkinSpec, profile: Profile) -> Calibration:
 
 _PAD_FIELDS = {f.name: f for f in fields(PadCalibration)}
 _HAND_FIELDS = {f.name for f in fields(Calibration)} - {"bare", "pads"}
+_SHARES = {"gain_spread", "hysteresis", "crosstalk", "play"}
 _MAY_BE_ZERO = {
-    *("gain_spread", "offset_spread_counts", "noise_counts", "hysteresis", "latency_s"),
+    *_SHARES,
+    *("offset_spread_counts", "noise_counts", "latency_s"),
     *("shear_counts_per_n", "shear_offset_counts"),
-    *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m", "crosstalk", "play"),
+    *("die_offset_spread_pa", "die_noise_pa", "taxel_depth_m"),
 }
 _PER_TAXEL = {f.name for f in fields(PadCalibration) if f.type == "PerTaxel"}
 _MAY_BE_INFINITE = {"thickness_m", "rate_hz", "ceiling"}
@@ -239,6 +242,9 @@ def load_calibration(path: Path, hand: SkinSpec, *, base: Calibration = IDEAL) -
         if name not in names:
             error = UnknownName("pad", name, names)
             raise BadFile(path, f"line {_line(text, 'pads.' + name)}: {error}")
+        if not isinstance(table, dict):
+            where = f"line {_line(text, name)}: pads.{name}"
+            raise BadFile(path, f"{where} is {table!r}; wanted a table of its own, [pads.{_key(name)}]")
         own = _checked_entries(path, text, table, _PAD_FIELDS, hand, name)
         pads[name] = replace(pads.get(name, bare), **own)
     return replace(base, bare=bare, pads=pads, **whole)
@@ -257,13 +263,18 @@ def write_calibration(
     """
     lines = [f"# {note}" for note in notes]
     for name, own in pads.items():
-        lines += ["", f"[pads.{name}]"]
+        lines += ["", f"[pads.{_key(name)}]"]
         lines += [f"{key} = {_toml(getattr(own, key))}" for key in FITTED_FIELDS[hand.pad(name).sensor]]
         if own.learned is not None:
-            lines += ["", f"[pads.{name}.learned]"]
+            lines += ["", f"[pads.{_key(name)}.learned]"]
             lines += [f"{key} = {_toml(value)}" for key, value in learned_table(own.learned).items()]
     with writing(path):
         path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _key(name: str) -> str:
+    """A pad's name as TOML takes it in the name of a table."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _toml(value: object) -> str:
@@ -293,12 +304,12 @@ def _checked(path: Path, where: str, key: str, value: Any, hand: SkinSpec, pad: 
         return _number(path, where, key, value)
     spec = hand.pad(pad)
     if key == "dead":
-        cells = [tuple(cell) for cell in value] if isinstance(value, list) else None
-        inside = cells is not None and all(
-            len(c) == 2 and all(isinstance(x, int) for x in c) and 0 <= c[0] < spec.rows and 0 <= c[1] < spec.cols
+        cells = [tuple(cell) if isinstance(cell, list) else () for cell in value] if isinstance(value, list) else [()]
+        inside = all(
+            len(c) == 2 and all(type(x) is int for x in c) and 0 <= c[0] < spec.rows and 0 <= c[1] < spec.cols
             for c in cells
         )
-        if cells is None or not inside:
+        if not inside:
             raise BadFile(path, f"{where} is {value!r}; wanted [[row, column], ...] within {spec.rows} x {spec.cols}")
         return tuple(cells)
     if key == "learned":
@@ -318,8 +329,10 @@ def _number(path: Path, where: str, key: str, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     number = number and (abs(value) <= sys.float_info.max or value in (math.inf, -math.inf))
     least = -math.inf if key in _MAY_BE_NEGATIVE else 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
-    if not number or value < least or (math.isinf(value) and key not in _MAY_BE_INFINITE):
+    most = 1.0 if key in _SHARES else math.inf
+    if not number or not least <= value <= most or (math.isinf(value) and key not in _MAY_BE_INFINITE):
         bound = {-math.inf: "finite", 0.0: "not below 0"}.get(least, "above 0")
+        bound += " and not above 1" if key in _SHARES else ""
         raise BadFile(path, f"{where} is {value!r}; wanted a number {bound}")
     return float(value)
 
@@ -329,6 +342,8 @@ def _line(text: str, key: str, *, after: str | None = None) -> int:
     lines = text.splitlines()
     start = 0
     if after is not None:
-        start = next((n for n, line in enumerate(lines) if f"[{after}]" in line.replace(" ", "")), 0)
+        plain = str.maketrans("", "", ' "')  # however it is quoted
+        table = f"[{after}]".translate(plain)
+        start = next((n for n, line in enumerate(lines) if table in line.translate(plain)), 0)
     pattern = re.compile(rf"^\s*\[?([\w.]+\.)?\"?{re.escape(key)}\"?\s*(=|\])")
     return next((n for n in range(start, len(lines)) if pattern.match(lines[n])), 0) + 1

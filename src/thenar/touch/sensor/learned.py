@@ -120,8 +120,14 @@ def learned_from_table(table: Any, taxels: int) -> LearnedPad:
             raise BadValue(name, type(value).__name__, "numbers, as many in each row") from None
         if not np.isfinite(arrays[name]).all():
             raise BadValue(name, "inf or nan", "finite numbers")
+    for name in ("knots", "play", "fade_s", "drift_s"):
+        if arrays[name].ndim != 1:
+            raise BadValue(name, arrays[name].tolist(), "a list of numbers")
+    if arrays["knots"].size < 2:
+        raise BadValue("knots", arrays["knots"].tolist(), "two numbers or more")
     states, drifts = 1 + arrays["play"].size + arrays["fade_s"].size, arrays["drift_s"].size
-    arrays["drift_counts"] = arrays["drift_counts"].reshape(taxels, -1) if not drifts else arrays["drift_counts"]
+    if not drifts and not arrays["drift_counts"].size:
+        arrays["drift_counts"] = np.zeros((taxels, 0))
     shapes = {
         "load_n": (taxels,),
         "offset_counts": (taxels,),
