@@ -35,6 +35,18 @@ def test_the_joystick_leads_through_the_states():
     assert len(BUTTONS) == 10
     with pytest.raises(BadValue, match="some of A, B"):
         ScriptedJoystick([Press(at_s=0.0, buttons=("Z",))])
+    with pytest.raises(BadValue, match="wanted finite numbers"):
+        ScriptedJoystick([Press(at_s=0.0, velocity=(np.nan, 0.0, 0.0))])
+
+
+def test_letting_go_of_a_button_asks_for_nothing():
+    body, three = BodyWorld(), ("LB", "A", "RB")
+    presses = [Press(at_s=0.1, buttons=("LB", "A")), Press(at_s=0.2, buttons=three)]
+    presses.append(Press(at_s=0.3, buttons=("LB", "RB")))  # pressed together they would take its power
+    twin = BodyTwin(body, BodyController(body.robot, joystick=ScriptedJoystick(presses)))
+    twin.advance(0.4)
+    assert body.robot.joystick.buttons == {"LB", "RB"}
+    assert twin.controller.whole_body == WholeBody.JointStand
 
 
 def test_keys_ask_for_states_and_velocities():

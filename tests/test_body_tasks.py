@@ -5,11 +5,17 @@ import time
 import mujoco
 import numpy as np
 import pytest
-from standing_body import _busy_machine_disables_no_task, _failing_tasks_are_disabled, request, upright  # noqa: F401
+from standing_body import (  # noqa: F401
+    _busy_machine_disables_no_task,
+    _failing_tasks_are_disabled,
+    group,
+    request,
+    upright,
+)
 
 from thenar.errors import BadCommand
 from thenar.humanoid.control.controller import BodyController, StateTasks
-from thenar.humanoid.control.fsm import WholeBody
+from thenar.humanoid.control.fsm import UpperBody, WholeBody
 from thenar.humanoid.control.task import ScheduledTask, Task
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.robot_data import RobotData
@@ -225,6 +231,28 @@ def test_a_task_has_the_groups_it_claims_to_itself():
     assert np.abs(np.diff(told, axis=0)).max() < 0.05
     controller.change(WholeBody.PdStand)
     assert owner["right_manipulator"] == "PdStand"
+
+
+def test_arms_that_come_back_to_a_task_do_not_jump():
+    body, at = BodyWorld(), GR2.group_slice("right_manipulator")
+    tasks = StateTasks(tasks=(PdStandTask(), WaveTask()), allow_upper_body_override=True)
+    controller = BodyController(body.robot, states={WholeBody.UserController_A: tasks})
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.PdStand)
+    twin.advance(0.3)
+    controller.change(WholeBody.UserController_A)
+    twin.advance(0.3)
+    controller.change_upper(UpperBody.Remote)
+    away = [-0.6, -0.3, 0.0, -1.0, 0.0, 0.0, 0.0]
+    controller.submit(request(groups=(group("right_manipulator", away),)))
+    twin.advance(1.0)
+    controller.change_upper(UpperBody.Default)
+    told = [body.robot.board.read().position_rad[at]]
+    for _ in range(800):
+        twin.advance(body.world.timestep_s)
+        told.append(body.robot.board.read().position_rad[at])
+    assert np.abs(np.diff(told, axis=0)).max() < 0.08  # it was 1.5 rad at once
+    assert told[-1][2] == pytest.approx(-1.5)  # and it waves again
 
 
 def test_a_body_that_is_reset_begins_anew_with_its_computer():

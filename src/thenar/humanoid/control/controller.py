@@ -269,10 +269,10 @@ class BodyController:
         if self._joystick is not None:
             joystick = self._joystick.read(now_s)
             self.robot.put(joystick=joystick, vel_cmd=joystick.liner_cmd if self.joystick_in_command else None)
-            if joystick.buttons != self._pressed:
-                self._pressed = joystick.buttons
-                if joystick.buttons in BUTTONS:
-                    self._attempt(partial(self.change, BUTTONS[joystick.buttons]))
+            pressed = joystick.buttons - self._pressed  # letting go of one of three asks for nothing
+            self._pressed = joystick.buttons
+            if pressed and joystick.buttons in BUTTONS:
+                self._attempt(partial(self.change, BUTTONS[joystick.buttons]))
         if self._velocity_until_s and now_s >= self._velocity_until_s:
             self._velocity_until_s = 0.0
             self.robot.put(vel_cmd=np.zeros(3))

@@ -59,6 +59,8 @@ class ScriptedJoystick:
             unknown = set(press.buttons) - set(BUTTON_NAMES)
             if unknown:
                 raise BadValue("buttons", sorted(unknown), f"some of {', '.join(BUTTON_NAMES)}")
+            if not np.isfinite(press.velocity).all():
+                raise BadValue("velocity", press.velocity, "finite numbers: forwards, to the left, turning")
         self._presses = sorted(presses, key=lambda press: press.at_s)
 
     def read(self, now_s: float) -> JoyStickData:

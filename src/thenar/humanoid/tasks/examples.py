@@ -30,7 +30,8 @@ class UpperBodyTask(Task):
 
     def enter(self, data: RobotData) -> bool:
         """Move smoothly from where the joints are, so that nothing jumps."""
-        for group in owned_groups(data, UPPER_BODY_GROUPS):
+        self._held = frozenset(owned_groups(data, UPPER_BODY_GROUPS))
+        for group in self._held:
             data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("user_cmd", group))
         start = within_limits(data, data.hardware_data.state.q)
         speed = self.SPEED_SHARE * data.body.per_joint("speed_rad_s")
@@ -38,11 +39,15 @@ class UpperBodyTask(Task):
         return True
 
     def execute(self, data: RobotData) -> None:
-        """Command every group that belongs to this task."""
+        """Command every group that belongs to this task; when some come back to it, it begins anew."""
+        mine = owned_groups(data, UPPER_BODY_GROUPS)
+        if not self._held.issuperset(mine):
+            self.enter(data)
+        self._held = frozenset(mine)
         since_s = data.stamp_s - self._lead_in.end_s
         position = self._lead_in.at(data.stamp_s)[0] if since_s < 0.0 else self.posture(data, since_s)
         weight = own_weight_nm(data)  # the drives carry the arms' own weight
-        for group in owned_groups(data, UPPER_BODY_GROUPS):
+        for group in mine:
             at = data.body.group_slice(group)
             data.hardware_data.set_control_group_pos_cmd(group, position[at], None, weight[at])
 
