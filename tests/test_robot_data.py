@@ -24,6 +24,7 @@ from thenar.humanoid.model.mujoco_model import FLOATING_BASE, build_spec
 from thenar.humanoid.state import archive
 from thenar.humanoid.state.kindyn import KindynData, LinkData, Pair
 from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot
+from thenar.twin.body.body_watch import check_part
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "robotdata.md").read_text(encoding="utf-8")
 WORLD_LINKS = [name for name in KindynData.FIELDS if name.endswith("_W")]
@@ -518,8 +519,9 @@ def test_hands_tell_when_they_were_read():
 
 
 def test_nobody_can_change_what_others_read(robot: RobotData):
-    now = robot.update(1.0, q=robot.gener_state.q, qd=np.zeros(35))
+    now = robot.update(1.0, q=robot.gener_state.q, qd=np.zeros(35), hand_pvc={"left_hand": np.ones((3, 6))})
     shared = (
+        now.hand_pvc["left_hand"], now.kindyn_data.joint_limit.upper, now.kindyn_data.head_B.qd,
         now.gener_state.q, now.robot_state.q, now.kindyn_data.q, now.kindyn_data.M, now.kindyn_data.Pc,
         now.kindyn_data.feet_W.left.J, now.kindyn_data.hands_B.right.p, now.base_data.R, now.base_data.rpy, now.vel_cmd,
         now.joystick.liner_cmd, now.contact_data.contact_force, now.contact_data.contact_prob,
@@ -527,6 +529,15 @@ def test_nobody_can_change_what_others_read(robot: RobotData):
     for array in shared:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7.0
+
+
+def test_every_part_that_is_printed_can_be_asked_for_and_no_other():
+    now = RobotData().snapshot()
+    for part in {name.partition(".")[0] for name in archive.to_dict(now)}:
+        check_part(part)
+    for part in ("hardware_data", "hips"):  # nothing would be printed
+        with pytest.raises(BadValue, match=f"--part is '{part}'; wanted one of .*hand_pvc.*robot_state"):
+            check_part(part)
 
 
 def test_states_that_are_none_are_refused(robot: RobotData):

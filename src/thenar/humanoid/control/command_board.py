@@ -82,7 +82,7 @@ class CommandBoard:
     def refuse(self, reason: str) -> None:
         """Count something that was not done and report it; not again and again while it goes on."""
         new = count_reason(self.refused, reason)
-        if new or self.now_s - self._reported_s.get(reason, self.now_s) >= REPEATED_S:
+        if new or not 0.0 <= self.now_s - self._reported_s.get(reason, self.now_s) < REPEATED_S:  # or a clock set back
             self._reported_s[reason] = self.now_s
             logger.warning("refused: %s", reason)
 

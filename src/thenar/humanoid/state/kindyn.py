@@ -86,6 +86,11 @@ class JointLimitData:
     velocity: FloatArray
     """[rad/s]."""
 
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, since all states share them."""
+        for array in vars(self).values():
+            array.setflags(write=False)
+
 
 class Centroidal(NamedTuple):
     """Centroidal momentum and inertia, about the centre of mass in world axes."""
@@ -185,6 +190,7 @@ class _Kinematics:
             q, qd = q.copy(), qd.copy()
             q[:7] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
             qd[:6] = 0.0
+            qd.setflags(write=False)
         pin.computeJointJacobiansTimeVariation(self._model, self._data, q, qd)
         pin.updateFramePlacements(self._model, self._data)
         self._state, self._qd = state, qd

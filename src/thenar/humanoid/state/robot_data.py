@@ -285,6 +285,8 @@ class RobotData:
         with self._writing:
             shared = self._shared
             if hand_pvc is not None:
+                for pvc in hand_pvc.values():
+                    pvc.setflags(write=False)
                 shared.aux = shared.aux | {"hand_pvc": hand_pvc, "hands_stamp_s": stamp_s}
             snapshot = RobotSnapshot(self.solver, stamp_s, True, q_, qd_, tau_, qdd_, shared.aux, stop_tau_)
             kindyn = snapshot.kindyn_data
