@@ -19,6 +19,7 @@ from standing_body import (  # noqa: F401
 )
 
 from bench.body import measure_stand, soak_body
+from thenar import hands as catalogue
 from thenar.errors import BadCommand, BadFile, BadValue
 from thenar.hands.rotations import quat_wxyz_from_matrix
 from thenar.humanoid.control.controller import BodyController, Watchdog
@@ -26,6 +27,7 @@ from thenar.humanoid.control.fsm import CLIENT, UpperBody, WholeBody
 from thenar.humanoid.control.inverse_kinematics import solve_posture
 from thenar.humanoid.control.robot_config import load_config, parse_config
 from thenar.humanoid.model.gr2 import GR2
+from thenar.humanoid.model.hand_mount import PvcScale
 from thenar.humanoid.state.kindyn import KindynData
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.signals import GroupGains, MoveRequest
@@ -369,6 +371,9 @@ def test_a_configuration_in_the_vendor_s_shape():
         ("RobotName: gr9", "RobotName is 'gr9'"),
         ("RunType: 1", "a twin is simulated"),
         ("DomainID: many", "DomainID is 'many'"),
+        ("DomainID: true", "DomainID is True"),
+        ("Fsm: {UserController_A: {WaveTask: {period: true}}}", "period is True"),
+        ("FixedTasks: {':T': {}}", "no task named ':T'"),
         ("Fsm: {Flying: {}}", "no state named 'Flying'"),
         ("Fsm: {UserController_A: {FlyTask: {}}}", "no task named 'FlyTask'"),
         ("Fsm: {UserController_A: {WaveTask: {period: -1}}}", "period is -1"),
@@ -386,6 +391,44 @@ def test_a_configuration_in_the_vendor_s_shape():
 def test_configurations_that_are_off_say_what_is_wrong(text: str, why: str):
     with pytest.raises(BadFile, match=why):
         parse_config(text, Path("x.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("def f(:", "cannot be loaded: SyntaxError"),
+        ("x = undefined", "cannot be loaded: NameError: name 'undefined'"),
+        ("raise ValueError('mine')", "cannot be loaded: ValueError: mine"),
+        ("class T(Task):\n    def __init__(self, x): pass", "cannot be made: TypeError"),
+        ("class T(Task):\n    def __init__(self): raise ValueError('mine')", "cannot be made: ValueError: mine"),
+    ],
+)
+def test_tasks_of_a_file_that_does_not_run_are_named_with_what_is_wrong(
+    source: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    module = f"of_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(f"from thenar.humanoid import Task\n{source}\n")
+    path = tmp_path / "robot.yaml"
+    path.write_text(f"FixedTasks: {{'{module}:T': {{period: 0.1}}}}")
+    with pytest.raises(BadFile, match=f"task '{module}:T' {why}"):
+        load_config(path)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_hand_can_be_commanded_in_the_vendor_s_calls(name: str):
+    hand = catalogue.load(name)
+    scale = PvcScale.of(hand)
+    lower, upper = scale.range
+    assert (lower < upper).all()
+    share = np.linspace(0.1, 0.9, lower.size)
+    position = lower + share * (upper - lower)
+    angle = scale.to_rad(position)
+    np.testing.assert_allclose(scale.from_rad(angle), position, atol=1e-12)
+    ends = np.array([[motor.lower_rad, motor.upper_rad] for motor in hand.actuators])
+    assert ((ends[:, 0] <= angle) & (angle <= ends[:, 1])).all()
+    opened = scale.from_rad(hand.open_rad)
+    assert ((lower - 1e-12 <= opened) & (opened <= upper)).all()
 
 
 @pytest.mark.timing

@@ -107,7 +107,7 @@ def _config(values: Any) -> BodyConfig:
     serial = values.get("SerialNumber")
     _require(name in ROBOTS, f"RobotName is {name!r}; there is: {', '.join(ROBOTS)}")
     _require(run_type == SIMULATED, f"RunType is {run_type!r}; a twin is simulated: 0")
-    whole_number = isinstance(domain, int) and 0 <= domain <= 232
+    whole_number = type(domain) is int and 0 <= domain <= 232
     _require(whole_number, f"DomainID is {domain!r}; wanted a whole number from 0 to 232")
     names = isinstance(hands, list) and all(isinstance(hand, str) for hand in hands)
     _require(names, f"Hands is {hands!r}; wanted a list of hands' names")
@@ -142,12 +142,16 @@ def _tasks(values: Any, where: str) -> tuple[Task, ...]:
 
 
 def _task(name: str, settings: Any) -> Task:
-    task = _task_class(name)()
+    kind = _task_class(name)
+    try:
+        task = kind()
+    except Exception as error:  # whatever it is, it is the task's own
+        raise _Wrong(f"task {name!r} cannot be made: {type(error).__name__}: {error}") from error
     _require(isinstance(settings, dict), f"{name} is {settings!r}; wanted its period, such as {{period: 0.02}}")
     # cup_priority is the vendor's spelling of the thread's priority; here tasks take turns on one thread.
     _check_keys(settings, {"period", "cup_priority", "cpu_priority"}, f"{name}: ")
     period_s = settings.get("period", task.period_s)
-    possible = isinstance(period_s, (int, float)) and 0.0 < period_s <= 10.0
+    possible = type(period_s) in (int, float) and 0.0 < period_s <= 10.0
     _require(possible, f"{name}: period is {period_s!r}; wanted seconds above 0, up to 10")
     task.period_s = float(period_s)
     return task
@@ -157,11 +161,11 @@ def _task_class(name: str) -> type[Task]:
     if name in TASKS:
         return TASKS[name]
     module, _, attribute = str(name).partition(":")
-    _require(bool(attribute), f"no task named {name!r}; there are: {', '.join(TASKS)}, or module:Class")
+    _require(bool(module and attribute), f"no task named {name!r}; there are: {', '.join(TASKS)}, or module:Class")
     try:
         task = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise _Wrong(f"task {name!r} cannot be loaded: {error}") from error
+    except Exception as error:  # whatever the module's own code raises
+        raise _Wrong(f"task {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
     _require(isinstance(task, type) and issubclass(task, Task), f"{name!r} is not a Task")
     return task
 

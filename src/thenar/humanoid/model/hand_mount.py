@@ -82,28 +82,38 @@ class PvcScale:
     hand: str
     """Name of the hand in the world."""
     range: HandRange
-    open_rad: FloatArray
+    start_rad: FloatArray
+    """Motor angle at the lower end of the range: that of the open hand where closing moves it [rad]."""
     rad_per_unit: FloatArray
     """Motor angle for one of the vendor's radians; negative where closing lowers the angle."""
 
     @staticmethod
     def of(hand: HandSpec) -> PvcScale:
-        """The published range of Fourier's hand; any other hand has its own strokes from 0 on."""
-        stroke_rad = hand.closed_rad - hand.open_rad
-        lower, upper = np.zeros_like(stroke_rad), np.abs(stroke_rad)
+        """The published range of Fourier's hand; any other hand has its own strokes from 0 on.
+
+        A motor that closing does not move, such as one that spreads fingers, has its own angles.
+        """
+        closes = hand.closed_rad != hand.open_rad
+        least, most = (
+            np.array([getattr(motor, end) for motor in hand.actuators]) for end in ("lower_rad", "upper_rad")
+        )
+        start_rad = np.where(closes, hand.open_rad, least)
+        stroke_rad = np.where(closes, hand.closed_rad, most) - start_rad
+        lower = np.where(closes, 0.0, least)
+        upper = lower + np.abs(stroke_rad)
         if hand.maker == "Fourier":
             lower, upper = np.array(FDH6_LOWER), np.array(FDH6_UPPER)
         return PvcScale(
             hand=hand.name,
             range=HandRange(lower, upper),
-            open_rad=hand.open_rad,
+            start_rad=start_rad,
             rad_per_unit=stroke_rad / (upper - lower),
         )
 
     def to_rad(self, position: FloatArray) -> FloatArray:
         """Motor angles [rad] of positions in the vendor's range."""
-        return self.open_rad + (position - self.range.lower) * self.rad_per_unit
+        return self.start_rad + (position - self.range.lower) * self.rad_per_unit
 
     def from_rad(self, angle_rad: FloatArray) -> FloatArray:
         """Positions in the vendor's range of motor angles [rad]."""
-        return self.range.lower + (angle_rad - self.open_rad) / self.rad_per_unit
+        return self.range.lower + (angle_rad - self.start_rad) / self.rad_per_unit

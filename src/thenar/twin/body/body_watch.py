@@ -15,8 +15,9 @@ from thenar.humanoid.control.robot_config import load_config
 from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.model.hand_mount import hand_load
 from thenar.humanoid.state import archive
+from thenar.humanoid.state.lazy import member_names
 from thenar.humanoid.state.parts import ContactData, FsmStateData
-from thenar.humanoid.state.robot_data import PARTS, RobotData, RobotSnapshot
+from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 from thenar.wire.clients.aurora_client import AuroraListener
 
 
@@ -59,7 +60,7 @@ class BodyWatch(AuroraListener):
 
 def check_part(part: str) -> None:
     """Refuse what is no part of `BodyWatch.read`; empty is all of them."""
-    parts = sorted({*PARTS, "hand_pvc", "robot_state"})
+    parts = sorted(member_names(RobotSnapshot))
     if part and part not in parts:
         raise BadValue("--part", part, f"one of {', '.join(parts)}")
 
