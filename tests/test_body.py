@@ -287,6 +287,10 @@ def test_moves_go_to_their_goals_and_say_when_they_arrive():
         reached = hand_pose(robot, robot.board.read().position_rad[GR2.group_slice("left_manipulator")])
         np.testing.assert_allclose(reached[:3], pose[:3], atol=2e-4)
         np.testing.assert_allclose(robot.kindyn_data.hands_B.left.p, pose[:3], atol=0.005)
+    nods = {"head": np.array([0.0, 0, 0, 0, 0, 0, 1.0])}
+    controller.submit(request(move=MoveRequest(kind="pose", joints_rad={}, pose=nods, speed={})))
+    twin.advance(0.01)
+    assert "head does not take poses; left_manipulator, right_manipulator do" in robot.board.refused
     far = {"left_manipulator": np.array([3.0, 0, 0, 0, 0, 0, 1.0])}
     controller.submit(request(move=MoveRequest(kind="pose", joints_rad={}, pose=far, speed={})))
     twin.advance(0.01)

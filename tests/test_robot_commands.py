@@ -31,12 +31,13 @@ def test_commands_go_to_the_group_and_come_back():
     ("group", "position", "why"),
     [
         ("head", [0.1], "position of head has 1 values; head has 2"),
+        ("head", [[0.1], [0.2]], r"position of head has the shape \(2, 1\); head has 2"),
         ("head", [0.1, np.nan], "not finite"),
         ("head", [0.1, 2.0], "position of head_pitch_joint is 2 rad; wanted -0.5236 to 0.5236"),
         ("tail", [0.1], "no control group named 'tail'"),
     ],
 )
-def test_commands_that_are_off_are_refused_and_change_nothing(group: str, position: list[float], why: str):
+def test_commands_that_are_off_are_refused_and_change_nothing(group: str, position: list, why: str):
     robot = RobotData()
     before = robot.board.read().position_rad
     with pytest.raises((BadCommand, UnknownName), match=why):

@@ -544,6 +544,8 @@ def test_states_that_are_none_are_refused(robot: RobotData):
     q, qd = robot.gener_state.q, np.zeros(35)
     with pytest.raises(BadValue, match=r"q is '35 values'; wanted 36 values"):
         robot.update(0.0, q=q[:-1], qd=qd)
+    with pytest.raises(BadValue, match=r"q is 'an array of shape \(36, 1\)'; wanted 36 values"):
+        robot.update(0.0, q=q[:, None], qd=qd)
     with pytest.raises(BadValue, match="finite"):
         robot.update(0.0, q=q, qd=np.full(35, np.nan))
     with pytest.raises(BadValue, match="norm 1"):

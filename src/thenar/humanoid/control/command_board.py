@@ -245,7 +245,8 @@ class _CountRefusals:
 def _finite(group: str, what: str, values: ArrayLike, size: int) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (size,):
-        raise BadCommand(f"{what} of {group} has {array.size} values; {group} has {size}")
+        has = f"{array.size} values" if array.ndim == 1 else f"the shape {array.shape}"
+        raise BadCommand(f"{what} of {group} has {has}; {group} has {size}")
     if not np.all(np.isfinite(array)):
         raise BadCommand(f"{what} of {group} is not finite: {array.tolist()}")
     return array

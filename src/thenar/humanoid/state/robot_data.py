@@ -338,7 +338,8 @@ def _vector(name: str, values: ArrayLike, size: int, finite: bool = True) -> Flo
     """A copy that is ours, of the right length, finite, and read-only from now on."""
     array = np.array(values, np.float64)
     if array.shape != (size,):
-        raise BadValue(name, f"{array.size} values", f"{size} values")
+        got = f"{array.size} values" if array.ndim == 1 else f"an array of shape {array.shape}"
+        raise BadValue(name, got, f"{size} values")
     if finite and not math.isfinite(array.dot(array)):
         raise BadValue(name, array.tolist(), "finite numbers")
     array.setflags(write=False)

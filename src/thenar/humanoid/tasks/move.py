@@ -47,8 +47,12 @@ class MoveTask(Task):
             if np.any((goal < limit.lower[at]) | (goal > limit.upper[at])):
                 raise BadCommand(f"goal of {group} is beyond its limits: {goal.tolist()}")
         for group, pose in move.pose.items():
-            if group not in ("left_manipulator", "right_manipulator") or pose.shape != (7,):
-                raise BadCommand(f"a pose of {group} has {pose.size} values; wanted 7 for an arm")
+            if group not in ("left_manipulator", "right_manipulator"):
+                raise BadCommand(f"{group} does not take poses; left_manipulator, right_manipulator do")
+            if pose.shape != (7,):
+                raise BadCommand(
+                    f"a pose of {group} has {pose.size} values; wanted 7: x y z and the quaternion, w last"
+                )
             if not np.all(np.isfinite(pose)) or not 0.9 < np.linalg.norm(pose[3:]) < 1.1:
                 raise BadCommand(f"a pose of {group} is none: {pose.tolist()}")
         self._requested.append(move)
