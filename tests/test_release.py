@@ -1,5 +1,6 @@
 """What a stranger gets: a wheel with all of it, one version everywhere, and a place for compiled code."""
 
+import errno
 import os
 import re
 import subprocess
@@ -78,6 +79,33 @@ def test_a_home_that_may_not_be_looked_into_does_not_end_the_program(nowhere_to_
     monkeypatch.setattr(Path, "stat", refuse)
     compiled.find_cache()
     assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == nowhere_to_write
+
+
+def test_a_user_who_has_no_home_at_all_can_import_it(nowhere_to_write, monkeypatch):
+    """As a container runs under a number that nobody gave a name."""
+
+    def nobody(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.setattr(os, "access", lambda path, how: how == os.F_OK or not Path(path).is_absolute())
+    compiled.find_cache()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == nowhere_to_write
+
+
+def test_what_cannot_be_deleted_is_no_hindrance(tmp_path: Path, monkeypatch):
+    """As on a read-only file system."""
+    (tmp_path / "old.nbc").touch()
+    os.utime(tmp_path / "old.nbc", (0, 0))
+    (tmp_path / "source.py").touch()
+
+    def read_only(path: Path, missing_ok: bool) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    compiled.drop_stale(tmp_path)
 
 
 def test_compiled_code_is_not_taken_from_a_folder_that_others_can_write(nowhere_to_write):

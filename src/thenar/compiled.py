@@ -18,9 +18,10 @@ def find_cache() -> None:
     Numba gives up in that case: packages installed by somebody else, and no home. Compiled code is run when it is
     loaded, so the folder must belong to this user alone.
     """
-    own_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    own_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     nearest = next(folder for folder in (own_cache, *own_cache.parents) if os.access(folder, os.F_OK))
-    if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK) or os.access(nearest, os.W_OK):
+    can_write = own_cache.is_absolute() and os.access(nearest, os.W_OK)  # a user without a home keeps the "~"
+    if "NUMBA_CACHE_DIR" in os.environ or os.access(Path(__file__).parent, os.W_OK) or can_write:
         return
     import tempfile
 
@@ -46,5 +47,7 @@ def drop_stale(folder: Path) -> None:
     for file in compiled:
         try:
             Path(file).unlink(missing_ok=True)
-        except PermissionError:  # an installed package is replaced as a whole, so nothing in it is stale
+        except (
+            OSError
+        ):  # not ours, or read-only: an installed package is replaced as a whole, so nothing in it is stale
             return
