@@ -264,6 +264,12 @@ def test_what_cannot_be_a_hand_is_refused_with_what_to_type(made: Path, tmp_path
     (tmp_path / "three_fingers_description" / "meshes" / "tip.stl").unlink()
     with pytest.raises(BadFile, match=r"tip\.stl' is not there"):
         load(urdf)
+    with pytest.raises(BadValue, match="name of a hand is 'a/b'; wanted one without '/'"):
+        load(name="a/b")
+    about = made.with_name("known.toml")
+    about.write_text('file = "three_fingers.xml"\n[fingers]\n')
+    with pytest.raises(UnknownName, match=r"no variant of .*known\.toml named 'soft'"):
+        hands.load(str(about), variant="soft")
     about = tmp_path / "mine.toml"
     for text, why in (
         ('file = "a.urdf"\nspeed = 3\n[fingers]\n', "unknown entry 'speed'"),

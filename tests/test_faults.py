@@ -356,6 +356,7 @@ def test_a_fault_is_read_from_words():
     assert parse_fault("inspire_left/weak=0.5:index@3-8") == Fault(
         kind="weak", hand="inspire_left", part="index", amount=0.5, at_s=3.0, until_s=8.0
     )
+    assert parse_fault("my hand-2.0/jam:a/b") == Fault(kind="jam", hand="my hand-2.0", part="a/b")
     assert [parse_fault(words) for words in listed("lost,stuck:palm 3 7@2")] == [
         Fault(kind="lost"),
         Fault(kind="stuck", part="palm 3 7", at_s=2.0),

@@ -58,6 +58,8 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
         if isinstance(own, FingerFile):
+            if variant is not None:
+                raise UnknownName(f"variant of {name}", variant, ())
             from thenar.hands.own_hand import from_file
 
             return from_file(own.path, own.fingers, **own.options)

@@ -415,6 +415,11 @@ class HandSpec(SkinSpec):
     own_model: OwnModel | None = None
     """The user's own body for this hand, if any; links, joints and visuals above then only describe the mechanism."""
 
+    def __post_init__(self) -> None:
+        """Refuse a name that parts of a world could not begin with: theirs are the hand's, ``/`` and their own."""
+        if not self.name or "/" in self.name:
+            raise BadValue("name of a hand", self.name, "one without '/'")
+
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
         return _named("joint", name, self.joints)

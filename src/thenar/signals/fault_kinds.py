@@ -70,7 +70,7 @@ FAULTS: dict[str, FaultKind] = {
 """What can be injected, by the name of its kind."""
 
 _WORDS = re.compile(
-    r"(?:(?P<hand>\w+)/)?(?P<kind>[a-z]+)(?:=(?P<amount>[-+.\deE]+))?(?::(?P<part>[^@]+))?"
+    r"(?:(?P<hand>[^/:=@]+)/)?(?P<kind>[a-z]+)(?:=(?P<amount>[-+.\deE]+))?(?::(?P<part>[^@]+))?"
     r"(?:@(?P<at_s>[.\deE]+)(?:-(?P<until_s>[.\deE]+))?)?"
 )
 _WANTED = "[HAND/]KIND[=AMOUNT][:PART][@FROM[-UNTIL]], such as jam:index@5-8, lost=0.2@3 or 'stuck:palm 3 7'"
