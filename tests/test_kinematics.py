@@ -210,3 +210,19 @@ def test_a_turned_box_is_turned_the_other_way_in_the_mirror():
         return {tuple(np.round(point, 9) + 0.0) for point in points}
 
     assert corners(image) == {(-x + 0.0, y, z) for x, y, z in corners(box)}
+
+
+@pytest.mark.parametrize("hand", ["dex1_left", "reflex"])
+def test_slides_and_the_joints_of_variants_go_as_a_mirror_shows_them(hand: str):
+    spec = hands.load(hand)
+    image = mirrored(spec, name="image", side="none", frames={link.name: "x" for link in spec.links})
+    for variant in (None, *spec.variants):
+        one, other = (hands.with_variant(each, variant) if variant else each for each in (spec, image))
+        seen = []
+        for each in (one, other):
+            model = hands.build_spec(each).compile()
+            data = mujoco.MjData(model)
+            place(model, data, {joint.name: 0.3 * joint.lower_rad + 0.7 * joint.upper_rad for joint in each.joints})
+            mujoco.mj_kinematics(model, data)
+            seen.append(np.array([data.body(link.name).xpos for link in each.links]))
+        np.testing.assert_allclose(seen[1], seen[0] * [-1.0, 1.0, 1.0], atol=1e-12)

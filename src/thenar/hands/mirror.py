@@ -2,7 +2,7 @@
 
 Each link keeps a frame of its maker's choosing, so each is reflected in its own axis (``x``, ``y`` or
 ``z``): with ``M`` the reflection of a frame, a point becomes ``M p``, the pose of a child ``M_parent R
-M_child`` (again a proper rotation), and a rotation axis ``-M a``.
+M_child`` (again a proper rotation), a rotation axis ``-M a`` and that of a slide ``M a``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from thenar.arrays import FloatArray
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Loft, Shape, Sphere, Vec3, Visual, as_vec3
-from thenar.hands.spec import HandSpec, Joint, Link, Pad, PalmFrame, Side, Tip
+from thenar.hands.spec import Coupling, HandSpec, Joint, Link, Pad, PalmFrame, Side, Tip
 
 Axis = Literal["x", "y", "z"]
 
@@ -44,10 +44,7 @@ def mirrored(
         links=tuple(_link(link, frame[link.name]) for link in spec.links),
         joints=tuple(_joint(joint, frame[joint.parent], frame[joint.child]) for joint in spec.joints),
         pads=tuple(_pad(pad, frame[pad.link]) for pad in spec.pads),
-        variants={
-            name: tuple(_pad(part, frame[part.link]) if isinstance(part, Pad) else part for part in parts)
-            for name, parts in spec.variants.items()
-        },
+        variants={name: tuple(_variant_part(part, frame) for part in parts) for name, parts in spec.variants.items()},
         tips=tuple(Tip(finger=t.finger, link=t.link, pos_m=frame[t.link].point(t.pos_m)) for t in spec.tips),
         palm=PalmFrame(
             pos_m=root.point(spec.palm.pos_m),
@@ -96,13 +93,24 @@ def _reflection(axis: Axis) -> FloatArray:
     return np.diag([-1.0 if axis == own else 1.0 for own in "xyz"])
 
 
+def _variant_part(part: Coupling | Joint | Pad, frame: Mapping[str, _Frame]) -> Coupling | Joint | Pad:
+    match part:
+        case Pad():
+            return _pad(part, frame[part.link])
+        case Joint():
+            return _joint(part, frame[part.parent], frame[part.child])
+        case Coupling():
+            return part
+
+
 def _joint(joint: Joint, parent: _Frame, child: _Frame) -> Joint:
     rpy_rad = rpy_from_matrix(parent.M @ matrix_from_rpy(joint.rpy_rad) @ child.M)
     return replace(
         joint,
         pos_m=as_vec3(np.asarray(parent.point(joint.pos_m)) + matrix_from_rpy(rpy_rad) @ child.shift_m),
         rpy_rad=rpy_rad,
-        axis=as_vec3(-child.M @ np.asarray(joint.axis)),
+        # A mirror turns a rotation round, and leaves a slide's direction as it sees it.
+        axis=as_vec3((-1.0 if joint.kind == "hinge" else 1.0) * child.M @ np.asarray(joint.axis)),
     )
 
 
