@@ -13,7 +13,7 @@ from tests.toys import pincer
 from thenar import hands
 from thenar.errors import UnknownName
 from thenar.hands.mirror import mirrored
-from thenar.hands.rotations import matrix_from_rpy
+from thenar.hands.rotations import matrix_about, matrix_from_rpy, rotation_vector
 from thenar.hands.shapes import Box, Capsule
 
 TOLERANCE_M = 1e-4
@@ -226,3 +226,13 @@ def test_slides_and_the_joints_of_variants_go_as_a_mirror_shows_them(hand: str):
             mujoco.mj_kinematics(model, data)
             seen.append(np.array([data.body(link.name).xpos for link in each.links]))
         np.testing.assert_allclose(seen[1], seen[0] * [-1.0, 1.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, -2.0, 3.0)])
+@pytest.mark.parametrize("short_rad", [0.0, 1e-12, 1e-10, 1e-7, 1.0, math.pi - 1e-10, math.pi])
+def test_a_rotation_vector_turns_back_to_its_matrix_up_to_half_a_turn(axis: tuple[float, ...], short_rad: float):
+    R = matrix_about(axis, math.pi - short_rad)
+    vector = rotation_vector(R)
+    size = float(np.linalg.norm(vector))
+    assert size == pytest.approx(math.pi - short_rad, abs=1e-8)
+    np.testing.assert_allclose(matrix_about(vector, size) if size else np.eye(3), R, atol=1e-8)

@@ -78,5 +78,6 @@ def rotation_vector(R: Matrix) -> NDArray[np.float64]:
     axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     size = float(np.linalg.norm(axis))
     if size < 1e-9:
-        return 0.5 * axis
+        # Nothing, or half a turn: of that only the quaternion still knows the axis.
+        return 0.5 * axis if np.trace(R) > 0.0 else np.pi * quat_wxyz_from_matrix(R)[1:]
     return np.arctan2(size, np.trace(R) - 1.0) * axis / size
