@@ -10,7 +10,7 @@ import thenar
 from bench.identify import BAR, HAND, drive, hidden_motors, tracks, weigh
 from thenar import hands
 from thenar.errors import BadFile, BadValue, UnknownName
-from thenar.hands.motors_file import read_motors
+from thenar.hands.motors_file import read_motors, write_motors
 from thenar.hands.spec import LeadScrew
 from thenar.sim.identify.force_scale import fit_force_scale
 from thenar.sim.identify.motor_identity import POSTURES, MotorIdentity, finger_weights, identify_hand
@@ -245,6 +245,18 @@ def test_a_file_of_motors_goes_into_a_world_and_what_is_not_of_them_stays(tmp_pa
     assert motor.full_stroke_s == pytest.approx(possible(found)["full_stroke_s"].value, rel=1e-5)
     assert motor.lever_m == usual.lever_m
     assert world.hand(HAND).actuators[0] == SPEC.actuators[0]
+
+
+def test_motors_whose_names_are_any_words_are_written_and_read_back(tmp_path: Path):
+    renamed = {"index": "index.1", "thumb_bend": 'thumb "bend" ü'}
+    own = replace(
+        SPEC,
+        name="my hand \\ 2.0",
+        actuators=tuple(replace(motor, name=renamed.get(motor.name, motor.name)) for motor in SPEC.actuators),
+    )
+    path = tmp_path / "motors.toml"
+    write_motors(path, own.name, {name: {"stall_n": (9.0, 8.0, 10.0)} for name in own.actuator_names})
+    assert read_motors(path, own) == {name: {"stall_n": 9.0} for name in own.actuator_names}
 
 
 def test_one_file_holds_skin_and_motors(tmp_path: Path):

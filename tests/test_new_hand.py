@@ -12,7 +12,7 @@ from tests.posed_hand import draw_palm, posed_world
 from tests.toys.pincer import HAND
 from thenar import hands
 from thenar.cli import main
-from thenar.errors import BadValue
+from thenar.errors import BadFile, BadValue
 from thenar.hands.export import FORMATS, Format, export_hand
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
@@ -34,6 +34,13 @@ def test_it_is_listed_and_loaded_by_name(capsys):
 def test_a_name_of_the_catalogue_stays_that_of_the_catalogue():
     with pytest.raises(BadValue, match="not in the catalogue"):
         hands.register(hands.load("reflex"))
+
+
+def test_a_model_file_in_place_of_a_hand_is_told_what_it_needs(tmp_path: Path):
+    with pytest.raises(BadValue, match="a TOML file that names this one and its fingers"):
+        thenar.World("my_hand.urdf")
+    with pytest.raises(BadFile, match="cannot be read"):
+        hands.load(tmp_path / "my_hand.toml")
 
 
 def test_it_moves_as_commanded_and_feels_what_it_holds():

@@ -107,6 +107,16 @@ def test_a_command_that_is_no_row_of_numbers_is_refused_by_its_field(wrong, said
         wrong()
 
 
+def test_contacts_are_chosen_by_a_mark_for_each():
+    contacts = WORLD.contacts()
+    assert len(contacts) > 0
+    assert contacts.where([True] * len(contacts)) == contacts
+    assert len(contacts.where([False] * len(contacts))) == 0
+    for count in (len(contacts) - 1, len(contacts) + 1):
+        with pytest.raises(BadValue, match=f"keep is '{count} marks'; wanted {len(contacts)}, one for each contact"):
+            contacts.where([True] * count)
+
+
 def test_a_printed_state_shows_error_bits_that_only_the_maker_knows():
     state = WORLD.state("inspire_right")
     for error, shown in ((0, "NONE"), (1, "STALL"), (32, "32")):

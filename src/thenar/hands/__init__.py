@@ -31,6 +31,7 @@ _CATALOGUE = {
     "dex1": ("dex1_left", "dex1_right"),
     "leap": ("leap_right",),
 }
+_MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf")
 _FILES = {name: file for file, in_it in _CATALOGUE.items() for name in in_it}
 _REGISTERED: dict[str, HandSpec] = {}
 
@@ -48,13 +49,14 @@ def register(*specs: HandSpec) -> None:
         _REGISTERED[spec.name] = spec
 
 
-def load(name: str, *, variant: str | None = None) -> HandSpec:
+def load(name: str | Path, *, variant: str | None = None) -> HandSpec:
     """One hand of the catalogue, or the hand of a file about a model of your own (a path that ends in ``.toml``).
 
     Args:
         name: Name in the catalogue, or path of a file that names a URDF or MJCF of yours, see `own_model`.
         variant: Name of another coupling law, flexure or layout of pads, see `HandSpec.variants`.
     """
+    name = str(name)
     if name.endswith(".toml"):
         own = read_own_model(Path(name))
         if isinstance(own, FingerFile):
@@ -66,6 +68,9 @@ def load(name: str, *, variant: str | None = None) -> HandSpec:
         hand = as_hinges(load(own.hand, variant=variant))
         pads = tuple(pad for pad in hand.pads if pad.link in own.model.links)
         return replace(hand, own_model=own.model, pads=pads, name=own.name)
+    if name.endswith(_MODEL_FILES):
+        wanted = "a hand of the catalogue, or a TOML file that names this one and its fingers, see docs/own_model.md"
+        raise BadValue("hand", name, wanted)
     if name not in names():
         raise UnknownName("hand", name, names())
     if name in _REGISTERED:

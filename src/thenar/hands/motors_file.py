@@ -6,6 +6,8 @@ hold the skin's calibration, and intervals, which only people read.
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -97,13 +99,19 @@ def write_motors(
         values: Value and both ends of its interval, by motor and field.
         notes: Lines of comment for its head.
     """
-    lines = [*(f"# {note}" for note in notes), "", f'hand = "{hand}"']
-    for motor, table in values.items():
+    lines = [*(f"# {note}" for note in notes), "", f"hand = {_quoted(hand)}"]
+    for name, table in values.items():
+        motor = name if re.fullmatch("[A-Za-z0-9_-]+", name) else _quoted(name)
         lines += ["", f"[motors.{motor}]", *(f"{key} = {value:.6g}" for key, (value, _, _) in table.items())]
         lines += ["", f"[motors.{motor}.{INTERVAL}]  # 95 %"]
         lines += [f"{key} = [{low:.6g}, {high:.6g}]" for key, (_, low, high) in table.items()]
     with writing(path):
         path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _quoted(name: str) -> str:
+    """A name of any letters as TOML has it; its strings are those of JSON."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _check(what: str, key: str, value: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thenar.arrays import FloatArray, IntArray
+from thenar.errors import BadValue
 from thenar.signals.value import Value
 
 
@@ -81,7 +82,9 @@ class ContactSet(Value):
         return len(self.body)
 
     def where(self, keep: Sequence[bool]) -> ContactSet:
-        """Only the contacts marked in ``keep``."""
+        """Only the contacts marked in ``keep``, which has a mark for each."""
+        if len(keep) != len(self):
+            raise BadValue("keep", f"{len(keep)} marks", f"{len(self)}, one for each contact")
         chosen = np.flatnonzero(np.asarray(keep, dtype=bool))
         columns = {column.name: getattr(self, column.name) for column in fields(self) if column.name != "stamp_s"}
         kept = {
