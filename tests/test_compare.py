@@ -1,6 +1,7 @@
 """What differs between a hand and its twin under the same commands: named, with its size, and nothing invented."""
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -292,3 +293,97 @@ def test_noise_alone_is_no_difference_and_a_later_hand_is_one():
     later = fit_follow(stamp_s, commands, moved(0.094, 3), twin, free, open_rad=open_rad, latency_s=0.054)
     assert later.value[0] == pytest.approx(0.04, abs=0.003)
     assert np.abs(later.value[2]).max() < 0.02
+
+
+def test_what_could_not_be_compared_is_not_said_to_be_alike(twin: thenar.Recording, tmp_path: Path):
+    for hand, like in (((0.0, 3.0), (4.0, 8.0)), ((0.0, 8.0), (30.0, 40.0)), ((30.0, 40.0), (0.0, 8.0))):
+        gap = thenar.compare(twin.slice(*hand), twin.slice(*like))
+        assert str(gap).startswith("inspire_right: ")
+        assert "not compared" in str(gap)
+        gap.save(tmp_path / "gap.html")
+        page = (tmp_path / "gap.html").read_text(encoding="utf-8")
+        assert "not compared" in page
+        assert "No difference" not in page
+
+
+def test_a_hand_that_only_one_recording_has_is_named(tmp_path: Path):
+    for hands_of, name in (([SPEC.name], "one"), ([SPEC.name, "inspire_left"], "two")):
+        world = thenar.World(hands_of)
+        with thenar.record(world, tmp_path / f"{name}.mcap", touch=False):
+            world.advance(2.0)
+    gap = thenar.compare(tmp_path / "two.mcap", tmp_path / "one.mcap")
+    assert gap.left_out == ("inspire_left is in one of them only: it was not compared",)
+
+
+def test_joints_that_closing_does_not_move_are_compared_as_all_others():
+    spec = hands.load("shadow_right")
+    spread = [spec.actuator_names.index(name) for name in ("FFJ4", "RFJ4")]
+    stamp_s = np.linspace(0.0, 6.0, 601)
+    angle_rad = np.repeat(spec.open_rad[None], len(stamp_s), axis=0)
+    angle_rad[:, spread] = np.stack([0.3 * np.sin(stamp_s), 0.3 * np.cos(2.0 * stamp_s)], axis=1)
+    rest = np.zeros(angle_rad.shape)
+    numbers: dict[str, Any] = dict.fromkeys((*REPORTED, *TOLD), rest) | {"target_rad": angle_rad}
+    numbers |= {"status": rest.astype(int), "error": rest.astype(int)}
+
+    def columns(order: list[int]) -> MotorColumns:
+        own = angle_rad.copy()
+        own[:, spread] = angle_rad[:, [spread[k] for k in order]]
+        own_numbers: dict[str, Any] = numbers | {"angle_rad": own}
+        return MotorColumns(stamp_s=stamp_s, names=spec.actuator_names, **own_numbers)
+
+    none = np.full(angle_rad.shape, np.nan)
+    told = JointColumns(stamp_s=stamp_s, names=(), position_rad=angle_rad, velocity_rad_s=none, effort=none)
+    with np.errstate(all="raise"):
+        pair = pair_motors(spec, columns([1, 0]), columns([0, 1]), told)
+        assert pair is not None
+        np.testing.assert_array_equal(pair.commands.target_rad[1:], angle_rad)
+        (swapped,) = find_motor_gaps(pair)
+    assert (swapped.kind, swapped.part) == ("finger order", "FFJ4,RFJ4")
+
+
+def test_a_hand_that_tells_no_force_meets_something_without_a_warning(tmp_path: Path):
+    bar = thenar.Box(name="bar", size_m=(0.2, 0.03, 0.03), pos_m=(0.0, 0.07, 0.05), fixed=True)
+    for name, props in (("bar", [bar]), ("free", [])):
+        world = thenar.World(SPEC, props=props)
+        with thenar.record(world, tmp_path / f"{name}.mcap", touch=False):
+            for closed in (0.05, 0.8, 0.05, 0.8):
+                world.command(SPEC.name, thenar.HandCommand.closing([closed] * 4 + [0.0] * 2))
+                world.advance(1.0)
+    told = thenar.Recording(tmp_path / "bar.mcap")
+    motors = told.motors(SPEC.name)
+    silent = replace(motors, force_n=np.full_like(motors.force_n, np.nan))
+    like = thenar.Recording(tmp_path / "free.mcap").motors(SPEC.name)
+    pair = pair_motors(SPEC, silent, like, told.commands(SPEC.name))
+    assert pair is not None
+    with warnings.catch_warnings(action="error"):
+        words = [one for one in find_motor_gaps(pair) if one.kind == "meets"]
+    assert len(words) >= 3
+    assert not any("pushing" in one.evidence for one in words)
+
+
+def test_barometers_with_zeros_and_noise_of_their_own_are_not_taken_for_dead_ones(tmp_path: Path):
+    def read(name: str, seed: int, stuck: str = "") -> thenar.Recording:
+        world = thenar.World("reflex", seed=seed)
+        if stuck:
+            world.faults.inject("reflex", stuck, "stuck")
+        with thenar.record(world, tmp_path / f"{name}.mcap"):
+            for closed in (0.4, 0.0, 0.5, 0.1):
+                world.command("reflex", thenar.HandCommand.closing(closed))
+                world.advance(1.0)
+        return thenar.Recording(tmp_path / f"{name}.mcap")
+
+    twin = read("twin", 1)
+    assert thenar.compare(read("same", 2), twin).findings == ()
+    assert found(thenar.compare(read("stuck", 3, "palm_1 1 0"), twin)).keys() == {("stuck taxel", "palm_1 1,0")}
+
+
+def test_a_pad_without_its_sensor_is_one_finding(tmp_path: Path):
+    def unplug(world: thenar.World) -> None:
+        for row, col in np.ndindex(3, 3):
+            world.faults.inject("inspire_right", f"index_tip {row} {col}", "stuck", 0.0)
+
+    held = {"scene": "in_hand", "seconds": 4.0}
+    (one,) = thenar.compare(
+        recorded(tmp_path / "a.mcap", disturb=unplug, **held), recorded(tmp_path / "b.mcap", **held)
+    ).findings
+    assert one.words == "every taxel of index_tip reads 0 counts whatever happens"

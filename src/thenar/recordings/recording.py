@@ -266,7 +266,8 @@ class Recording:
         paths = [path for path in layout.slots if path.endswith(".values")]
         pressure = [layout.column(rows, path) for path in paths]
         skin, skin_rows, _ = self._rows(hand, "skin")
-        n_rows, n_cols = (skin.column(skin_rows, name)[0].tolist() for name in ("rows", "cols"))
+        first_row = skin.rows([self._channel(topic(hand, "skin")).messages[0].payload])  # a slice may have none
+        n_rows, n_cols = (skin.column(first_row, name)[0].tolist() for name in ("rows", "cols"))
         pads, first = [], 0
         for name, rows_of, cols_of in zip(skin.listed("pad"), n_rows, n_cols, strict=True):
             pads.append(PadLayout(name=name, first=first, rows=rows_of, cols=cols_of))
@@ -286,15 +287,15 @@ class Recording:
             stamp_s=stamp_s,
             layout=tuple(pads),
             taxel_pressure_pa=np.concatenate(pressure, axis=1),
-            taxel_shear_pa=found["shear_pa"].reshape(len(rows), -1, 2),
+            taxel_shear_pa=found["shear_pa"].reshape(len(rows), first, 2),
             taxel_counts=found["counts"],
             pad_force_n=found["pad_force_n"],
             bare_skin_n=found["bare_skin_n"],
             contact_n=found["contact_n"],
-            pad_centre_m=found["pad_centre_m"].reshape(len(rows), -1, 2),
+            pad_centre_m=found["pad_centre_m"].reshape(len(rows), len(pads), 2),
             pad_slip=pad_slip,
             pad_proximity_m=proximity_m,
-            taxel_shear_counts=shear_counts.reshape(len(rows), -1, 2),
+            taxel_shear_counts=shear_counts.reshape(len(rows), shear_counts.shape[1] // 2, 2),
             die_pressure_pa=found["die_pressure_pa"],
             die_temperature_c=found["die_temperature_c"],
         )

@@ -29,9 +29,12 @@ class Gap:
     findings: tuple[Finding, ...]
     pairs: tuple[MotorPair, ...]
     names: tuple[str, str]
+    left_out: tuple[str, ...] = ()
+    """Hands whose motions could not be compared, each with the reason."""
 
     def __str__(self) -> str:
-        return "\n".join(finding.words for finding in self.findings) or "no difference that is sure"
+        found = [finding.words for finding in self.findings] or ["no difference that is sure"] * bool(self.pairs)
+        return "\n".join([*found, *self.left_out])
 
     def rows(self) -> list[dict[str, object]]:
         """Findings as rows of a table."""
@@ -53,7 +56,11 @@ class Gap:
             raise BadValue("report", str(path), "a name that ends in .html")
         title = f"{self.names[0]} beside {self.names[1]}"
         parts = [f"<h1>{html.escape(title)}</h1>"]
-        parts.append(html_table(self.rows()) if self.findings else "<p>No difference that is sure.</p>")
+        if self.findings:
+            parts.append(html_table(self.rows()))
+        elif self.pairs:
+            parts.append("<p>No difference that is sure.</p>")
+        parts += [f"<p>{html.escape(reason)}</p>" for reason in self.left_out]
         for pair in self.pairs:
             apart = pair.apart_deg
             rows: list[dict[str, object]] = [
@@ -100,6 +107,8 @@ def compare(recording: Recording | Path | str, again: Recording | Path | str) ->
         raise UnknownName("hand of the other recording", ", ".join(recording.hands), again.hands)
     findings: list[Finding] = []
     pairs = []
+    every = dict.fromkeys((*recording.hands, *again.hands))
+    left_out = [f"{hand} is in one of them only: it was not compared" for hand in every if hand not in shared]
     for hand in shared:
         spec = hands.load(hand)
         motors = recording.motors(hand)
@@ -107,13 +116,16 @@ def compare(recording: Recording | Path | str, again: Recording | Path | str) ->
         if pair is not None:
             pairs.append(pair)
             findings += find_motor_gaps(pair)
+        else:
+            left_out.append(f"{hand}: both tell its state at the same times for less than a second: not compared")
         state_hz, touch_hz = _expected(recording, again, hand)
         findings += find_rate_gaps(hand, "state", motors.stamp_s, state_hz)
         if recording.has_touch(hand):
             touch = _skin(recording, hand)
             findings += find_skin_gaps(spec, touch, _skin(again, hand) if again.has_touch(hand) else None)
             findings += find_rate_gaps(hand, "touch", touch.stamp_s, touch_hz)
-    return Gap(findings=tuple(in_one_grip(findings)), pairs=tuple(pairs), names=(recording.name, again.name))
+    names = recording.name, again.name
+    return Gap(findings=tuple(in_one_grip(findings)), pairs=tuple(pairs), names=names, left_out=tuple(left_out))
 
 
 def _skin(recording: Recording, hand: str) -> SkinSeries:

@@ -70,6 +70,8 @@ def pair_motors(spec: HandSpec, hand: MotorColumns, twin: MotorColumns, commands
         twin: What its twin reported.
         commands: What both were told; NaN keeps.
     """
+    if not len(twin.stamp_s):
+        return None
     inside = (hand.stamp_s >= twin.stamp_s[0]) & (hand.stamp_s <= twin.stamp_s[-1])
     inside &= np.diff(hand.stamp_s, prepend=-np.inf) > 1e-4
     stamp_s = hand.stamp_s[inside]
@@ -100,11 +102,11 @@ def _whole(spec: HandSpec, commands: JointColumns, hand: MotorColumns) -> Comman
     known = len(commands.stamp_s) > 0 and commands.stamp_s[0] <= hand.stamp_s[0]
     start_s = float(commands.stamp_s[0]) - 1e-6 if known else float(hand.stamp_s[0]) - 1.0
     targets, speeds, times = [first], [speed], [start_s]
-    low, high = spec.open_rad, spec.closed_rad
+    low, high = ([getattr(actuator, end) for actuator in spec.actuators] for end in ("lower_rad", "upper_rad"))
     for stamp_s, target, new_speed in zip(
         commands.stamp_s, commands.position_rad, commands.velocity_rad_s, strict=True
     ):
-        within = np.clip(target, np.minimum(low, high), np.maximum(low, high))
+        within = np.clip(target, low, high)
         targets.append(np.where(np.isnan(target), targets[-1], within))
         speeds.append(np.where(np.isnan(new_speed), speeds[-1], np.minimum(new_speed, spec.top_speed_rad_s)))
         times.append(float(stamp_s))
@@ -138,7 +140,8 @@ def find_motor_gaps(pair: MotorPair) -> list[Finding]:
 
 def _orders(pair: MotorPair) -> tuple[list[Finding], BoolArray]:
     """Motors that move as others should; and those that may, of which nothing else can be said."""
-    stroke = pair.spec.closed_rad - pair.spec.open_rad
+    # Of what closing does not move, its whole way.
+    stroke = np.array([a.closed_rad - a.open_rad or a.upper_rad - a.lower_rad for a in pair.spec.actuators])
     hand, twin = ((part["angle_rad"] - pair.spec.open_rad) / stroke for part in (pair.hand, pair.twin))
     apart = np.sqrt(np.mean((hand[:, :, None] - twin[:, None, :]) ** 2, axis=0))
     moves_alike = np.sqrt(np.mean((twin[:, :, None] - twin[:, None, :]) ** 2, axis=0))
@@ -235,8 +238,9 @@ def _meetings(pair: MotorPair, frozen: BoolArray) -> tuple[list[Finding], BoolAr
             if seconds < STILL_S:
                 continue
             at = float(np.degrees(np.median(angle[apart, motor])))
-            force = float(np.nanmedian(pair.hand["force_n"][apart, motor])) if which == "hand" else np.nan
-            pushed = f", pushing with {force:.1f} N" if np.isfinite(force) else ""
+            force_n = pair.hand["force_n"][apart, motor]
+            force_n = force_n[np.isfinite(force_n)]
+            pushed = f", pushing with {np.median(force_n):.1f} N" if which == "hand" and force_n.size else ""
             found.append(
                 Finding(
                     kind="meets" if which == "hand" else "misses",

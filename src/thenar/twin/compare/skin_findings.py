@@ -43,6 +43,8 @@ def find_skin_gaps(spec: HandSpec, hand: SkinSeries, twin: SkinSeries | None) ->
     if len(counts) < MIN_FRAMES:
         return []
     stuck = _stuck(counts)
+    if any(pad.sensor == "barometer" for pad in spec.pads):  # pascals, and each die has a zero and noise of its own
+        return [*_taxels(spec, hand, counts, stuck, np.zeros_like(stuck), unit="Pa")]
     above = _above(counts)
     theirs, both = None, np.ones(len(counts), dtype=bool)
     if twin is not None and len(twin.stamp_s) >= MIN_FRAMES:
@@ -50,7 +52,7 @@ def find_skin_gaps(spec: HandSpec, hand: SkinSeries, twin: SkinSeries | None) ->
         both = np.abs(twin.stamp_s[at] - hand.stamp_s) < NEAR_S
         theirs = np.where(both[:, None], _above(twin.taxel_counts.astype(np.float64))[at], 0.0)
     dead = _dead(hand.layout, above, theirs) & ~stuck
-    found = [*_taxels(spec, hand, counts, stuck, dead)]
+    found = [*_taxels(spec, hand, counts, stuck, dead, unit="counts")]
     sound = ~(stuck | dead)
     for pad in hand.layout:
         part = slice(pad.first, pad.first + pad.rows * pad.cols)
@@ -109,13 +111,17 @@ def _between(grid: FloatArray) -> BoolArray:
 
 
 def _taxels(
-    spec: HandSpec, hand: SkinSeries, counts: FloatArray, stuck: BoolArray, dead: BoolArray
+    spec: HandSpec, hand: SkinSeries, counts: FloatArray, stuck: BoolArray, dead: BoolArray, *, unit: str
 ) -> Iterator[Finding]:
     for pad in hand.layout:
-        for taxel in range(pad.rows * pad.cols):
+        part = slice(pad.first, pad.first + pad.rows * pad.cols)
+        # A channel without its sensor reads one number everywhere: that is one thing to say.
+        silent = part.stop - part.start > 1 and bool(stuck[part].all()) and not np.ptp(counts[-1, part])
+        for taxel in range(1 if silent else pad.rows * pad.cols):
             number, (row, col) = pad.first + taxel, divmod(taxel, pad.cols)
+            where = pad.name if silent else f"{pad.name} {row},{col}"
             if stuck[number]:
-                size, words = float(counts[-1, number]), f"reads {counts[-1, number]:.0f} counts whatever happens"
+                size, words = float(counts[-1, number]), f"reads {counts[-1, number]:.0f} {unit} whatever happens"
             elif dead[number]:
                 size, words = 0.0, "does not respond"
             else:
@@ -123,10 +129,10 @@ def _taxels(
             yield Finding(
                 kind="stuck taxel" if stuck[number] else "dead taxel",
                 hand=spec.name,
-                part=f"{pad.name} {row},{col}",
+                part=where,
                 size=size,
-                unit="counts",
-                words=f"taxel {pad.name} {row},{col} {words}",
+                unit=unit,
+                words=f"every taxel of {where} {words}" if silent else f"taxel {where} {words}",
                 evidence=f"{len(counts)} readings from {hand.stamp_s[0]:.1f} to {hand.stamp_s[-1]:.1f} s",
             )
 
