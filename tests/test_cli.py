@@ -140,6 +140,19 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         ),
         (["convert", "missing.mcap", "set", "--format", "unitree", "--pad-forces"], "a data set of LeRobot"),
         (["calibrate", "protocol", "reflex", "--check", "/bin/true"], "/bin/true: no text; wanted rows"),
+        (["touch", "press", "--at", "nanmm,0mm"], "--at is 'nanmm'; wanted a number of mm"),
+        (["touch", "press", "--force", "1e9N"], "wanted one under which sphere:10mm stays on the skin"),
+        (["snapshot", "--scene", "in_hand", "--seconds", "inf"], "--seconds and --fps is (inf, 20); wanted numbers"),
+        (["snapshot", "--scene", "in_hand", "--azimuth", "nan"], "--azimuth and --elevation is (nan, -40.0)"),
+        (["glove", "make", "x.csv", "--seed", "-1"], "seed is -1; wanted a whole number from 0 on"),
+        (["drop", "--seed", "-1"], "seed is -1; wanted a whole number from 0 on"),
+        (["calibrate", "make", "x.csv", "--hand", "reflex", "--seed", "-1"], "seed is -1; wanted a whole number"),
+        (["serve", "--touch-hz", "nan"], "touch_hz is nan; wanted hertz"),
+        (["watch", "state", "--seconds", "nan"], "--seconds is nan; wanted seconds"),
+        (["record", "x.txt"], "FILE is 'x.txt'; wanted a name that ends in .mcap"),
+        (["identify", "protocol", "shadow_right"], "HAND is 'shadow_right'; wanted a hand with lead screws"),
+        (["retarget", "fit", "x.csv", "--report", "x.html"], "options is '--report'; wanted a motion"),
+        (["retarget", "x.csv", "--kind", "scalar"], "options is '--kind'; wanted a map to fit"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):
@@ -147,6 +160,30 @@ def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str,
         main(args)
     assert stop.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_is_not_known_is_null_in_json(tmp_path, capsys):
+    log = str(tmp_path / "open.csv")
+    main(["glove", "make", log, "--gestures", "open"])  # pinches nothing
+    capsys.readouterr()
+    unknown = []
+    for args in (["touch", "press", "--at", "30mm,0mm"], ["retarget", log]):
+        main([*args, "--json"])
+        told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+        unknown.append([name for name, value in told.items() if value in (None, [None, None])])
+    assert unknown == [["centre_of_pressure_m", "relative_l2"], ["of those on the pads' side, %"]]
+
+
+def test_the_name_of_a_file_is_printed_as_it_is(tmp_path, capsys):
+    out = tmp_path / "hand[red].urdf"
+    main(["export", "reflex", "-o", str(out)])
+    assert out.exists()
+    assert out.name in "".join(capsys.readouterr().out.split())
+
+
+def test_presses_on_a_bar_are_shown_alone(capsys):
+    main(["identify", "protocol", "inspire_right", "--bar", "--json"])
+    assert {"bar of" in row["before it"] for row in json.loads(capsys.readouterr().out)} == {True}
 
 
 @pytest.mark.parametrize("verb", [verb.__name__.lower() for group in VERBS.values() for verb in group])
@@ -186,6 +223,14 @@ def test_a_reader_that_leaves_early_or_a_full_disk_ends_it_without_a_traceback(w
         code, told = run_into(full.fileno(), *words.split())
     assert code == 2
     assert " ".join(told.split()) == "thenar: standard output cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize("words", ["hands", "info --json"])
+def test_an_output_that_is_closed_is_written_nowhere(words: str):
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m thenar.cli {words} >&-"], stderr=subprocess.PIPE, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("columns", [20, 30, 50, 80])

@@ -96,6 +96,8 @@ def _files_by_name(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Mapping[
 
 def main(args: Sequence[str] | None = None) -> None:
     """Entry point of the ``thenar`` console script."""
+    if sys.stdout is None:  # closed by who started it: nobody wants to read anything
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         try:
             _run(sys.argv[1:] if args is None else args)

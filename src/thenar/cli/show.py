@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thenar.hands.spec import HandSpec
     from thenar.wire.codecs.inspire_counts import Readings
 
-console = Console()
+console = Console(markup=False, highlight=False)  # what is printed names files, and files may be named anything
 DIM_COUNTS = 500  # nothing below is bright: what an untouched skin reads
 FOLDED = 8  # characters below which a column of words is not read any more
 SHORT = ("status", "error", "hz", "age_s")  # columns of words that are not broken
@@ -83,8 +83,19 @@ def cell(value: object) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    sys.stdout.write(json.dumps(value, indent=2, default=np.ndarray.tolist) + "\n")
+    """Print a value as JSON, in which what is not known, or is without end, is null: JSON has no such numbers."""
+    sys.stdout.write(json.dumps(_plain(value), indent=2, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -117,9 +128,12 @@ def check_unused(options: Any, names: Sequence[str], wanted: str) -> None:
 def quantity(option: str, text: str, unit: str, factor: float) -> float:
     """A number with its unit, in SI."""
     try:
-        return float(text.strip().removesuffix(unit)) * factor
+        value = float(text.strip().removesuffix(unit))
     except ValueError:
-        raise BadValue(option, text, f"a number of {unit}, such as 1.5{unit}") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadValue(option, text, f"a number of {unit}, such as 1.5{unit}")
+    return value * factor
 
 
 def heat_map(title: str, pressure_pa: NDArray[np.float64]) -> Table:

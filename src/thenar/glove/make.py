@@ -49,6 +49,8 @@ def make_log(
         raise BadValue("size", size, "0.5 to 1.5")
     if not 0.1 <= pace <= 5.0:
         raise BadValue("pace", pace, "0.1 to 5")
+    if seed < 0:
+        raise BadValue("seed", seed, "a whole number from 0 on")
     rng = np.random.default_rng(seed)
     person = scaled(PERSONS[layout], size)
     rest = _rest()

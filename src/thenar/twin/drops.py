@@ -100,6 +100,8 @@ def drop_cubes(
     """
     if count < 1:
         raise BadValue("count", count, "a whole number above 0")
+    if seed < 0:
+        raise BadValue("seed", seed, "a whole number from 0 on")
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise BadValue("seconds", seconds, "a number above 0")
     spec = load(hand)

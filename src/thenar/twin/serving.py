@@ -48,6 +48,8 @@ def serve(
     protocols = _protocols(config)
     if not config.state_hz > 0.0:
         raise BadValue("state_hz", config.state_hz, "hertz above 0: links show nothing newer than the last state")
+    if not config.touch_hz >= 0.0:
+        raise BadValue("touch_hz", config.touch_hz, "hertz, or 0 for no touch")
     options_of_page = complete(config.page) if config.view else None
     world = World(
         config.hands, props=props, scene=scene, seed=config.seed, profile=config.profile, skin=_calibrations(config),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
+from rich.text import Text
 
 from thenar import hands
 from thenar.cli.show import console, print_json, print_table
@@ -49,7 +50,8 @@ class Hands:
         if self.json:
             print_json(plain_values(spec))
             return
-        console.print(f"[bold]{spec.name}[/bold]  {spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}")
+        about = f"  {spec.maker} {spec.model}, {spec.mass_kg:.3f} kg. {spec.summary}"
+        console.print(Text.assemble((spec.name, "bold"), about))
         sources: dict[object, int] = {}
         for title, rows in tables(spec).items():
             for row in rows:  # long sources become numbers, explained below
@@ -57,9 +59,9 @@ class Hands:
             if rows:
                 print_table(title.capitalize(), rows)
         for source, number in sources.items():
-            console.print(f"[{number}] {source}", markup=False, highlight=False)
+            console.print(f"[{number}] {source}")
         for note in spec.notes:
-            console.print(f"- {note}", highlight=False)
+            console.print(f"- {note}")
 
 
 @dataclass(frozen=True)

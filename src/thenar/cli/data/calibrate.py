@@ -118,7 +118,7 @@ class CalibrateMake:
             print_json({"wrote": str(self.recording), "rows": rows, "seconds": round(seconds, 1), "pad": pad.name})
             return
         text = f"wrote {self.recording}: {rows} readings of a synthetic {pad.name} in {seconds:.0f} s"
-        console.print(text, highlight=False)
+        console.print(text)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class CalibrateFit:
             write_calibration(self.out, spec, calibrations, [title, *notes(results)])
         for written in (self.out, self.report):
             if written is not None and not self.json:
-                console.print(f"wrote {written}", highlight=False)
+                console.print(f"wrote {written}")
 
     def _advice(self, results: list[PadResult]) -> str:
         """How to go on with a recording that cannot tell everything."""
@@ -290,8 +290,6 @@ def _print_file_format(spec: HandSpec, pad: Pad) -> None:
         f"  {','.join(FIXED)},{columns[0]},...,{columns[-1]}\n"
         f"time_s since switching on; u_mm and v_mm along rows and columns from the pad's centre. While it grows:\n"
         f"  thenar calibrate protocol {spec.name} --pad {pad.name} --check FILE.csv --follow",
-        highlight=False,
-        markup=False,
     )
 
 

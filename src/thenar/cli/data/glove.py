@@ -13,7 +13,7 @@ import tyro
 from rich.live import Live
 from rich.text import Text
 
-from thenar.cli.show import console, listed
+from thenar.cli.show import check_unused, console, listed
 from thenar.errors import BadValue, writing
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Animate:
         if self.out is not None:
             if self.out.suffix != ".html":
                 raise BadValue("--out", str(self.out), "a name that ends in .html")
+            check_unused(self, ("speed",), "the terminal; the page has a time line")
             _write_page(self.out, self.file.name, log)
             console.print(f"wrote {self.out}: open it in a browser")
             return

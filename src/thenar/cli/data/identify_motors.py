@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from thenar.cli.run.running import stop_on_signals
 from thenar.cli.show import check_ending, console, print_json, print_table
 from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue, ThenarError
+from thenar.hands.spec import LeadScrew
 
 if TYPE_CHECKING:
     from thenar.sim.identify.programme import Phase
@@ -71,16 +73,16 @@ class IdentifyFit:
         else:
             print_table(f"motors of {name}, {source}", rows)
             if coupling.fit:
-                console.print(str(coupling), highlight=False, markup=False, soft_wrap=True)
+                console.print(str(coupling), soft_wrap=True)
             for line in refused:
-                console.print(f"not known: {line}", highlight=False, markup=False, soft_wrap=True)
+                console.print(f"not known: {line}", soft_wrap=True)
         if self.out is not None:
             write_identity(self.out, spec, motors, source, coupling)
         if self.report is not None:
             write_report(self.report, spec, motors, source, coupling)
         for written in (self.out, self.report):
             if written is not None and not self.json:
-                console.print(f"wrote {written}", highlight=False)
+                console.print(f"wrote {written}")
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,20 @@ class IdentifyProtocol:
         from thenar.sim.identify.force_scale import scale_presses
         from thenar.sim.identify.programme import Phase, programme
 
-        phases = programme(hands.load(self.hand))
+        spec = hands.load(self.hand)
+        if not all(isinstance(actuator.motor, LeadScrew) for actuator in spec.actuators):
+            raise BadValue(
+                "HAND", self.hand, "a hand with lead screws, such as inspire_right; no other is identified yet"
+            )
+        phases = programme(spec)
         if self.scale:
-            steps = tuple(scale_presses(hands.load(self.hand), self.scale))
+            steps = tuple(scale_presses(spec, self.scale))
             under = f"lay a kitchen scale under the tip of {self.scale}, so that it moves straight down onto it"
             phases = (Phase(name=f"{self.scale}: scale", tells="force scale", before=under, steps=steps),)
+        if self.wire is not None or self.bar:
+            phases = [phase for phase in phases if self.scale or ("bar of" in phase.before) == self.bar]
         if self.wire is not None:
-            chosen = [phase for phase in phases if self.scale or ("bar of" in phase.before) == self.bar]
-            self._drive(self.wire, chosen)
+            self._drive(self.wire, phases)
             return
         rows = [
             {
@@ -136,11 +144,10 @@ class IdentifyProtocol:
         console.print(
             f"Record it: thenar record bare.mcap --wire inspire --hands {self.hand}. Beside it: thenar identify "
             f"protocol {self.hand} --wire inspire, and the same again with --bar into another file.",
-            highlight=False,
             soft_wrap=True,
         )
 
-    def _drive(self, wire: Wire, phases: list[Phase]) -> None:
+    def _drive(self, wire: Wire, phases: Sequence[Phase]) -> None:
         from thenar.twin.recording.protocol_drive import drive_programme
         from thenar.wire.clients.hand_connection import connect_inspire
 
@@ -161,7 +168,7 @@ class IdentifyProtocol:
                 spec,
                 phases,
                 stop=stop,
-                before=lambda phase: console.print(f"{phase.name}: {phase.duration_s:.0f} s", highlight=False),
+                before=lambda phase: console.print(f"{phase.name}: {phase.duration_s:.0f} s"),
                 force_limit_n=self.force,
             )
         if outcome.why:
@@ -169,7 +176,7 @@ class IdentifyProtocol:
                 f"stopped after {outcome.steps} motions: {outcome.why}. The hand stays where it is; to open it: "
                 f"thenar command {self.hand} --close 0 --speed 100"
             )
-        console.print(f"done, {outcome.steps} motions", highlight=False)
+        console.print(f"done, {outcome.steps} motions")
 
 
 @dataclass(frozen=True)

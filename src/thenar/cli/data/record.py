@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from thenar.cli.run.running import check_duration, show_until_stopped, stop_on_signals
-from thenar.cli.show import console, make_table, print_json
+from thenar.cli.show import check_ending, console, make_table, print_json
 from thenar.cli.wire.wires import ConnectionOptions
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Record:
         """Record until told to stop."""
         from thenar.twin.recording.listen import WireRecorder
 
+        check_ending("FILE", self.file, ".mcap")
         check_duration(self.duration)
         stop = stop_on_signals()
         place = self.connection.place(self.wire)

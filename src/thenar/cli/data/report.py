@@ -45,4 +45,4 @@ class Report:
         report = hardware_report(opened, hand=self.hand, firmware=self.firmware)
         report.save(self.out)
         print_table(f"{report.hand} and its twin apart", report.apart)
-        console.print(f"wrote {self.out}; docs/hardware.md says where it goes", highlight=False, soft_wrap=True)
+        console.print(f"wrote {self.out}; docs/hardware.md says where it goes", soft_wrap=True)

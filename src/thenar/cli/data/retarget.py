@@ -12,7 +12,7 @@ import tyro
 from rich.progress import Progress
 
 from thenar import hands
-from thenar.cli.show import check_ending, console, listed, print_json, print_table
+from thenar.cli.show import check_ending, check_unused, console, listed, print_json, print_table
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ class Retarget:
         fitting = len(self.words) == 2 and self.words[0] == "fit"
         if not fitting and len(self.words) != 1:
             raise BadValue("LOG", " ".join(self.words), "one recording, or fit and one recording")
+        if fitting:
+            check_unused(self, ("report", "view", "film", "map"), "a motion: thenar retarget LOG, without fit")
+        else:
+            check_unused(self, ("kind",), "a map to fit: thenar retarget fit LOG")
         check_ending("--out", self.out, *((".json",) if fitting else (".npz", ".csv")))
         check_ending("--report", self.report, ".html")
         check_ending("--view", self.view, ".html")
@@ -113,7 +117,7 @@ class Retarget:
         log = read_own_side(path, spec, side=self.side, mirror=self.following.mirror)
         if not self.json:
             for note in log.notes:
-                console.print(f"{path}: {note}", highlight=False)
+                console.print(f"{path}: {note}")
         model = build_model(spec)
         nodes = aligned_nodes(model, log.finger_m, log.side, mirror=self.following.mirror)
         if fitting:
@@ -139,14 +143,15 @@ class Retarget:
             print_json({"residual_mm": fitted.residual_mm, "condition": fitted.condition, "fingers": rows})
             return
         print_table(f"{self.kind} map for {self.hand}", rows)
-        console.print(f"mean residual {fitted.residual_mm:.2f} mm, condition {fitted.condition:.0f}", highlight=False)
+        console.print(f"mean residual {fitted.residual_mm:.2f} mm, condition {fitted.condition:.0f}")
         if fitted.condition > MAX_CONDITION:
             console.print(
-                f"[yellow]the recording does not determine this map (condition {fitted.condition:.2g}, fine below "
-                f"{MAX_CONDITION:g}): record more postures, or take --kind scalar[/]"
+                f"the recording does not determine this map (condition {fitted.condition:.2g}, fine below "
+                f"{MAX_CONDITION:g}): record more postures, or take --kind scalar",
+                style="yellow",
             )
         if fitted.residual_mm > 5.0:
-            console.print("[yellow]more than 5 mm: --kind finger, or no map at all, follows far better[/]")
+            console.print("more than 5 mm: --kind finger, or no map at all, follows far better", style="yellow")
 
     def _follow(self, name: str, model: HandModel, stamp_s: FloatArray, nodes: FloatArray, step_s: FloatArray) -> None:
         from thenar.retarget.batch import retarget_recording
@@ -185,10 +190,10 @@ class Retarget:
             print_json({str(row["what"]).strip(): row["value"] for row in rows})
             return
         print_table(title, rows)
-        console.print(f"{len(nodes)} frames in {took_s:.2f} s", highlight=False)
+        console.print(f"{len(nodes)} frames in {took_s:.2f} s")
         for written in (self.out, self.report, self.view, self.film):
             if written is not None:
-                console.print(f"wrote {written}", highlight=False)
+                console.print(f"wrote {written}")
 
 
 def choose_map(text: str, model: HandModel) -> LinearMap | None:

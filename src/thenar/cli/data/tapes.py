@@ -179,7 +179,7 @@ class Replay:
         stop = stop_on_signals()
         page = TapePage(recording, options=complete(self.page))
         try:
-            console.print(f"the page is at [bold]{page.url}[/bold]", highlight=False, soft_wrap=True)
+            console.print("the page is at", Text(page.url, style="bold"), soft_wrap=True)
             page.run(stop)
         finally:
             page.close()

@@ -130,7 +130,7 @@ class BodyPrint(_Options):
         stop, peers = stop_on_signals(), listed(self.peers)
         with BodyWatch(self.config, domain=self.domain, ros=self.ros, interface=self.interface, peers=peers) as watch:
             if self.json:
-                print_json({name: _json(value) for name, value in watch.read(self.part).items()})
+                print_json(watch.read(self.part))
                 return
             until_s = end_of(self.duration)
             with Live(_fields(watch, self.part), console=console, auto_refresh=False) as live:
@@ -188,13 +188,6 @@ class Body:
     def run(self) -> None:
         """Run or print."""
         self.action.run()
-
-
-def _json(value: np.ndarray) -> object:
-    """A value for JSON, in which what is not known is null."""
-    if value.dtype == np.float64 and np.isnan(value).any():
-        return np.where(np.isnan(value), np.array(None), value.astype(object)).tolist()
-    return value.tolist()
 
 
 def _fields(watch: BodyWatch, part: str) -> Group:

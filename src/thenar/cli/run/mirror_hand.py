@@ -66,7 +66,7 @@ class Mirror:
         twin, link = mirror(self.hands, place, motors=motors, page=self.page if self.view else None)
         with twin:
             if not self.json and twin.page_url:
-                console.print(f"the page is at [bold]{twin.page_url}[/bold]", highlight=False, soft_wrap=True)
+                console.print("the page is at", Text(twin.page_url, style="bold"), soft_wrap=True)
             show_until_stopped(twin, stop, lambda: _picture(twin, link), duration_s=self.duration, quiet=self.json)
             found, health = link.findings(), twin.health()
             apart = {hand: link.apart_deg(hand) for hand in self.hands}

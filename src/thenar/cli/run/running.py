@@ -67,10 +67,10 @@ def end_of(duration_s: float) -> float:
     return time.perf_counter() + duration_s if duration_s else float("inf")
 
 
-def check_duration(duration_s: float) -> None:
+def check_duration(duration_s: float, option: str = "--duration") -> None:
     """Refuse what is no duration."""
     if not duration_s >= 0.0:
-        raise BadValue("--duration", duration_s, "seconds, or 0 to run until Ctrl-C")
+        raise BadValue(option, duration_s, "seconds, or 0 to run until Ctrl-C")
 
 
 def show_until_stopped(

@@ -136,7 +136,7 @@ def shown_page(twin: LiveTwin) -> PageLink | None:
 def announce_page(page: PageLink, *, to_open: bool, quiet: bool) -> None:
     """Say where the page is, and open it where there is a screen."""
     if not quiet:
-        console.print(f"the page is at [bold]{page.url}[/bold]", highlight=False, soft_wrap=True)
+        console.print("the page is at", Text(page.url, style="bold"), soft_wrap=True)
         if page.certificate is not None:
             console.print(f"its certificate has the SHA-256 {fingerprint(page.certificate)}", soft_wrap=True)
     if to_open:

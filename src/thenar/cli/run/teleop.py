@@ -14,7 +14,6 @@ import numpy as np
 import tyro
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.text import Text
 
 from thenar import hands
@@ -109,7 +108,7 @@ class Teleop:
                 if one.reported[-1:] != [following]:
                     one.reported.append(following)
                     if view:
-                        view.console.print(f"{step.hand}: {following}{step.lost and ', ' + step.lost}", highlight=False)
+                        view.console.print(f"{step.hand}: {following}{step.lost and ', ' + step.lost}")
                 if view and now_s - drawn_s > REDRAWN_S:
                     parts = [
                         _status(spec, last, _measure(sink, last), len(shown[spec.name].latencies_s))
@@ -131,7 +130,7 @@ class Teleop:
         for name, one in told.items():
             median_ms = one["frame_to_command_ms"]
             took = "" if median_ms is None else f"; {median_ms:.2f} ms from a frame to its command (median)"
-            console.print(f"{name}: {one['frames']} frames{took}", highlight=False)
+            console.print(f"{name}: {one['frames']} frames{took}")
 
     def _frames(self, specs: list[HandSpec], stop: threading.Event) -> Generator[GloveFrame | None]:
         from thenar.twin.teleoperation import glove_side, manus_frames, recorded_frames, socket_frames
@@ -175,7 +174,7 @@ class Teleop:
 
     def _report_refused(self, reason: str) -> None:
         told = Console(stderr=True) if self.json else console
-        told.print(f"[yellow]frames are refused:[/] {escape(reason)}", highlight=False)
+        told.print(Text("frames are refused:", style="yellow"), Text(reason))
 
     def _domain(self) -> dict:
         peers = listed(self.connection.peers) or ("127.0.0.1",)

@@ -111,7 +111,7 @@ class Drop:
         print_table("Cubes that fell: sensors in contact, and the strongest in counts above rest", rows)
         touched = sum(drop.sensors > 0 for drop in drops)
         summary = f"{self.count} drops, {touched} felt; {simulated_s:g} s simulated, {speed:.1f} times real time"
-        console.print(summary, highlight=False)
+        console.print(summary)
         if self.record is not None:
             console.print(f"wrote {self.record}: {len(kept)} readings of {len(SENSORS)} sensors")
 

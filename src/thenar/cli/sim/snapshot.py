@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -72,8 +73,10 @@ class Snapshot:
 
         if self.out.suffix.lower() not in (".png", ".gif", ".mp4"):
             raise BadFile(self.out, "the name must end in .png for a picture, in .gif or .mp4 for a film")
-        if not (self.seconds > 0.0 and self.fps > 0):
+        if not (0.0 < self.seconds < math.inf and self.fps > 0):
             raise BadValue("--seconds and --fps", (self.seconds, self.fps), "numbers above 0")
+        if not math.isfinite(self.azimuth + self.elevation):
+            raise BadValue("--azimuth and --elevation", (self.azimuth, self.elevation), "degrees")
         filmed = self.out.suffix.lower() != ".png"
         specs = [hands.load(name, variant=self.variant) for name in listed(self.names)]
         world = self._world(specs)

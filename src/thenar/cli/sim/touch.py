@@ -69,16 +69,18 @@ class Touch:
             calibration=calibration,
         )
         frame = result.frame
+        if not frame.contact_n > 0.0:
+            raise BadValue("--force", self.force, f"one under which {self.object} stays on the skin; it went through")
         answer = {
             "pad": self.pad,
             "force_n": frame.force_n[self.pad],
             "bare_skin_n": frame.bare_skin_n,
             "contact_n": frame.contact_n,
             "centre_of_pressure_m": frame.centre_of_pressure_m[self.pad],
-            "relative_l2": None if math.isnan(result.relative_l2) else result.relative_l2,
-            "pressure_pa": frame[self.pad].tolist(),
-            "theory_pa": None if result.theory_pa is None else result.theory_pa.tolist(),
-            "counts": frame.counts[self.pad].tolist(),
+            "relative_l2": result.relative_l2,
+            "pressure_pa": frame[self.pad],
+            "theory_pa": result.theory_pa,
+            "counts": frame.counts[self.pad],
         }
         maps = [("felt, kPa", frame[self.pad])]
         if result.theory_pa is not None:
@@ -89,14 +91,11 @@ class Touch:
             print_json(answer)
             return
         console.print(Columns([heat_map(title, values) for title, values in maps]))
-        centre = ", ".join(f"{1e3 * x + 0.0:.2f}" for x in frame.centre_of_pressure_m[self.pad])
-        console.print(
-            f"{frame.force_n[self.pad]:.4f} N on {self.pad}, {abs(frame.bare_skin_n):.4f} N beside it; "
-            f"centre {centre} mm",
-            highlight=False,
-        )
-        if answer["relative_l2"] is not None:
-            console.print(f"difference to theory {100 * result.relative_l2:.2f} %", highlight=False)
+        felt_n, at_m = frame.force_n[self.pad], frame.centre_of_pressure_m[self.pad]
+        centre = f"; centre {', '.join(f'{1e3 * x + 0.0:.2f}' for x in at_m)} mm" if felt_n > 0.0 else ""
+        console.print(f"{felt_n:.4f} N on {self.pad}, {abs(frame.bare_skin_n):.4f} N beside it{centre}")
+        if not math.isnan(result.relative_l2):
+            console.print(f"difference to theory {100 * result.relative_l2:.2f} %")
 
 
 def _two(option: str, text: str) -> list[str]:

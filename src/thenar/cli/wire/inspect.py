@@ -47,11 +47,11 @@ class Inspect:
         if self.json:
             print_json(asdict(found))
             return
-        console.print(f"domain {found.domain} on {found.interface} ({found.address})", highlight=False)
+        console.print(f"domain {found.domain} on {found.interface} ({found.address})")
         if not found.participants:
             console.print(Text("nobody is there. The usual reasons:", style="yellow"))
             for hint in found.hints:
-                console.print(Text(f"- {hint}"), highlight=False)
+                console.print(Text(f"- {hint}"))
             return
         print_table("Participants", [{"who": who} for who in found.participants])
         if found.topics:
@@ -88,9 +88,9 @@ class Inspect:
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 words = f"! somebody's {TOPIC} does not say what a twin's does ({error!r})"
                 report = [Text(clean_text(words), style="yellow")]
-            console.print(*report, sep="\n", highlight=False)
+            console.print(*report, sep="\n")
         for problem in found.problems:
-            console.print(Text(f"! {problem}", style="yellow"), highlight=False)
+            console.print(Text(f"! {problem}", style="yellow"))
 
 
 def _twin_report(twin: dict) -> list[RenderableType]:

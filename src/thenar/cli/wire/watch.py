@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.live import Live
 
 from thenar import hands
+from thenar.cli.run.running import check_duration, end_of
 from thenar.cli.show import console, plain_readings, print_json, readings_table, skin_picture
 from thenar.cli.wire.wires import ConnectionOptions, Wire
 from thenar.errors import BadValue
@@ -50,6 +51,7 @@ class Watch:
         """Watch."""
         from thenar.wire.clients.hand_connection import connect_inspire
 
+        check_duration(self.seconds, "--seconds")
         spec = hands.load(self.hand)
         if self.what == "touch" and not spec.pads:
             raise BadValue("--hand", self.hand, "a hand with skin, such as inspire_right")
@@ -60,7 +62,7 @@ class Watch:
             if self.once:
                 console.print(self._drawn(line))
                 return
-            until_s = time.perf_counter() + self.seconds if self.seconds else float("inf")
+            until_s = end_of(self.seconds)
             with Live(self._drawn(line), console=console, refresh_per_second=15) as live:
                 while time.perf_counter() < until_s:
                     live.update(self._drawn(line))

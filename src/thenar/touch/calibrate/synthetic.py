@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 
 from thenar.arrays import FloatArray
+from thenar.errors import BadValue
 from thenar.hands.pad_charts import taxel_grid
 from thenar.hands.spec import HandSpec, Pad
 from thenar.touch.calibrate.press_recording import COUNT_PA, Recording
@@ -47,6 +48,8 @@ def make_recording(
         rate_hz: Readings per second.
         steps: What to do instead.
     """
+    if seed < 0:
+        raise BadValue("seed", seed, "a whole number from 0 on")
     pad = hand.pad(pad_name)
     full_n, probe_m = FULL_N[pad.sensor], PROBE_M[pad.sensor]
     if steps is None:
