@@ -233,6 +233,20 @@ def test_a_task_has_the_groups_it_claims_to_itself():
     assert owner["right_manipulator"] == "PdStand"
 
 
+def test_a_task_that_balances_but_owns_nothing_does_nothing():
+    body = BodyWorld()
+    controller = BodyController(body.robot, states={WholeBody.UserCmd: StateTasks(tasks=(PdStandTask(),))})
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.JointStand)
+    twin.advance(0.1)
+    controller.change(WholeBody.UserCmd)  # every joint is the client's
+    before = body.robot.board.read().position_rad
+    twin.advance(0.1)
+    assert controller.whole_body == WholeBody.UserCmd
+    assert not body.robot.board.refused
+    np.testing.assert_array_equal(body.robot.board.read().position_rad, before)
+
+
 def test_arms_that_come_back_to_a_task_do_not_jump():
     body, at = BodyWorld(), GR2.group_slice("right_manipulator")
     tasks = StateTasks(tasks=(PdStandTask(), WaveTask()), allow_upper_body_override=True)

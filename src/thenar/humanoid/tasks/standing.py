@@ -60,7 +60,7 @@ class PdStandTask(Task):
         self._default_rad, q_rad = data.body.default_q_rad, data.hardware_data.state.q
         self._posture = solve_posture(data, self._pose, np.where(self._legs, self._default_rad, q_rad))
         self._lead_in(data, q_rad - self._goal_rad())
-        self._held: tuple[str, ...] = ()
+        self._held: tuple[str, ...] | None = None
         self._last_s = data.stamp_s
         self._carried_s = -math.inf
         return True
