@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 from thenar import hands
+from thenar.errors import BadValue
 from thenar.hands.rotations import matrix_from_quat_wxyz, matrix_from_rpy
 from thenar.humanoid import RobotData
 from thenar.humanoid.control.low_level import LowLevel
@@ -125,6 +126,15 @@ def test_joints_that_were_let_go_are_held_where_they_have_come_to(mode: str):
     for q in (0.15, 0.2):  # and there they stay
         drive = low.choose(None, None, q_rad=np.full(29, q), gravity_nm=carry)
         np.testing.assert_array_equal(drive.position_rad, np.full(29, 0.1))
+
+
+@pytest.mark.parametrize("q_rad", [np.zeros(28), np.full(29, np.nan), 0.1])
+def test_angles_to_hold_that_are_none_are_refused_and_change_nothing(q_rad: Any):
+    low = LowLevel(G1, gains="teleop")
+    with pytest.raises(BadValue, match="29 finite angles in the order of g1's motors"):
+        low.hold(q_rad)
+    drive = low.choose(None, None, q_rad=np.full(29, 0.1), gravity_nm=np.zeros(29))
+    np.testing.assert_array_equal(drive.position_rad, np.full(29, 0.1))
 
 
 def test_motors_warm_with_time_and_not_with_how_often_they_are_read_and_are_cold_after_a_reset():

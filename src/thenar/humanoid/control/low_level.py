@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from thenar.arrays import FloatArray
+from thenar.errors import BadValue
 from thenar.humanoid.control.command_board import JointCommand
 from thenar.humanoid.model.body_spec import BodySpec
 from thenar.signals import MotorTargets
@@ -52,7 +53,11 @@ class LowLevel:
 
     def hold(self, q_rad: FloatArray) -> None:
         """Hold these angles from now on, while nobody else commands; beyond a joint's range they stop at it [rad]."""
-        self._held, self.mode = np.clip(q_rad, self._lower, self._upper), "hold"
+        angles = np.asarray(q_rad, dtype=np.float64)
+        if angles.shape != self._lower.shape or not np.isfinite(angles).all():
+            got = angles.tolist() if angles.shape == self._lower.shape else f"an array of shape {angles.shape}"
+            raise BadValue("q_rad", got, f"{self._lower.size} finite angles in the order of {self._body.name}'s motors")
+        self._held, self.mode = np.clip(angles, self._lower, self._upper), "hold"
 
     def choose(
         self,
