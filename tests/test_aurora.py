@@ -1,5 +1,6 @@
 """Fourier's own client, unchanged and in an environment of its own, against a running humanoid; and its bytes."""
 
+import copy
 import json
 import random
 import struct
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 from peer_env import PEERS, peer_python, quiet_environment
 
+from thenar import hands
+from thenar.errors import BadValue
 from thenar.wire.clients.domain_survey import local_domains
 from thenar.wire.codecs import aurora_codec
 from thenar.wire.codecs.aurora_codec import COMMANDS, REPORTS, TYPES, Names
@@ -20,7 +23,9 @@ pytest.importorskip("pinocchio")
 
 from thenar.humanoid.control.fsm import UpperBody, WholeBody
 from thenar.humanoid.model.gr2 import GR2
-from thenar.humanoid.state.robot_data import RobotData
+from thenar.humanoid.model.hand_mount import hand_load
+from thenar.humanoid.state import archive
+from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_watch import follow
 from thenar.twin.body.body_world import BodyWorld
@@ -294,6 +299,52 @@ def test_a_listener_sees_every_field_of_a_robot_elsewhere(domain: int):
         assert snapshot.fsm_state.whole_body == WholeBody.PdStand
         assert snapshot.kindyn_data.feet_W.left.p[2] == pytest.approx(0.058, abs=5e-3)
         assert set(snapshot.hand_pvc) == {"left_hand", "right_hand"}
+
+
+@pytest.fixture(scope="module")
+def reported() -> tuple[RobotSnapshot, dict[str, dict[str, Any]]]:
+    """A robot on the move, and the messages about it."""
+    twin = BodyTwin(BodyWorld(hands=("fourier_left",)))
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.1)
+    twin.body.push((60.0, 40.0, 0.0))
+    twin.advance(0.1)
+    now = twin.body.robot.snapshot()
+    reports = aurora_codec.reports_of(twin.report(), wall_s=now.stamp_s)
+    return now, {topic: aurora_codec.decode(REPORTS[topic], body) for topic, body in reports.items()}
+
+
+def test_what_is_followed_is_what_was_reported(reported: tuple[RobotSnapshot, dict[str, dict[str, Any]]]):
+    now, messages = reported
+    robot = RobotData(GR2, loads=[hand_load(GR2, hands.load("fourier_left"))])
+    told, true = archive.to_dict(follow(robot, messages)), archive.to_dict(now)
+    assert told.keys() == true.keys()
+    assert np.abs(true["base_data.acc_W"]).max() > 0.1
+    for name in true.keys() - {"robot_state.qdd", "hands_stamp_s"}:  # not published
+        if true[name].dtype == np.float64:
+            np.testing.assert_allclose(told[name], true[name], atol=1e-9, err_msg=name)
+        else:
+            assert told[name] == true[name], name
+
+
+@pytest.mark.parametrize(
+    ("topic", "field", "why"),
+    [
+        ("contact_data_pub", "contact_force", "contact_force is '1 values'; wanted 12 values"),
+        ("contact_data_pub", "contact_prob", "contact_prob is '1 values'; wanted 2 values"),
+        ("base_data_pub", "acc_B", "acc_B is '1 values'; wanted 3 values"),
+        ("head", "joint_velocity", "joint_velocity of head is '1 values'; wanted 2 values"),
+        ("left_hand", "joint_effort", "joint_effort of left_hand is '1 values'; wanted 6 values"),
+    ],
+)
+def test_a_report_with_other_lengths_is_refused_by_the_name_of_what_is_off(
+    topic: str, field: str, why: str, reported: tuple[RobotSnapshot, dict[str, dict[str, Any]]]
+):
+    messages = copy.deepcopy(reported[1])
+    groups = {group["group_name"]: group for group in messages["robot_control_group_state"]["group_state"]}
+    (messages | groups)[topic][field] = np.zeros(1)
+    with pytest.raises(BadValue, match=why):
+        follow(RobotData(), messages)
 
 
 # Bytes.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thenar import hands
+from thenar.arrays import FloatArray
 from thenar.errors import BadValue
 from thenar.humanoid.control.fsm import HAND_GROUPS
 from thenar.humanoid.control.robot_config import load_config
@@ -19,6 +20,9 @@ from thenar.humanoid.state.lazy import member_names
 from thenar.humanoid.state.parts import ContactData, FsmStateData
 from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 from thenar.wire.clients.aurora_client import AuroraListener
+
+
+JOINT_FIELDS = ("joint_position", "joint_velocity", "joint_effort")
 
 
 class BodyWatch(AuroraListener):
@@ -77,8 +81,8 @@ def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> Robot
     if missing:
         raise BadValue("group_state", sorted(groups), f"every group of {robot.body.name}; {missing[0]} is missing")
     joints = {
-        field: np.concatenate([groups[name][f"joint_{field}"] for name in robot.body.groups])
-        for field in ("position", "velocity", "effort")
+        field: np.concatenate([_sized(groups[name], field, len(names)) for name, names in robot.body.groups.items()])
+        for field in JOINT_FIELDS
     }
     base, contact, state = messages["base_data_pub"], messages["contact_data_pub"], messages["aurora_state"]
     pose = messages["robot_stand_pose_state"]
@@ -86,8 +90,8 @@ def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> Robot
         contact_data=ContactData(
             stamp_s=_stamp_s(contact),
             valid=True,
-            contact_force=np.reshape(contact["contact_force"], (2, 6)),
-            contact_prob=contact["contact_prob"],
+            contact_force=_sized(contact, "contact_force", 12).reshape(2, 6),
+            contact_prob=_sized(contact, "contact_prob", 2),
         ),
         fsm_state=FsmStateData(
             stamp_s=_stamp_s(state),
@@ -102,19 +106,29 @@ def follow(robot: RobotData, messages: Mapping[str, Mapping[str, Any]]) -> Robot
     )
     # Only the base's acceleration is published; in axes that turn with the base a velocity changes by the turning too.
     qdd = np.full(robot.body.nv, np.nan)
-    qdd[:3] = base["acc_B"] - np.cross(base["omega_B"], base["vel_B"])
+    vel_B, omega_B = (_sized(base, name, 3) for name in ("vel_B", "omega_B"))
+    qdd[:3] = _sized(base, "acc_B", 3) - np.cross(omega_B, vel_B)
     return robot.update(
         _stamp_s(messages["robot_control_group_state"]),
-        q=np.concatenate([base["pos_W"], base["quat_xyzw"], joints["position"]]),
-        qd=np.concatenate([base["vel_B"], base["omega_B"], joints["velocity"]]),
-        tau=joints["effort"],
+        q=np.concatenate([_sized(base, "pos_W", 3), _sized(base, "quat_xyzw", 4), joints["joint_position"]]),
+        qd=np.concatenate([vel_B, omega_B, joints["joint_velocity"]]),
+        tau=joints["joint_effort"],
         qdd=qdd,
         hand_pvc={
-            name: np.stack([groups[name][f"joint_{field}"] for field in ("position", "velocity", "effort")])
+            name: np.stack([_sized(groups[name], field, len(groups[name]["joint_position"])) for field in JOINT_FIELDS])
             for name in HAND_GROUPS
             if name in groups
         },
     )
+
+
+def _sized(message: Mapping[str, Any], field: str, size: int) -> FloatArray:
+    """Numbers of a message, of which a robot may send any number."""
+    values = np.asarray(message[field], dtype=np.float64)
+    if values.shape != (size,):
+        whose = message.get("group_name", "")
+        raise BadValue(f"{field} of {whose}" if whose else field, f"{values.size} values", f"{size} values")
+    return values
 
 
 def _stamp_s(message: Mapping[str, Any]) -> float:
