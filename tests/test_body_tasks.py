@@ -21,7 +21,7 @@ from thenar.humanoid.model.gr2 import GR2
 from thenar.humanoid.state.robot_data import RobotData
 from thenar.humanoid.tasks.examples import SquatTask, WaveTask
 from thenar.humanoid.tasks.hand_over_hand import HandOverHandTask
-from thenar.humanoid.tasks.standing import PdStandTask
+from thenar.humanoid.tasks.standing import JointStandTask, PdStandTask
 from thenar.twin.body.body_loop import BodyTwin
 from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.world import World
@@ -44,8 +44,8 @@ class Unwilling(Task):
         return False
 
 
-def user(task: Task) -> dict[WholeBody, StateTasks]:
-    return {WholeBody.UserController_A: StateTasks(tasks=(task,))}
+def user(*tasks: Task) -> dict[WholeBody, StateTasks]:
+    return {WholeBody.UserController_A: StateTasks(tasks=tasks)}
 
 
 @pytest.mark.usefixtures("_failing_tasks_are_disabled")
@@ -233,6 +233,22 @@ def test_a_task_has_the_groups_it_claims_to_itself():
     assert owner["right_manipulator"] == "PdStand"
 
 
+def test_joints_are_brought_to_the_default_pose_beside_a_task_that_has_the_arms():
+    body = BodyWorld()
+    controller = BodyController(body.robot, states=user(JointStandTask(), WaveTask()))
+    twin = BodyTwin(body, controller)
+    controller.change(WholeBody.UserCmd)
+    bent = np.array([-0.5, 0.0, 0.0, 0.9, -0.4, 0.0])
+    controller.submit(request(groups=(group("left_leg", bent),)))
+    twin.advance(0.5)
+    controller.change(WholeBody.UserController_A)
+    twin.advance(2.2)
+    assert not body.robot.board.refused
+    told = body.robot.board.read().position_rad
+    np.testing.assert_allclose(told[:6], GR2.default_q_rad[:6])
+    assert told[GR2.index_of("right_shoulder_yaw_joint")] == pytest.approx(-1.5)
+
+
 def test_a_task_that_balances_but_owns_nothing_does_nothing():
     body = BodyWorld()
     controller = BodyController(body.robot, states={WholeBody.UserCmd: StateTasks(tasks=(PdStandTask(),))})
@@ -247,9 +263,10 @@ def test_a_task_that_balances_but_owns_nothing_does_nothing():
     np.testing.assert_array_equal(body.robot.board.read().position_rad, before)
 
 
-def test_arms_that_come_back_to_a_task_do_not_jump():
+@pytest.mark.parametrize(("doing", "shoulder_yaw"), [((PdStandTask, WaveTask), -1.5), ((JointStandTask,), 0.0)])
+def test_arms_that_come_back_to_a_task_do_not_jump(doing: tuple[type[Task], ...], shoulder_yaw: float):
     body, at = BodyWorld(), GR2.group_slice("right_manipulator")
-    tasks = StateTasks(tasks=(PdStandTask(), WaveTask()), allow_upper_body_override=True)
+    tasks = StateTasks(tasks=[task() for task in doing], allow_upper_body_override=True)
     controller = BodyController(body.robot, states={WholeBody.UserController_A: tasks})
     twin = BodyTwin(body, controller)
     controller.change(WholeBody.PdStand)
@@ -262,11 +279,11 @@ def test_arms_that_come_back_to_a_task_do_not_jump():
     twin.advance(1.0)
     controller.change_upper(UpperBody.Default)
     told = [body.robot.board.read().position_rad[at]]
-    for _ in range(800):
+    for _ in range(900):
         twin.advance(body.world.timestep_s)
         told.append(body.robot.board.read().position_rad[at])
-    assert np.abs(np.diff(told, axis=0)).max() < 0.08  # it was 1.5 rad at once
-    assert told[-1][2] == pytest.approx(-1.5)  # and it waves again
+    assert np.abs(np.diff(told, axis=0)).max() < 0.08
+    assert told[-1][2] == pytest.approx(shoulder_yaw, abs=1e-6)  # and it goes on
 
 
 def test_a_body_that_is_reset_begins_anew_with_its_computer():

@@ -27,21 +27,28 @@ MIN_STANCE, HOP_S = 0.1, 0.5  # share of the weight on the feet, and how long a 
 
 
 class JointStandTask(Task):
-    """Brings every joint to the default pose and holds it there. A robot on its own feet will tip over."""
+    """Brings its joints to the default pose and holds them there. A robot on its own feet will tip over."""
 
     def enter(self, data: RobotData) -> bool:
         """Begin where the joints are, so that nothing jumps."""
-        gains = data.body.gains["client"]
-        data.hardware_data.set_whole_body_pd_mode_pd(gains.kp_nm_rad, gains.kd_nms_rad)
+        self._held = frozenset(owned_groups(data))
+        for group in self._held:
+            data.hardware_data.set_control_group_pd_mode_pd(group, *data.body.group_gains("client", group))
         start = within_limits(data, data.hardware_data.state.q)
         points = np.stack([start, data.body.default_q_rad])
         self._trajectory = Trajectory(points_rad=points, start_s=data.stamp_s, duration_s=RISE_S)
         return True
 
     def execute(self, data: RobotData) -> None:
-        """Follow the trajectory."""
+        """Follow the trajectory; when groups come back to this task, it begins anew."""
+        mine = owned_groups(data)
+        if not self._held.issuperset(mine):
+            self.enter(data)
+        self._held = frozenset(mine)
         position, velocity = self._trajectory.at(data.stamp_s)
-        data.hardware_data.set_whole_body_pos_cmd(position, velocity)
+        for group in mine:
+            at = data.body.group_slice(group)
+            data.hardware_data.set_control_group_pos_cmd(group, position[at], velocity[at])
 
 
 class PdStandTask(Task):
