@@ -131,6 +131,23 @@ def test_cameras_that_cannot_start_say_why(taken: bool, why: str, monkeypatch: p
         context.destroy(linger=0)
 
 
+def test_any_question_is_answered_whatever_its_parts():
+    from thenar.view.cameras.picture_server import PictureServer
+
+    port = free_port()
+    PictureServer("127.0.0.1", ports={"head": free_port()}, config_port=port, configuration=b"{}")
+    context = zmq.Context()
+    try:
+        for question in ([b"GET_DATA"], [b"GET", b"DATA"], [b""], [b"GET_DATA"]):
+            asks = context.socket(zmq.REQ)
+            asks.setsockopt(zmq.RCVTIMEO, 5000)
+            asks.connect(f"tcp://127.0.0.1:{port}")
+            asks.send_multipart(question)
+            assert asks.recv() == b"{}"
+    finally:
+        context.destroy(linger=0)
+
+
 def test_pictures_that_are_drawn_faster_than_encoded_do_not_pile_up_and_none_fails_in_silence():
     from thenar.view.cameras.picture_server import PictureServer
 
