@@ -118,6 +118,30 @@ def test_masses_inertias_and_motors_are_those_of_the_file(tmp_path: Path):
         assert motor.damping_nms_rad == pytest.approx(damping_nms_rad)
 
 
+def test_fingers_may_hang_on_the_world_itself(tmp_path: Path):
+    """As in an MJCF that MuJoCo makes of a URDF, whose first link it melts into the world."""
+    text = mjcf()
+    start, end = text.index('<body name="arm"'), text.index('<geom type="box"')
+    text = text[:start] + '<geom type="plane" size="1 1 1" pos="0 0 -1"/>' + text[end:]
+    text = text.replace("</body></body></worldbody>", "</worldbody>").replace('<position joint="elbow" kp="50"/>', "")
+    fixed = '<default><joint armature="2e-5"/><geom density="2000"/></default><worldbody>'
+    (tmp_path / "fixed.xml").write_text(text.replace("<worldbody>", fixed).replace("index_tip", "base"))
+    fingers = {**FINGERS, "index": "base"}  # so that name is taken
+    hand = hands.from_file(tmp_path / "fixed.xml", fingers, speed_rad_s=3.0)
+    (tmp_path / "arm.xml").write_text(mjcf())
+    usual = hands.from_file(tmp_path / "arm.xml", FINGERS, speed_rad_s=3.0)
+    assert hand.root == "hand_base"
+    assert hand.link("hand_base").mass_kg == pytest.approx(2.0 * usual.link("palm").mass_kg)
+    assert {joint.armature_kgm2 for joint in hand.joints} == {2e-5}
+    fist = thenar.make_log(("fist",))[70]
+    np.testing.assert_allclose(
+        thenar.Retargeter(hand)(fist).joint_rad, thenar.Retargeter(usual)(fist).joint_rad, atol=1e-3
+    )
+    world = thenar.World(hand)
+    world.advance(0.1)
+    assert world.model.body("three_fingers/hand_base").id > 0
+
+
 def test_its_own_meshes_touch_in_a_pinch_and_never_overlap(made: Path):
     """MuJoCo's collision of the file itself is the judge; without contact it must see overlaps."""
     hand, judge = hands.from_file(made, FINGERS, speed_rad_s=3.0), mujoco.MjModel.from_xml_path(str(made))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 if mujoco.get_mju_user_warning() is None:
     # The engine would print them and write MUJOCO_LOG.TXT into any folder; what matters comes as SimulationDiverged.
     mujoco.set_mju_user_warning(logger.info)
+warnings.filterwarnings("ignore", "Attaching a spec with an empty prefix")  # see `on_body`: names shall stay
 
 SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
@@ -179,11 +181,17 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     if wanted:
         raise BadFile(own.path, f"no joint is mapped to {', '.join(sorted(wanted))} of {hand.name}")
     if spec.body(hand.root) is None:  # the file's parts hang on the world itself
-        outer = mujoco.MjSpec()
-        outer.attach(spec, prefix="", frame=outer.worldbody.add_body(name=hand.root).add_frame())
-        spec = outer
+        spec = on_body(spec, hand.root)
     _add_drive(spec, hand, ref_rad)
     return spec
+
+
+def on_body(spec: mujoco.MjSpec, name: str) -> mujoco.MjSpec:
+    """The same model, all of it on a new body of that name instead of on the world."""
+    outer = mujoco.MjSpec()
+    outer.modelname = spec.modelname
+    outer.attach(spec, prefix="", frame=outer.worldbody.add_body(name=name).add_frame())
+    return outer
 
 
 def check_finite(path: Path, model: mujoco.MjModel) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from thenar.arrays import FloatArray
 from thenar.errors import BadFile
+from thenar.hands.build import check_finite
 from thenar.hands.rotations import matrix_about, matrix_from_quat_wxyz, rpy_from_matrix
 from thenar.hands.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Shape, Sphere, Vec3, as_vec3, hull_around
 from thenar.hands.spec import Coupling, Joint, Link, Tendon
@@ -62,10 +63,20 @@ def read_model(path: Path) -> tuple[mujoco.MjSpec, dict[str, float]]:
     for joint in spec.joints:  # MuJoCo takes them for no limits
         if joint.range[0] > joint.range[1]:
             raise BadFile(path, f"joint {joint.name!r} has its lower limit above its upper one")
+    return spec, urdf[1] if urdf else {}
+
+
+def compile_model(path: Path, spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """The model of a file, also where it is less tidy than MuJoCo likes."""
     spec.compiler.fusestatic = False  # fingertips are often links of their own
     spec.compiler.boundmass, spec.compiler.boundinertia = 1e-6, 1e-10  # marks without mass are common
     spec.compiler.balanceinertia = True
-    return spec, urdf[1] if urdf else {}
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise BadFile(path, f"not a model MuJoCo can build: {error}") from None
+    check_finite(path, model)
+    return model
 
 
 def walk(path: Path, model: mujoco.MjModel, root: int) -> FileParts:

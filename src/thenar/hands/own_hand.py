@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from thenar.arrays import FloatArray, finite_vector
 from thenar.errors import BadFile, BadValue, UnknownName
-from thenar.hands.build import check_finite
-from thenar.hands.model_parts import couplings_of, left_alone, link_of, read_model, tendons_of, walk
+from thenar.hands.build import on_body
+from thenar.hands.model_parts import compile_model, couplings_of, left_alone, link_of, read_model, tendons_of, walk
 from thenar.hands.rotations import matrix_from_rpy, rpy_from_matrix
 from thenar.hands.shapes import as_vec3
 from thenar.hands.spec import Actuator, HandSpec, Palette, PalmFrame, Servo, Side, Tip
@@ -27,6 +27,7 @@ from thenar.signals import FINGERS
 
 FingerEnd: TypeAlias = str | tuple[str, ArrayLike]
 """The link at the end of a finger; with a point in it [m] where its origin is not the fingertip."""
+BASES = ("base", "hand_base", "base_of_the_hand")  # what it is called where the fingers hang on the world itself
 MIN_BONE_M = 0.003  # from the axis of a finger's last joint to its tip
 CENTRED_M = 0.005  # a thumb no farther to a side than this belongs to neither
 ONE_SIDED = 1.5  # a joint that goes this much farther one way closes that way; any other moves a finger sideways
@@ -63,17 +64,17 @@ def from_file(
     if side is not None and side not in get_args(Side):
         raise BadValue("side", side, f"None or one of {', '.join(get_args(Side))}")
     spec, speeds = read_model(path)
-    try:
-        model = spec.compile()
-    except ValueError as error:
-        raise BadFile(path, f"not a model MuJoCo can build: {error}") from None
-    check_finite(path, model)
+    model = compile_model(path, spec)
     moved = {element.name for element in (*spec.joints, *spec.tendons, *spec.actuators)}
     for named in speed_rad_s if isinstance(speed_rad_s, Mapping) else ():
         if named not in moved:
             raise UnknownName(f"joint or motor of {path.name}", named, moved)
     ends = {finger: _end(path, model, fingers[finger]) for finger in FINGERS if finger in fingers}
     root = _common_body(model, [body for body, _ in ends.values()]) if base is None else _body(path, model, base)
+    if root == 0:  # the fingers hang on the world itself, which stays what it is
+        names = {body.name for body in spec.bodies}
+        model = compile_model(path, on_body(spec, next(name for name in BASES if name not in names)))
+        root, ends = 1, {finger: (body + 1, tip) for finger, (body, tip) in ends.items()}
     parts = walk(path, model, root)
     for finger, (body, _) in ends.items():
         if body not in parts.places:
