@@ -142,6 +142,32 @@ def test_fingers_may_hang_on_the_world_itself(tmp_path: Path):
     assert world.model.body("three_fingers/hand_base").id > 0
 
 
+def test_joints_may_be_nameless_and_tendons_and_couplings_without_effect_are_passed_over(tmp_path: Path):
+    text = mjcf().replace('<joint joint1="index_last"', '<joint active="false" joint1="index_last"')
+    cord = '<joint joint="index_bend" coef="1"/><joint joint="index_middle" coef="0"/>'
+    idle = '<fixed name="idle"><joint joint="index_middle" coef="0"/></fixed>'
+    text = text.replace("<actuator>", f'<tendon><fixed name="cord">{cord}</fixed>{idle}</tendon><actuator>')
+    text = text.replace('<position joint="index_bend"', '<position tendon="cord"')
+    text = text.replace(
+        '<position joint="index_middle" name', '<damper joint="index_middle" kv="1" ctrlrange="0 1" name'
+    )
+    text = text.replace(
+        'kv="1" ctrlrange="0 1" name="index_middle_motor" kp="1" forcerange="-1 1"', 'kv="1" ctrlrange="0 1"'
+    )
+    (tmp_path / "hand.xml").write_text(
+        text.replace('<joint name="index_spread"', "<joint").replace('joint="index_spread"', 'joint="index_last"')
+    )
+    hand = hands.from_file(tmp_path / "hand.xml", FINGERS, speed_rad_s=3.0)
+    assert hand.joint_names[0].startswith("unnamed_joint_")
+    assert [(tendon.name, tendon.joints) for tendon in hand.tendons] == [("cord", (("index_bend", 1.0),))]
+    assert [coupling.joint for coupling in hand.couplings] == ["middle_last", "thumb_last"]
+    world = thenar.World(hand)
+    world.command(hand.name, thenar.HandCommand.closing(0.5))
+    world.advance(0.1)
+    assert np.isfinite(world.state(hand.name).joint_rad).all()
+    assert min(motor.motor.effort_nm for motor in hand.actuators if isinstance(motor.motor, Servo)) > 0.0
+
+
 def test_its_own_meshes_touch_in_a_pinch_and_never_overlap(made: Path):
     """MuJoCo's collision of the file itself is the judge; without contact it must see overlaps."""
     hand, judge = hands.from_file(made, FINGERS, speed_rad_s=3.0), mujoco.MjModel.from_xml_path(str(made))

@@ -63,6 +63,8 @@ def read_model(path: Path) -> tuple[mujoco.MjSpec, dict[str, float]]:
     for joint in spec.joints:  # MuJoCo takes them for no limits
         if joint.range[0] > joint.range[1]:
             raise BadFile(path, f"joint {joint.name!r} has its lower limit above its upper one")
+    for number, joint in enumerate(spec.joints):
+        joint.name = joint.name or f"unnamed_joint_{number}"
     return spec, urdf[1] if urdf else {}
 
 
@@ -108,7 +110,7 @@ def walk(path: Path, model: mujoco.MjModel, root: int) -> FileParts:
 
 def _hinge(path: Path, model: mujoco.MjModel, joint: int, place: Place, child: str, parts: FileParts) -> Place:
     """Add a joint that moves a body, and say where the body is in the link that the joint carries."""
-    name, dof = model.joint(joint).name or f"joint_{joint}", int(model.jnt_dofadr[joint])
+    name, dof = model.joint(joint).name, int(model.jnt_dofadr[joint])
     if model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_HINGE:
         raise BadFile(path, f"joint {name!r} is not a hinge; a retargeting hand has hinges only")
     axis, anchor_m = model.jnt_axis[joint], model.jnt_pos[joint]
@@ -235,8 +237,9 @@ def tendons_of(model: mujoco.MjModel, joints: list[Joint]) -> tuple[Tendon, ...]
         wraps = range(int(model.tendon_adr[tendon]), int(model.tendon_adr[tendon]) + int(model.tendon_num[tendon]))
         if any(model.wrap_type[wrap] != mujoco.mjtWrap.mjWRAP_JOINT for wrap in wraps):
             continue
-        over = tuple((model.joint(int(model.wrap_objid[w])).name, float(model.wrap_prm[w])) for w in wraps)
-        if any(name not in known for name, _ in over):
+        weighed = ((model.joint(int(model.wrap_objid[w])).name, float(model.wrap_prm[w])) for w in wraps)
+        over = tuple((name, weight) for name, weight in weighed if weight != 0.0)
+        if not over or any(name not in known for name, _ in over):
             continue
         limits = model.tendon_range[tendon].tolist() if model.tendon_limited[tendon] else (None, None)
         made.append(
@@ -255,7 +258,7 @@ def couplings_of(path: Path, model: mujoco.MjModel, joints: list[Joint]) -> tupl
     """Joints that follow others (mimic of a URDF, equality of an MJCF), drivers before what they drive."""
     known, made = {joint.name for joint in joints}, dict[str, Coupling]()
     for eq in range(model.neq):
-        if model.eq_type[eq] != mujoco.mjtEq.mjEQ_JOINT or model.eq_obj2id[eq] < 0:
+        if model.eq_type[eq] != mujoco.mjtEq.mjEQ_JOINT or model.eq_obj2id[eq] < 0 or not model.eq_active0[eq]:
             continue
         joint, driver = (model.joint(int(ids[eq])).name for ids in (model.eq_obj1id, model.eq_obj2id))
         if joint not in known or driver not in known:

@@ -203,13 +203,14 @@ def _servo(model: mujoco.MjModel, number: int, joint: str, speed_rad_s: float) -
     effort_nm = float(forces[1]) if model.jnt_actfrclimited[model.joint(joint).id] and forces[1] > 0.0 else 1.0
     stiffness, damping, source = 0.0, 0.0, "the file"
     if number >= 0:
-        gear = abs(float(model.actuator_gear[number, 0]))
+        gear, bias = abs(float(model.actuator_gear[number, 0])), model.actuator_biastype[number]
+        plain = bias == mujoco.mjtBias.mjBIAS_NONE and model.actuator_gaintype[number] == mujoco.mjtGain.mjGAIN_FIXED
         if model.actuator_forcelimited[number]:
-            effort_nm = gear * float(np.abs(model.actuator_forcerange[number]).max())
-        elif model.actuator_biastype[number] == mujoco.mjtBias.mjBIAS_NONE and model.actuator_ctrllimited[number]:
+            effort_nm = gear * float(np.abs(model.actuator_forcerange[number]).max()) or effort_nm
+        elif plain and model.actuator_ctrllimited[number]:
             signal = float(np.abs(model.actuator_ctrlrange[number]).max())
-            effort_nm = gear * signal * abs(float(model.actuator_gainprm[number, 0]))
-        if model.actuator_biastype[number] == mujoco.mjtBias.mjBIAS_AFFINE:
+            effort_nm = gear * signal * abs(float(model.actuator_gainprm[number, 0])) or effort_nm
+        if bias == mujoco.mjtBias.mjBIAS_AFFINE:
             stiffness, damping = (-float(gain) * gear**2 + 0.0 for gain in model.actuator_biasprm[number, 1:3])
     if stiffness <= 0.0:
         stiffness, damping, source = effort_nm / 0.2, effort_nm / 20.0, "assumed: full torque at 0.2 rad"
