@@ -120,6 +120,7 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
             "a hand with pads: inspire_left, inspire_right, shadow_left, shadow_right, reflex",
         ),
         (["touch", "press", "--object", "ball:3mm"], "wanted one of sphere:R"),
+        (["touch", "press", "--object", "sphere:3mm:edge"], "wanted one of sphere:R"),
         (["touch", "press", "--force", "-1N"], "force is -1.0; wanted newtons above 0"),
         (["touch", "press", "--at", "3"], "two lengths such as"),
         (["hands", "--variant", "xr_teleoperate"], "the name of a hand before it"),

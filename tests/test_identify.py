@@ -19,7 +19,7 @@ from thenar.sim.identify.programme import meetings, programme
 from thenar.sim.identify.readings_fit import Estimate, Rest, find_rests, fit_spring
 from thenar.sim.identify.zero_fit import fit_zeros
 from thenar.twin.recording.coupling_law import Meeting, fit_coupling, judge_meetings
-from thenar.twin.recording.identification import possible, read_weighed, write_identity
+from thenar.twin.recording.identification import identify, possible, read_weighed, unit_of, write_identity
 from thenar.units import GRAM_FORCE_N
 
 INDEX = 3
@@ -217,6 +217,7 @@ def test_laws_that_differ_by_less_than_shapes_may_are_all_named():
         ("", "no \\[\\[weighed"),
         ('[[weighed]]\nrecording = "a.mcap"\nmotor = "index"\ngrams = ["many"]', "grams"),
         ("[[weighed]]\ngrams = [1, 2]", "recording"),
+        ("weighed = [1, 2]", "recording"),
         ("[", "TOML"),
     ],
 )
@@ -350,3 +351,21 @@ def test_every_motor_has_its_own_latency():
     angle = world.state(HAND).angle_rad
     assert abs(angle[INDEX]) < 0.01
     assert angle[2] > 0.1
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_recording_without_states_or_commands_is_refused_by_name(tmp_path: Path, empty: bool):
+    world = thenar.World(HAND)
+    with thenar.record(world, tmp_path / "still.mcap", touch=False):
+        if empty:
+            world.command(HAND, thenar.HandCommand.closing(0.5))
+        world.advance(0.5)
+    recording = thenar.Recording(tmp_path / "still.mcap")
+    with pytest.raises(BadValue, match=r"still.mcap.*states of inspire_right and commands to it"):
+        identify([recording.slice(2.0, 3.0) if empty else recording], SPEC)
+
+
+def test_newtons_for_a_reported_newton_are_no_share_of_the_stroke():
+    assert unit_of("newton_per_reported") == ("N/N", 1.0)
+    assert unit_of("amps_per_n") == ("mA/N", 1e3)
+    assert unit_of("backlash") == ("of the stroke", 1.0)

@@ -153,6 +153,36 @@ def test_from_a_lost_hands_last_word_to_the_command_to_stay_it_takes_a_tenth_of_
     assert outcome.reacted_s < 0.1
 
 
+def test_whatever_breaks_the_programme_off_the_hand_is_told_to_stay(bare: Twin):
+    def interrupt(phase: Phase) -> None:
+        if phase.name == "second":
+            raise KeyboardInterrupt
+
+    first = replace(BARE[0], name="first", steps=BARE[0].steps[:1])
+    short = replace(first, steps=(replace(first.steps[0], wait_s=0.1),))
+    with pytest.raises(KeyboardInterrupt):
+        drive_programme(
+            bare, HAND, [short, replace(short, name="second")], stop=threading.Event(), before=interrupt,
+            silence_s=PATIENT_S,
+        )  # fmt: skip
+    assert bare.sent[-1] == thenar.HandCommand.hold(6)
+
+
+def test_a_force_over_the_limit_stops_the_programme_whichever_way_it_pushes(bare: Twin):
+    pressing = replace(BARE[0].steps[0], contact=True, wait_s=2.0)
+    told = bare.readings
+
+    def pulled(*, patience_s: float = CONNECT_S) -> Readings:
+        readings = told()
+        return replace(readings, force=readings.force - 1500.0 * bool(bare.sent))
+
+    bare.readings = pulled  # type: ignore[method-assign]
+    outcome = drive_programme(
+        bare, HAND, [replace(BARE[0], steps=(pressing,))], stop=threading.Event(), silence_s=PATIENT_S
+    )
+    assert "over the limit" in outcome.why
+
+
 def test_a_hand_that_nobody_hears_is_not_moved_and_told_why(bare: Twin):
     bare.silent = True
     for _ in range(2):

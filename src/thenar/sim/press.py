@@ -55,17 +55,17 @@ def parse_indenter(text: str) -> Indenter:
     try:
         sizes = [_length_m(part) for part in rest[0].split(",")] if rest else []
         match kind, sizes, rest[1:]:
-            case "sphere", [radius], _:
+            case "sphere", [radius], []:
                 return Indenter(prop=Sphere(radius_m=radius))
-            case "ellipsoid", [a, b, c], _:
+            case "ellipsoid", [a, b, c], []:
                 return Indenter(prop=Ellipsoid(radii_m=(a, b, c)))
-            case "cylinder" | "capsule", [radius], second:
+            case "cylinder" | "capsule", [radius], [] | [_] as second:
                 shape = Cylinder if kind == "cylinder" else Capsule
                 length_m = _length_m(second[0]) if second else 0.04
                 return Indenter(prop=shape(radius_m=radius, length_m=length_m), R=LYING)
-            case "punch", [radius], _:
+            case "punch", [radius], []:
                 return Indenter(prop=Cylinder(radius_m=radius, length_m=0.02), flat=True)
-            case "box", [edge], second:
+            case "box", [edge], [] | [_] as second:
                 return Indenter(prop=Box(size_m=(edge, edge, edge)), R=BOX_SIDES[second[0] if second else "face"])
     except (ValueError, KeyError):
         pass

@@ -98,7 +98,7 @@ def drop_cubes(
         seconds: Time for each cube [s], from letting go to being taken away.
         rate_hz: Readings a second; None: as often as the hand's own sensors are read.
     """
-    if count < 1:
+    if not isinstance(count, int) or count < 1:
         raise BadValue("count", count, "a whole number above 0")
     if seed < 0:
         raise BadValue("seed", seed, "a whole number from 0 on")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from thenar.units import GRAM_FORCE_N
 
 UNITS = {
     "_s": ("ms", 1e3), "_n": ("N", 1.0), "_a": ("mA", 1e3), "_per_n": ("mA/N", 1e3), "_per_a2": ("C/A2", 1.0),
+    "_per_reported": ("N/N", 1.0),
 }  # fmt: skip
 
 
@@ -34,8 +35,11 @@ def tracks_of(recordings: Sequence[Recording], hand: HandSpec) -> list[list[Trac
         raise BadValue("hand", hand.name, "a hand with lead screws, such as inspire_right; no other is identified yet")
     tracks: list[list[Track]] = [[] for _ in hand.actuators]
     for recording in recordings:
-        motors, commands = recording.motors(hand.name), recording.commands(hand.name)
-        first = motors.stamp_s[0]
+        motors = recording.motors(hand.name)
+        if not recording.has_commands(hand.name) or not len(motors.stamp_s):
+            wanted = f"one with states of {hand.name} and commands to it; thenar identify protocol gives them"
+            raise BadValue("recording", recording.name, wanted)
+        commands, first = recording.commands(hand.name), motors.stamp_s[0]
         for n, actuator in enumerate(hand.actuators):
             at, to = motors.names.index(actuator.name), commands.names.index(actuator.name)
             later = commands.stamp_s >= first
@@ -77,7 +81,8 @@ def read_weighed(path: Path) -> list[Weighed]:
         raise BadFile(path, "it has no [[weighed]]; wanted recording, motor and grams")
     found = []
     for table in tables:
-        names, grams = (table.get("recording"), table.get("motor")), table.get("grams")
+        told: Any = table if isinstance(table, dict) else {}
+        names, grams = (told.get("recording"), told.get("motor")), told.get("grams")
         numbers = isinstance(grams, list) and all(type(one) in (int, float) and 0 <= one < 1e5 for one in grams)
         if not numbers or not all(isinstance(name, str) for name in names):
             raise BadFile(path, f"{table} is no weighed recording; wanted recording, motor and grams = [120, 250, 410]")

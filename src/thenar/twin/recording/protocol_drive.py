@@ -109,8 +109,8 @@ def drive_programme(
                 if why:
                     return _stay(line, why, begun, since_s)
         return Outcome(why="", steps=begun, reacted_s=0.0)
-    except ThenarError:
-        _stay(line, "the line failed", begun, time.perf_counter())
+    except BaseException:  # a line that failed, and whatever else
+        _stay(line, "it was broken off", begun, time.perf_counter())
         raise
     finally:
         watch.end()
@@ -150,7 +150,7 @@ def _wait(
         assert watch.newest is not None
         force_n = watch.newest.force * GRAM_FORCE_N
         for n, name in enumerate(MOTORS):
-            if force_n[n] > force_limit_n:
+            if abs(force_n[n]) > force_limit_n:
                 return f"{name} felt {force_n[n]:.1f} N, over the limit of {force_limit_n:g} N", watch.at_s
             if not step.contact and abs(force_n[n] - zero_n[n]) > CONTACT_N:
                 return f"{name} met something ({force_n[n]:.1f} N) where nothing should be", watch.at_s
@@ -163,7 +163,7 @@ def _stay(line: HandConnection, why: str, steps: int, since_s: float) -> Outcome
     """Tell the hand to stay where it is."""
     reacted_s = 0.0
     for _ in range(STOP_TIMES):
-        with contextlib.suppress(ThenarError):
+        with contextlib.suppress(ThenarError, OSError):
             line.send(HandCommand.hold(len(MOTORS)))
             reacted_s = reacted_s or time.perf_counter() - since_s
         time.sleep(POLL_S)
