@@ -409,7 +409,7 @@ def test_dropped_cubes_are_recorded_as_the_firmware_would_read_them(sensor: str,
     [
         (["inspire_right"], "a hand with barometers: reflex"),
         (["reflex", "--count", "0"], "a whole number above 0"),
-        (["reflex", "--seed", "-1"], "a whole number not below 0"),
+        (["reflex", "--seed", "-1"], "a whole number from 0 on"),
         (["reflex", "--rate", "2000"], "hertz from 1 to 1000"),
         (["reflex", "--record", "drops.txt"], "ends in .npz or .csv"),
     ],

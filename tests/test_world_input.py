@@ -12,6 +12,7 @@ from thenar.errors import BadValue, ThenarError
 from thenar.recordings.recording import Recording
 from thenar.signals import HandCommand
 from thenar.sim.scenes import Mount
+from thenar.twin.body.body_world import BodyWorld
 from thenar.twin.recording.recipe import from_text, to_text
 from thenar.twin.scaled import scaled_prop, size_of
 
@@ -183,3 +184,12 @@ def test_a_mesh_grows_as_every_other_object_does(cube: thenar.Mesh):
     grown = scaled_prop(cube, size=2.0)
     assert grown.scale == (0.04, 0.04, 0.04)
     assert size_of(grown) == pytest.approx(2.0 * size_of(cube))
+
+
+@pytest.mark.parametrize("scene", ["flat", "staff"])
+def test_a_robot_without_hands_has_pictures_and_a_scene_as_every_world(scene: str):
+    world = BodyWorld(scene=scene).world
+    picture = world.show(size_px=(96, 72)).image
+    assert np.ptp(picture[24:48, 36:60].astype(int)) > 60, "it stands in the middle"
+    state = world.scene_state()
+    assert (state.palm_pose.shape, state.object_pose.shape[1]) == ((0, 7), 7)

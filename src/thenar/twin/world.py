@@ -271,7 +271,7 @@ class World:
             stamp_s=self.time_s,
             scene=scenes.name_of(self.physics.config.scene),
             hand_names=self.hand_names,
-            palm_pose=np.array([np.concatenate(self.wrists.pose(name)) for name in self.hand_names]),
+            palm_pose=np.array([np.concatenate(self.wrists.pose(name)) for name in self.hand_names]).reshape(-1, 7),
             joint_rad=tuple(hand.joint_rad for hand in hands),
             joint_velocity_rad_s=tuple(hand.joint_velocity_rad_s for hand in hands),
             object_names=props,

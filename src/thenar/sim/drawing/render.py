@@ -171,7 +171,7 @@ def frame_world(
     elevation_deg: float = -40.0,
     size_px: tuple[int, int] = (640, 640),
 ) -> Camera:
-    """A camera that has every hand and every object in its picture, as near as it can."""
+    """A camera that has every hand, or a robot that has none, and the objects near them in its picture."""
     centre_m, radius_m = _balls_around(world)
     look_at_m = ((centre_m - radius_m[:, None]).min(axis=0) + (centre_m + radius_m[:, None]).max(axis=0)) / 2
     azimuth, elevation = np.radians([azimuth_deg, elevation_deg])
@@ -200,6 +200,8 @@ def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float
     model, data = world.model, world.seen()
     owners = [model.body(body).name for body in model.geom_bodyid]
     mine = [n for n, owner in enumerate(owners) if owner.partition("/")[0] in world.hand_names]
+    # Of a robot without hands all of it.
+    mine = mine or [n for n, owner in enumerate(owners) if owner not in ("world", *world.props.names)]
     near = {
         prop
         for prop in world.props.names
@@ -210,7 +212,7 @@ def _balls_around(world: Physics) -> tuple[NDArray[np.float64], NDArray[np.float
     tips = [data.site(f"{hand}/{tip.finger}_tip").xpos for hand in world.hand_names for tip in world.hand(hand).tips]
     # A ball around a long thin part is larger than the part.
     return (
-        np.concatenate([data.geom_xpos[seen], tips]),
+        np.concatenate([data.geom_xpos[seen], np.reshape(tips, (-1, 3))]),
         np.concatenate([0.6 * model.geom_rbound[seen], np.full(len(tips), 0.012)]),
     )
 
