@@ -13,9 +13,11 @@ from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.signals import SOLID, SolidKind
 from thenar.sim.contacts import SolidReader, hull_faces
 from thenar.touch.hand_touch import HandTouch
-from thenar.touch.sensor.calibration import Calibration
+from thenar.touch.hertz import hertz_ellipse
+from thenar.touch.sensor.calibration import Calibration, PadCalibration
 from thenar.touch.sensor.presets import SENSORS
 from thenar.touch.solver.collision import ray_entry
+from thenar.touch.solver.influence import reduced_modulus_pa
 from thenar.touch.solver.taxel_cloud import nearest_of, nearest_taxel, taxels_under
 from thenar.touch.solver.touch_records import Faces
 
@@ -432,6 +434,30 @@ def test_a_preset_is_for_pads_of_its_own_kind():
         thenar.touch.attach(model, [grid("brick")], calibration="takktile")
     with pytest.raises(BadValue, match="calibration of pad 'brick' is 'xela'; wanted pads with sensor='force'"):
         thenar.touch.attach(model, [grid("brick", sensor="barometer")], calibration="xela")
+
+
+def test_a_barometer_right_under_the_surface_costs_no_more_than_others():
+    model, data = finger()
+    thin = Calibration(bare=PadCalibration(depth_m=1e-9))
+    skin = thenar.touch.attach(model, [grid("brick", sensor="barometer")], calibration=thin)
+    mujoco.mj_step(model, data, 500)
+    frame = skin(data)  # and not for ever: cells are cut into pieces as wide as dies lie deep
+    patch = hertz_ellipse(WEIGHT_N, 1 / 0.008, 1 / 0.008, reduced_modulus_pa(1e6))
+    there_pa = patch.peak_pa * math.sqrt(1.0 - (0.5e-3 * math.sqrt(2.0) / patch.a_m) ** 2)  # four taxels meet below it
+    assert frame.die_pressure_pa.max() - thin.ambient_pa == pytest.approx(there_pa, rel=0.03)
+
+
+def test_a_calibration_that_does_not_fit_its_pad_is_refused():
+    model, _ = finger(objects=False)
+    for own, said in (
+        (
+            PadCalibration(gain_counts_per_n=((1.0, 2.0),)),
+            r"gain of pad 'brick' is 'of shape \(1, 2\)'; wanted a number",
+        ),
+        (PadCalibration(dead=((8, 0),)), r"dead taxel of pad 'brick' is \(8, 0\); wanted one within 8 x 6"),
+    ):
+        with pytest.raises(BadValue, match=said):
+            thenar.touch.attach(model, [grid("brick")], calibration=Calibration(pads={"brick": own}))
 
 
 @pytest.mark.timing

@@ -161,6 +161,10 @@ class Calibration:
         ``name`` is a field of `PadCalibration`, or one of `SENSOR_FIELDS` for what is named after the kind of sensor.
         """
         values = [getattr(self.pad(pad.name), SENSOR_FIELDS[pad.sensor].get(name, name)) for pad in pads]
+        for value, pad in zip(values, pads, strict=True):
+            if np.shape(value) not in ((), (pad.rows, pad.cols)):
+                got = f"of shape {np.shape(value)}"
+                raise BadValue(f"{name} of pad {pad.name!r}", got, f"a number, or {pad.rows} rows of {pad.cols}")
         grids = [np.broadcast_to(value, (pad.rows, pad.cols)) for value, pad in zip(values, pads, strict=True)]
         return np.concatenate([np.zeros(0), *(grid.ravel() for grid in grids)])
 

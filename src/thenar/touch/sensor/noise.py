@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thenar.arrays import BoolArray, FloatArray
+from thenar.errors import BadValue
 from thenar.hands.spec import SkinSpec
 from thenar.touch.sensor.calibration import Calibration
 
@@ -44,5 +45,7 @@ def dead_taxels(hand: SkinSpec, calibration: Calibration) -> BoolArray:
     grids = [np.zeros((pad.rows, pad.cols), dtype=bool) for pad in hand.pads]
     for grid, pad in zip(grids, hand.pads, strict=True):
         for row, col in calibration.pad(pad.name).dead:
+            if not (0 <= row < pad.rows and 0 <= col < pad.cols):
+                raise BadValue(f"dead taxel of pad {pad.name!r}", (row, col), f"one within {pad.rows} x {pad.cols}")
             grid[row, col] = True
     return np.concatenate([np.zeros(0, dtype=bool), *(grid.ravel() for grid in grids)])

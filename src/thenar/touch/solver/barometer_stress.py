@@ -20,6 +20,7 @@ from thenar.touch.solver.collision import HIT
 from thenar.touch.solver.deposit import LinkFrame
 from thenar.touch.solver.touch_records import Record, Vector, combine, dot, minus
 
+MIN_DEPTH_M = 1e-4  # of a die that lies less deep, as cells would be cut without end
 FINE = 2.0  # a cell is cut into pieces that are at most as wide as a die lies deep, divided by this
 
 DIE = np.dtype([("link", np.int64), ("pos_m", np.float64, 3), ("normal", np.float64, 3), ("depth_m", np.float64)])
@@ -42,8 +43,8 @@ def build_dies(hand: SkinSpec, links: tuple[str, ...], depth_m: dict[str, float]
         part = dies[first : first + pad.taxels]
         part["link"] = links.index(pad.link)
         part["normal"] = normals.reshape(-1, 3)
-        part["depth_m"] = depth_m[pad.name]
-        part["pos_m"] = (points - depth_m[pad.name] * normals).reshape(-1, 3)
+        part["depth_m"] = depth = max(depth_m[pad.name], MIN_DEPTH_M)
+        part["pos_m"] = (points - depth * normals).reshape(-1, 3)
         first += pad.taxels
     return dies
 
