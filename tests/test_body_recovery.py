@@ -60,6 +60,22 @@ def test_a_robot_that_fell_is_lifted_by_its_gantry_and_stands_again():
     assert twin.report().stable_level > 100
 
 
+def test_a_gantry_holds_a_robot_that_was_put_back_where_it_is_then():
+    twin = BodyTwin(BodyWorld())
+    twin.advance(0.1)
+    hangs = twin.body.world.snapshot()
+    place = twin.body.robot.base_data.pos_W.copy()
+    twin.controller.change(WholeBody.PdStand)
+    twin.advance(0.3)
+    push_over(twin, 0.3)
+    twin.controller.change(WholeBody.JointStand)
+    twin.advance(0.2)  # on its way up, more than a metre away
+    assert np.abs(twin.body.robot.base_data.pos_W - place).max() > 0.5
+    twin.body.world.restore(hangs)
+    twin.advance(0.5)
+    np.testing.assert_allclose(twin.body.robot.base_data.pos_W, place, atol=0.01)
+
+
 def test_a_twin_is_reset_over_the_network():
     domain = random.choice(sorted(set(range(20, 90)) - local_domains()))
     node = AuroraNode(domain=domain)

@@ -212,7 +212,8 @@ class BodyWorld:
         It begins where the robot is, on its feet or on its back, and does not release it halfway.
         """
         now_s = self.world.time_s
-        if held and not self.hangs:
+        set_back = self._lift is not None and now_s < self._lift.times_s[0]  # by a snapshot: it is elsewhere now
+        if held and (set_back or not self.hangs):
             q = self.machine.motion().q
             self._lift = _Lift.upright(q[:3], matrix_from_quat_wxyz(q[[6, 3, 4, 5]]), self._stand_m, start_s=now_s)
         if self.hangs and not held and (self._lift is None or now_s >= self._lift.end_s):
