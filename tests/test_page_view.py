@@ -1,7 +1,11 @@
 """What the page shows: in every window the hands, whole and as near as that allows, and a pad enlarged."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
+import viser
 from numpy.typing import NDArray
 
 from thenar import hands
@@ -9,8 +13,12 @@ from thenar.signals import HandCommand
 from thenar.twin.page.scene_builder import build_page_scene
 from thenar.twin.world import World
 from thenar.view.app import LEFT_PX, RIGHT_PX
+from thenar.view.gizmos import Gizmos
 from thenar.view.pad_map import PadMap
 from thenar.view.page_scene import FOV_RAD, PageCamera, PageScene
+from thenar.view.plots import Plots
+from thenar.view.shared_memory import motion_dtype, skin_dtype
+from thenar.view.skin_panel import SkinPanel
 
 BOTH = ["inspire_left", "inspire_right"]
 WINDOWS_PX = {  # of the window, and of the picture in it: a phone has its panels below
@@ -108,3 +116,24 @@ def test_an_enlarged_pad_shows_every_taxel_in_its_place(pad):
         steps = np.diff(grid, axis=axis).reshape(-1, 2)
         assert np.allclose(steps, steps[0], atol=1.0)
         assert np.abs(steps[0]).max() > 15
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_page_goes_on_showing_whatever_a_visitor_sends_for_a_control():
+    world, specs = World(BOTH, scene="in_hand"), [hands.load(name) for name in BOTH]
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        painted: Any = SimpleNamespace(color_taxels=lambda *_: None, set_transparent=lambda _: None)
+        skin: Any = SkinPanel(server, server.gui.add_panel(), specs, painted)
+        plots = Plots(server.gui, specs)
+        gizmos = Gizmos(server, page_scene(world), lambda *_, **__: None)
+        for control, value in ((skin._choice, "no pad"), (skin._full, 0.0), (skin._full, np.nan)):
+            control._impl.value = value  # as viser does with a message
+            skin._tiles_due = skin._picture_due = lambda: True
+            skin.show(np.zeros((), skin_dtype(specs)), {})
+        plots._chosen._impl.value = "no hand"
+        plots.draw()
+        gizmos.drag("no object")
+        gizmos.follow(np.zeros((), motion_dtype(specs)))
+    finally:
+        server.stop()

@@ -289,9 +289,7 @@ class Controls:
             kinds = gui.add_button_group("Add object", scene.spawns)
             kinds.on_click(lambda event: self._send("spawn", kind=event.target.value, hand=above.value))
         self._object = gui.add_dropdown("Drag object", (NONE, *scene.props), hint="Shows arrows that pull the object.")
-        self._object.on_update(
-            lambda event: self._gizmos.drag("" if event.target.value == NONE else event.target.value)
-        )
+        self._object.on_update(lambda event: self._gizmos.drag(event.target.value))
         self._move_wrists = gui.add_checkbox(
             "Move wrists", False, hint="Shows handles on wrists that can be moved; the scene table has some."
         )

@@ -44,6 +44,7 @@ class Gizmos:
 
     def drag(self, prop: str) -> None:
         """Put the handle on an object, or on none; the one that had it is dropped."""
+        prop = prop if prop in self._scene.props else ""  # a visitor may send any name
         if self._prop and self._prop != prop:
             self._send("drag", prop=self._prop, to_m=None)
         self._prop, self._dragging = prop, False

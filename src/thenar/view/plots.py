@@ -59,7 +59,7 @@ class Plots:
 
     def draw(self) -> None:
         """Bring the charts up to date."""
-        if self._chosen.value != self._shown:
+        if self._chosen.value != self._shown and self._chosen.value in self._motors:  # it takes what a visitor sends
             self._lay_out()
         samples = self._samples[self._shown]
         if len(samples) < 2:

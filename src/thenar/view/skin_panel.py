@@ -61,7 +61,8 @@ class SkinPanel:
         """Color the taxels in 3D and on the map, at the rate of each."""
         if not self._pads or not self._tiles_due():
             return
-        counts, full = self._quantity.value == COUNTS, self._full.value
+        counts = self._quantity.value == COUNTS
+        full = self._full.value if self._full.value > 0.0 else FULL_SCALE_KPA  # controls take what a visitor sends
         share = {
             name: record[name]["counts"] / (status_html.COUNTS_PER_KPA * full)
             if counts
@@ -85,7 +86,7 @@ class SkinPanel:
         loaded = sorted(forces, key=lambda pad: -forces[pad])
         set_html(self._forces, status_html.pad_forces({pad: forces[pad] for pad in loaded[:MAX_PADS]}))
         set_html(self._legend, status_html.legend(full, counts))
-        if self._choice.value != MOST_LOADED:
+        if self._choice.value in self._choices:
             self._shown = self._choice.value
         elif loaded:
             self._shown = loaded[0]  # one that is let go stays in the picture until another is pressed
