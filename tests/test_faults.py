@@ -305,6 +305,8 @@ def test_a_script_breaks_and_mends_by_the_clock_and_again_after_a_reset(tmp_path
         ("[[fault]]\nat_s = 1\npart = 'index'\nkind = 'jam'\nforce = 3", "force"),
         ("[[fault]]\nat_s = 'soon'\npart = 'index'\nkind = 'jam'", "at_s"),
         ("at_s = 1", "fault"),
+        ("[[fault]]\nkind = 'dead'\npart = 3", "words"),
+        ("[[fault]]\nkind = 'clock'\namount = inf", "0 to 1e\\+09 s"),
     ],
 )
 def test_a_wrong_script_of_faults_is_refused(tmp_path: Path, text: str, why: str):
@@ -325,6 +327,9 @@ def test_a_wrong_script_of_faults_is_refused(tmp_path: Path, text: str, why: str
         ("inspire_right/lost", "share their wires"),
         ("jam:index@5-3", "end after"),
         ("jam index", "KIND"),
+        ("clock=1e309", "0 to 1e\\+09 s"),
+        ("late=3600", "0 to 60 s"),
+        ("lost=5", "0 to 1 of all"),
         ("hot:index@1.2.3", "KIND"),
         ("sticky:thumb_rotation@5", "no other joint follows it"),
     ],

@@ -24,36 +24,40 @@ class FaultKind:
     """How much of it there usually is."""
     unit: str = ""
     """Of that amount; empty where there is none to choose."""
+    most: float = 1e9
+    """The largest amount there can be: of a share 1, and messages that are late are kept until they are due."""
 
 
-def _motor(label: str, sees: str, amount: float = 0.0, unit: str = "") -> FaultKind:
-    return FaultKind(of="motor", label=label, sees=sees, amount=amount, unit=unit)
+def _motor(label: str, sees: str, amount: float = 0.0, unit: str = "", most: float = 1e9) -> FaultKind:
+    return FaultKind(of="motor", label=label, sees=sees, amount=amount, unit=unit, most=most)
 
 
 def _taxel(label: str, sees: str, amount: float = 0.0, unit: str = "") -> FaultKind:
     return FaultKind(of="taxel", label=label, sees=sees, amount=amount, unit=unit)
 
 
-def _messages(label: str, sees: str, amount: float = 0.0, unit: str = "") -> FaultKind:
-    return FaultKind(of="messages", label=label, sees=sees, amount=amount, unit=unit)
+def _messages(label: str, sees: str, amount: float = 0.0, unit: str = "", most: float = 1e9) -> FaultKind:
+    return FaultKind(of="messages", label=label, sees=sees, amount=amount, unit=unit, most=most)
 
 
 FAULTS: dict[str, FaultKind] = {
     "jam": _motor("Stalled motor", "the finger stands still, draws current, then reports a stall"),
     "hot": _motor("Overheated motor", "over-temperature; the motor is off until it has cooled down"),
-    "weak": _motor("Weak motor", "it slows down under load and stalls early", 0.3, "of its strength is left"),
-    "backlash": _motor("Motor with backlash", "the finger lags where it turns back", 0.03, "of the stroke"),
+    "weak": _motor("Weak motor", "it slows down under load and stalls early", 0.3, "of its strength is left", 1.0),
+    "backlash": _motor("Motor with backlash", "the finger lags where it turns back", 0.03, "of the stroke", 1.0),
     "sticky": _motor("Sticky coupling", "coupled joints resist: force in free motion, both ways", 0.03, "N m"),
     "motor": _motor("Motor error", "the error bit of the motor; it stands still until errors are cleared"),
     "communication": _motor("Motor not responding", "the error bit of communication; it stands still"),
     "dead": _taxel("Dead taxel", "it reads its offset whatever presses"),
     "stuck": _taxel("Stuck taxel", "it reads the same whatever happens", 1800.0, "counts (barometers: Pa)"),
     "drifting": _taxel("Drifting taxel", "its reading goes up by itself", 20.0, "counts (barometers: Pa) a second"),
-    "lost": _messages("Lost messages", "some commands, states and frames of touch never come", 0.1, "of all"),
-    "late": _messages("Late messages", "states and touch are older than they were", 0.05, "s"),
-    "doubled": _messages("Doubled messages", "some messages come twice", 0.1, "of all"),
-    "garbled": _messages("Garbled messages", "some bytes of some messages are wrong", 0.05, "of all"),
-    "shuffled": _messages("Messages out of order", "some states come after the one that followed them", 0.1, "of all"),
+    "lost": _messages("Lost messages", "some commands, states and frames of touch never come", 0.1, "of all", 1.0),
+    "late": _messages("Late messages", "states and touch are older than they were", 0.05, "s", 60.0),
+    "doubled": _messages("Doubled messages", "some messages come twice", 0.1, "of all", 1.0),
+    "garbled": _messages("Garbled messages", "some bytes of some messages are wrong", 0.05, "of all", 1.0),
+    "shuffled": _messages(
+        "Messages out of order", "some states come after the one that followed them", 0.1, "of all", 1.0
+    ),
     "order": _messages("Wrong finger order", "the first two motors' readings are exchanged"),
     "clock": _messages("Clock jump", "stamps of messages are off from one moment on", 3600.0, "s"),
     "silent": _messages("Silent wire", "nothing comes any more; commands still act"),
@@ -95,9 +99,11 @@ class Fault:
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
             raise BadValue("kind of a fault", self.kind, f"one of {', '.join(FAULTS)}")
-        if self.amount is not None and (not FAULTS[self.kind].unit or not self.amount >= 0.0):
-            unit = FAULTS[self.kind].unit
-            raise BadValue(f"amount of {self.kind}", self.amount, f"{unit}, not below 0" if unit else "none")
+        if not (isinstance(self.hand, str) and isinstance(self.part, str)):
+            raise BadValue(f"hand and part of {self.kind}", (self.hand, self.part), "words")
+        unit, most = FAULTS[self.kind].unit, FAULTS[self.kind].most
+        if self.amount is not None and not (unit and 0.0 <= self.amount <= most):
+            raise BadValue(f"amount of {self.kind}", self.amount, f"0 to {most:g} {unit}" if unit else "none")
         if not 0.0 <= self.at_s <= self.until_s:
             raise BadValue(
                 f"times of {self.kind}", (self.at_s, self.until_s), "seconds from 0, the end after the start"

@@ -331,14 +331,15 @@ class Controls:
         pad = gui.add_dropdown("Pad", (NONE,))
         row, col = gui.add_number("Row", 0, min=0, step=1), gui.add_number("Column", 0, min=0, step=1)
         wire = gui.add_dropdown("Link", (ALL_WIRES, *wires))
-        amount = gui.add_number("Amount", 0.0, min=0.0)
+        amount = gui.add_number("Amount", 0.0, min=0.0, max=1.0)
 
         def update_fields(_: object = None) -> None:
             chosen = FAULTS[possible[kind.value]]
             hand.visible = chosen.of in ("motor", "taxel")
             motor.visible, wire.visible = chosen.of == "motor", chosen.of == "messages"
             pad.visible = row.visible = col.visible = chosen.of == "taxel"
-            amount.visible, amount.value, amount.hint = bool(chosen.unit), chosen.amount, chosen.unit
+            amount.visible, amount.hint = bool(chosen.unit), chosen.unit
+            amount.max, amount.value = chosen.most, chosen.amount
             motor.options = specs[hand.value].actuator_names
             pad.options = tuple(one.name for one in specs[hand.value].pads) or (NONE,)
 
