@@ -182,6 +182,14 @@ def test_the_name_of_a_file_is_printed_as_it_is(tmp_path, capsys):
     assert out.name in "".join(capsys.readouterr().out.split())
 
 
+def test_the_page_of_a_glove_plays_whatever_its_recording_is_called(tmp_path):
+    log, page = tmp_path / "a <!-- <script>.csv", tmp_path / "page.html"
+    main(["glove", "make", str(log), "--gestures", "open"])
+    main(["glove", "animate", str(log), "--out", str(page)])
+    text = page.read_text()
+    assert (text.count("<script"), text.count("<!--")) == (1, 0)
+
+
 def test_presses_on_a_bar_are_shown_alone(capsys):
     main(["identify", "protocol", "inspire_right", "--bar", "--json"])
     assert {"bar of" in row["before it"] for row in json.loads(capsys.readouterr().out)} == {True}

@@ -149,5 +149,6 @@ def _write_page(path: Path, name: str, log: GloveLog) -> None:
         "frames": np.round(1e3 * log.finger_m[::every], 1).tolist(),
         "seconds": np.round(log.stamp_s[::every] - log.stamp_s[0], 3).tolist(),
     }
+    text = json_text.dumps(data).replace("<", "\\u003c")  # names may look like tags
     with writing(path):
-        path.write_text(PAGE.read_text(encoding="utf-8").replace("DATA", json_text.dumps(data)), encoding="utf-8")
+        path.write_text(PAGE.read_text(encoding="utf-8").replace("DATA", text), encoding="utf-8")

@@ -89,7 +89,7 @@ def write_report(path: Path, results: Sequence[PadResult], title: str) -> None:
     else:
         parts = [f"<h1>{html.escape(title)}</h1>", html_table(score_rows(results))]
         for result in results:
-            parts += [f"<h2>{result.pad.name}</h2>", plot(result), html_table(known_rows(result))]
+            parts += [f"<h2>{html.escape(result.pad.name)}</h2>", plot(result), html_table(known_rows(result))]
             parts += [f"<p>{html.escape(refusal)}</p>" for refusal in result.refusals]
         within = f"{100 * USUAL_TOLERANCE:g} % of full scale, of drift and offset {100 * TOLERANCE['drift']:g} %"
         parts.append(f"<p>Known: 95 % of the error it leaves in a reading is within {within}.</p>")
@@ -126,7 +126,7 @@ def plot(result: PadResult) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="12" y="22" font-size="15" font-weight="bold">{pad.name}: unseen presses, '
+        f'<text x="12" y="22" font-size="15" font-weight="bold">{html.escape(pad.name)}: unseen presses, '
         f"{result.score.rms:.2f} % of full scale off ({result.score.low:.2f} to {result.score.high:.2f}); "
         f"one scale factor {result.scale_score.rms:.1f} %</text>",
     ]

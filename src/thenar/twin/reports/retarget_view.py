@@ -65,7 +65,7 @@ def write_page(path: Path, followed: Followed) -> None:
         "gap": np.round(thumb_gap_mm(followed), 2).tolist(),
         "far": FAR_MM,
     }
-    text = PAGE.read_text(encoding="utf-8").replace("DATA", json.dumps(data).replace("</", "<\\/"))
+    text = PAGE.read_text(encoding="utf-8").replace("DATA", json.dumps(data).replace("<", "\\u003c"))
     with writing(path):
         path.write_text(text, encoding="utf-8")
 
