@@ -5,6 +5,8 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from thenar.errors import BadFile, BadValue, ThenarError, UnknownName
 from thenar.signals import MotorError
 from thenar.signals.fault_kinds import FAULTS, Fault, parse_fault
 from thenar.twin.faults.fault_script import FaultScript
+from thenar.twin.faults.message_faults import MessageFaults
 from thenar.twin.live_twin import LiveTwin
 from thenar.twin.serving import serve
 from thenar.wire.clients.inspire_clients import InspireClient
@@ -296,6 +299,17 @@ def test_a_script_breaks_and_mends_by_the_clock_and_again_after_a_reset(tmp_path
         world.reset()
         assert world.faults.active == ()
         assert not world.faults.broken_taxels(HAND).any()
+
+
+def test_late_messages_come_once_and_in_order_after_time_was_set_back():
+    link: Any = SimpleNamespace(wire="dfx")
+    world, faults = thenar.World(HAND), MessageFaults([link])
+    world.faults.inject("", "dfx", "late", 0.05)
+    faults.update(world)
+    for n in range(20):
+        faults.passed("dfx", "state", f"before {n}", 100.0 + 0.01 * n)
+    come = [one for n in range(20) for one in faults.passed("dfx", "state", n, 0.01 * n)]
+    assert come == list(range(15))
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ class MessageFaults:
             held.clear()
             return []
         if "late" in suffered:
+            if held and held[-1][0] > now_s:  # time was set back
+                held.clear()
             held.append((now_s, message))
             due = [one for at_s, one in held if at_s <= now_s - suffered["late"] + 1e-9]
             for _ in due:
