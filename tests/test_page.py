@@ -340,6 +340,20 @@ def test_more_objects_than_a_page_can_show_are_refused_and_the_twin_goes_on(twin
     assert wait_for(lambda: twin.run_on_loop(lambda world: world.time_s) > at_s + 0.1)
 
 
+def test_the_page_is_fed_while_another_scene_is_made(twin, monkeypatch):
+    page, fed = page_of(twin), []
+    build = page.build_scene
+
+    def build_slowly(*args, **options):
+        before = page._written
+        fed.append(wait_for(lambda: page._written > before + 2))  # on the physics thread
+        return build(*args, **options)
+
+    monkeypatch.setattr(page, "build_scene", build_slowly)
+    act(twin, "load_scene", name="empty")
+    assert fed == [True]
+
+
 def test_nonsense_from_a_visitor_is_told_and_the_next_word_is_heard(twin, monkeypatch, caplog):
     page, said = page_of(twin), []
     monkeypatch.setattr(page, "notify", lambda text, *, good=True: said.append((text, good)))

@@ -89,7 +89,7 @@ class PageLink:
         self._clients = self._refused_requests = self._written = 0
         self._next_s = 0.0
         self._failure = ""
-        self._lock = threading.Lock()
+        self._lock, self._building = threading.Lock(), threading.Lock()
         self._stopping = threading.Event()
         self.process = PageProcess(
             [world.hand(name) for name in world.hand_names],
@@ -131,9 +131,10 @@ class PageLink:
 
     def show_world(self, world: World, scene: str) -> None:
         """Show another world in place of this one."""
-        with self._lock:
-            number = self.page_scene.number + 1
-            self._world, self.page_scene = world, self.build_scene(world, number=number, scene=scene)
+        with self._building:
+            made = self.build_scene(world, number=self.page_scene.number + 1, scene=scene)
+            with self._lock:  # and no longer: the physics waits for it
+                self._world, self.page_scene = world, made
         self.process.send({"do": "scene", "scene": self.page_scene})
 
     def notify(self, text: str, *, good: bool = True) -> None:
