@@ -194,3 +194,12 @@ def test_pictures_get_smaller_before_they_get_late():
 def test_unknown_cameras_are_refused():
     with pytest.raises(BadValue, match="chest"):
         CameraOptions(names=("chest",))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [({"fps": 0.0}, "fps is 0.0"), ({"fps": np.nan}, "fps is nan"), ({"size_px": (640, 0)}, "from 16 to 4096")],
+)
+def test_pictures_that_cannot_be_are_refused_before_anything_starts(wrong: dict[str, Any], why: str):
+    with pytest.raises(BadValue, match=why):
+        CameraOptions(**wrong)

@@ -49,6 +49,10 @@ class CameraOptions:
         unknown = [name for name in self.names if name not in teleimager.PORTS]
         if unknown:
             raise BadValue("--cameras", ",".join(unknown), f"some of {', '.join(teleimager.PORTS)}, or none")
+        if len(self.size_px) != 2 or not all(16 <= side <= 4096 for side in self.size_px):
+            raise BadValue("size_px", self.size_px, "width and height from 16 to 4096")
+        if not 0.0 < self.fps <= 500.0:
+            raise BadValue("fps", self.fps, "pictures a second, up to 500")
 
 
 class Cameras:
