@@ -21,7 +21,6 @@ from thenar.humanoid.state.parts import ContactData, FsmStateData
 from thenar.humanoid.state.robot_data import RobotData, RobotSnapshot
 from thenar.wire.clients.aurora_client import AuroraListener
 
-
 JOINT_FIELDS = ("joint_position", "joint_velocity", "joint_effort")
 
 

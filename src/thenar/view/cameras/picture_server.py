@@ -76,5 +76,5 @@ class PictureServer:
 
     def _answer(self) -> None:
         while True:
-            self._answers.recv_multipart()  # a question may have several parts, and none can be answered before all came
+            self._answers.recv_multipart()  # of several parts none is answered before all have come
             self._answers.send(self._configuration)
