@@ -1,6 +1,7 @@
 """A hand that nobody foresaw: one file and one call, and everything that takes a hand takes it."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -14,6 +15,7 @@ from thenar import hands
 from thenar.cli import main
 from thenar.errors import BadFile, BadValue
 from thenar.hands.export import FORMATS, Format, export_hand
+from thenar.hands.spec import TaxelPoints
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 
@@ -69,6 +71,21 @@ def test_its_exported_model_has_its_joints_and_sensors(format: Format):
     assert all(f"{pad.name}_sensor" in text for pad in HAND.pads)
     if format in ("urdf", "mjcf"):  # what MuJoCo reads
         assert mujoco.MjModel.from_xml_string(text).njnt == 2
+
+
+def test_a_pad_of_taxels_anywhere_is_one_sensor_at_its_centre_too():
+    count = HAND.pads[0].taxels
+    points = TaxelPoints(
+        points_m=np.tile(HAND.pads[0].centre_m, (count, 1)),
+        normals=np.tile(HAND.pads[0].normal, (count, 1)),
+        row_axes=np.tile(HAND.pads[0].row_axis, (count, 1)),
+        half_m=np.full((count, 2), 0.001),
+        reach_m=np.full(count, 0.002),
+        area_m2=np.full(count, 4e-6),
+    )
+    assert count > 1
+    anywhere = replace(HAND, pads=(replace(HAND.pads[0], chart="points", points=points), *HAND.pads[1:]))
+    assert export_hand(anywhere, format="sdf") == export_hand(HAND, format="sdf")
 
 
 def test_its_page_says_what_each_number_stands_on():

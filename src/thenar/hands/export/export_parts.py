@@ -316,7 +316,7 @@ def _boxes_of(hand: HandSpec, pad: Pad) -> list[SensorBox]:
         names = [pad.name] if pad.taxels == 1 else [f"{pad.name}_{n + 1}" for n in range(pad.taxels)]
     else:  # as one large taxel
         size = np.array([pad.rows * pad.row_pitch_m, pad.cols * pad.col_pitch_m, CELL_M[2]])
-        pad, names = replace(pad, rows=1, cols=1), [pad.name]
+        pad, names = replace(pad, rows=1, cols=1, chart="face", points=None), [pad.name]
     return [
         SensorBox(name=f"{name}_sensor", link=pad.link, pos_m=point, R=R, size_m=size, rate_hz=SENSOR_HZ[pad.sensor])
         for name, point, R in zip(names, *taxel_frames(hand, pad), strict=True)
