@@ -116,6 +116,27 @@ def test_angles_of_a_model_in_degrees_and_of_a_bent_pose_mean_what_they_say(tmp_
     assert rest_rad == [pytest.approx(hands.load("reflex").joint("proximal_1").spring_rest_rad)] * 2
 
 
+@pytest.mark.parametrize("angle", ["radian", "degree"])
+def test_a_gripper_with_slides_may_be_mapped_too(angle: str, tmp_path):
+    hand = hands.load("dex1_left")
+    text = thenar.export_hand(hand, format="mjcf").replace('angle="radian"', f'angle="{angle}"')
+    (tmp_path / "mine.xml").write_text(text.replace('joint name="finger_', 'joint name="slide_'))
+    path = tmp_path / "mine.toml"
+    joints = "".join(f'{joint} = "{joint.replace("finger", "slide")}"\n' for joint in hand.joint_names)
+    path.write_text(f'hand = "dex1_left"\nfile = "mine.xml"\n[joints]\n{joints}')
+    states = []
+    for name in ("dex1_left", str(path)):
+        world = thenar.World(name)
+        world.command("dex1_left", HandCommand.closing(0.5))
+        world.advance(1.0)
+        states.append(world.state("dex1_left").joint_rad)
+    np.testing.assert_allclose(states[1], states[0], atol=1e-4)
+    assert np.ptp([hand.joints[0].lower_rad, *states[1]]) > 0.01
+    (tmp_path / "mine.xml").write_text((tmp_path / "mine.xml").read_text().replace('type="slide"', 'type="hinge"', 1))
+    with pytest.raises(BadFile, match="joint 'finger_1' is not a slide"):
+        thenar.World(str(path))
+
+
 def test_names_that_are_taken_are_told_and_cameras_follow_what_they_look_at(tmp_path):
     text = MAPPING.replace('base = "frame"\n', "")
     plain = as_mjcf(own_urdf())

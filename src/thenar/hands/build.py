@@ -28,6 +28,7 @@ if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(logger.info)
 warnings.filterwarnings("ignore", "Attaching a spec with an empty prefix")  # see `on_body`: names shall stay
 
+JOINT_TYPES = {"hinge": mujoco.mjtJoint.mjJNT_HINGE, "slide": mujoco.mjtJoint.mjJNT_SLIDE}
 SKIN_GROUP, VISUAL_GROUP, COLLISION_GROUP, HIDDEN_GROUP = 1, 2, 3, 5  # MuJoCo draws groups 0 to 2
 
 # Stiff contacts: 36 um deep at 1 N on a 50 g object.
@@ -160,18 +161,18 @@ def _build_own(hand: HandSpec, own: OwnModel) -> mujoco.MjSpec:
     called = {theirs: ours for ours, theirs in own.links.items()}
     for element in (*spec.cameras, *spec.lights):  # what they look at is known by its name
         element.targetbody = called.get(element.targetbody, element.targetbody)
-    unit_rad = math.radians(1.0) if spec.compiler.degree else 1.0
-    ref_rad = {joint.name: joint.ref * unit_rad for joint in spec.joints}
-    wanted = set(hand.joint_names)
+    wanted, ref_rad = set(hand.joint_names), dict[str, float]()
     for joint in spec.joints:
         if joint.name not in wanted:
             raise BadFile(
                 own.path, f"joint {joint.name!r} has no place in {hand.name}; map it to one of {sorted(wanted)}"
             )
-        if joint.type != mujoco.mjtJoint.mjJNT_HINGE:
-            raise BadFile(own.path, f"joint {joint.name!r} is not a hinge")
         wanted.discard(joint.name)
         ours = hand.joint(joint.name)
+        if joint.type != JOINT_TYPES[ours.kind]:
+            raise BadFile(own.path, f"joint {joint.name!r} is not a {ours.kind}")
+        unit_rad = math.radians(1.0) if spec.compiler.degree and ours.kind == "hinge" else 1.0
+        ref_rad[joint.name] = joint.ref * unit_rad
         joint.armature = ours.armature_kgm2
         joint.damping = [ours.damping_nms_rad, 0, 0]
         joint.frictionloss = ours.friction_nm
@@ -209,7 +210,7 @@ def check_finite(path: Path, model: mujoco.MjModel) -> None:
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     body.add_joint(
         name=joint.name,
-        type=mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "slide" else mujoco.mjtJoint.mjJNT_HINGE,
+        type=JOINT_TYPES[joint.kind],
         axis=list(joint.axis),
         limited=mujoco.mjtLimited.mjLIMITED_TRUE,
         range=[joint.lower_rad, joint.upper_rad],
