@@ -396,7 +396,9 @@ def test_wrong_npz_files_and_missing_ones_are_named(tmp_path):
         ("hand", "refleks", "no hand named 'refleks'"),
         ("pad", [""] * len(entries["pad"]), r"row \d+: force_n is .* but pad is empty; wanted the pad that is pressed"),
     ):
-        np.savez(tmp_path / "c.npz", **(entries | {key: np.asarray(odd)}))
+        changed = entries.copy()
+        changed[key] = odd
+        np.savez(tmp_path / "c.npz", **changed)
         with pytest.raises(BadFile, match=said):
             read_recording(tmp_path / "c.npz")
 
