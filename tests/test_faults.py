@@ -396,3 +396,11 @@ def test_a_spawned_object_leaves_what_is_broken_as_it_is():
     assert other.faults.active == world.faults.active
     assert other.touch(HAND).counts["palm"][3, 7] == 900
     assert other.model.dof_frictionloss.sum() > thenar.World(HAND).model.dof_frictionloss.sum()
+
+
+def test_a_stuck_barometer_reads_pascals_above_the_air_as_all_of_them_do():
+    world = thenar.World("reflex", profile="ideal")
+    world.faults.inject("reflex", "finger_1_proximal 2 0", "stuck", 5000.0)
+    frame = world.touch("reflex")
+    assert frame.counts["finger_1_proximal"].ravel().tolist() == [0, 0, 5000, 0, 0]
+    assert sorted(frame.die_pressure_pa)[-2:] == [101_325.0, 106_325.0]

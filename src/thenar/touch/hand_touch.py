@@ -133,7 +133,7 @@ class HandTouch:
             col: Its column.
             fault: ``dead`` reads its offset, ``stuck`` reads ``amount``, ``drifting`` reads so much more each second
                 from its next reading on; empty mends it.
-            amount: In counts, of a barometer in pascal.
+            amount: In counts, of a barometer in pascal above the pressure of the air.
         """
         place = look_up({layout.name: layout for layout in self.layout}, pad, "pad")
         if not (0 <= row < place.rows and 0 <= col < place.cols):
@@ -237,21 +237,21 @@ class HandTouch:
             return {"taxel_counts": counts, "taxel_shear_counts": self._sensor.read_shear(shear_n)}
         still = np.zeros(len(self._skin.dies)) if stress_pa is None else stress_pa
         pressure_pa, temperature_c = self._sensor.read(still, stamp_s)
-        pressure_pa = self._spoiled(pressure_pa, stamp_s)
+        pressure_pa = self._spoiled(pressure_pa, stamp_s, zero=self._ambient_pa)
         return {
             "taxel_counts": np.round(pressure_pa - self._ambient_pa).astype(np.int64),
             "die_pressure_pa": pressure_pa,
             "die_temperature_c": temperature_c,
         }
 
-    def _spoiled(self, readings: FloatArray | IntArray, stamp_s: float) -> FloatArray:
-        """Readings with what stuck and drifting taxels make of them."""
+    def _spoiled(self, readings: FloatArray | IntArray, stamp_s: float, *, zero: float = 0.0) -> FloatArray:
+        """Readings with what stuck and drifting taxels make of them; ``zero`` is that of what they are stuck at."""
         spoiled = readings.astype(np.float64)
         for taxel, (stuck, amount, since_s) in self._wrong.items():
             if math.isnan(since_s):
                 self._wrong[taxel] = stuck, amount, stamp_s
                 since_s = stamp_s
-            spoiled[taxel] = amount if stuck else spoiled[taxel] + amount * (stamp_s - since_s)
+            spoiled[taxel] = zero + amount if stuck else spoiled[taxel] + amount * (stamp_s - since_s)
         return spoiled
 
 
