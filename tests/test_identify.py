@@ -13,10 +13,10 @@ from thenar.errors import BadFile, BadValue, UnknownName
 from thenar.hands.motors_file import read_motors, write_motors
 from thenar.hands.spec import LeadScrew
 from thenar.sim.identify.force_scale import fit_force_scale
-from thenar.sim.identify.motor_identity import POSTURES, MotorIdentity, finger_weights, identify_hand
-from thenar.sim.identify.moves import split_moves
+from thenar.sim.identify.motor_identity import POSTURES, MotorIdentity, finger_weights, identify_hand, known
+from thenar.sim.identify.moves import Track, make_track, split_moves
 from thenar.sim.identify.programme import meetings, programme
-from thenar.sim.identify.readings_fit import Estimate, Rest, find_rests, fit_spring
+from thenar.sim.identify.readings_fit import Estimate, Rest, find_rests, fit_heat, fit_spring
 from thenar.sim.identify.zero_fit import fit_zeros
 from thenar.twin.recording.coupling_law import Meeting, fit_coupling, judge_meetings
 from thenar.twin.recording.identification import identify, possible, read_weighed, unit_of, write_identity
@@ -369,3 +369,36 @@ def test_newtons_for_a_reported_newton_are_no_share_of_the_stroke():
     assert unit_of("newton_per_reported") == ("N/N", 1.0)
     assert unit_of("amps_per_n") == ("mA/N", 1e3)
     assert unit_of("backlash") == ("of the stroke", 1.0)
+
+
+def moved(targets: list[float], *, start: float = 0.0, current_a: float = 0.1, warm_c_s: float = 0.0) -> Track:
+    """A finger that is sent somewhere every second and goes there."""
+    actuator, stamp_s = SPEC.actuators[INDEX], np.arange(0.0, len(targets) + 1.0, 0.01)
+    command_s, closed = np.arange(1.0, len(targets) + 1.0), [start]
+    for now_s in stamp_s[1:]:
+        goal = [start, *targets][int(np.searchsorted(command_s, now_s))]
+        closed.append(closed[-1] + float(np.clip(goal - closed[-1], -0.015, 0.015)))
+    noise = np.random.default_rng(2).normal(0.0, 5e-4, len(stamp_s))
+    angles = (actuator.open_rad + part * actuator.stroke_rad for part in (np.array(closed) + noise, np.array(targets)))
+    angle_rad, target_rad = angles
+    return make_track(
+        actuator, stamp_s=stamp_s, angle_rad=angle_rad, force_n=20.0 * noise,
+        current_a=np.full(len(stamp_s), current_a), temperature_c=np.floor(25.0 + warm_c_s * stamp_s),
+        command_s=command_s, target_rad=target_rad, speed_rad_s=np.full(len(targets), np.nan),
+        limit_n=np.full(len(targets), np.nan),
+    )  # fmt: skip
+
+
+def test_where_a_motor_stood_in_one_recording_says_not_which_way_it_came_in_the_next():
+    tracks_of_it = [moved([0.8, 0.0, 0.8]), moved([0.5, 0.1], start=0.2)]
+    rests = find_rests([move for track in tracks_of_it for move in split_moves(track, top_speed=1.5)])
+    assert [(rest.first, rest.direction, round(rest.travel, 2)) for rest in rests] == [
+        (True, 0.0, 0.0), (False, -1.0, 0.8), (False, 1.0, 0.8), (True, 0.0, 0.0), (False, -1.0, 0.4),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("current_a", [0.0, 0.1])
+def test_warmth_that_no_current_explains_tells_nothing_of_the_heat_of_a_motor(current_a: float):
+    with np.errstate(all="raise", under="ignore"):
+        heat = fit_heat([moved([0.8, 0.0] * 20, current_a=current_a, warm_c_s=0.5)])
+    assert not any(one is not None and known(name, one) for name, one in heat.items())

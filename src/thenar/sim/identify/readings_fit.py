@@ -17,6 +17,7 @@ MAX_REST_S = 1.5
 MILLIAMPERE = 0.001  # currents are whole ones
 ROUNDED_C = 1.0  # temperatures are whole degrees
 MIN_CHANGES = 8  # of the temperature's last digit
+MAX_CONDITION, MAX_LOGARITHM = 1e10, 20.0  # of what tells the heat, and of half its interval: more is no knowledge
 METHOD_ERROR = 0.005  # of the current per newton: forces are not read at the very instant of the current
 EVEN = 9  # readings over which the force of an unloaded motor is smoothed
 FAR_FROM_LIMIT = 0.9  # of a force limit: less than that has not ended a motion
@@ -78,6 +79,8 @@ def find_rests(moves: Sequence[Move]) -> list[Rest]:
     rests, before, arrived = [], None, False
     for k, move in enumerate(moves):
         track, last = move.track, move.commands.stop - 1
+        if k and track is not moves[k - 1].track:  # where it stood at the end of another recording says nothing
+            before, arrived = None, False
         following = moves[k + 1] if k + 1 < len(moves) and moves[k + 1].track is track else None
         until_s = float(track.command_s[following.commands.start] if following else track.stamp_s[-1])
         target = float(track.target[last])
@@ -94,7 +97,7 @@ def find_rests(moves: Sequence[Move]) -> list[Rest]:
                     direction=direction,
                     travel=abs(target - before) if before is not None and arrived else 0.0,
                     reached=reached,
-                    first=before is None or track is not moves[k - 1].track,
+                    first=before is None,
                     closed=track.closed[span],
                     force_n=track.force_n[span],
                     current_a=track.current_a[span],
@@ -331,12 +334,15 @@ def fit_heat(tracks: Sequence[Track]) -> dict[str, Estimate | None]:
         step = np.linalg.lstsq(slopes, -wrong, rcond=None)[0]
         value = value * np.exp(np.clip(step, -0.5, 0.5))
     wrong, slopes = _heat_residuals(usable, value)
+    normal = slopes.T @ slopes
+    if not np.linalg.cond(normal) < MAX_CONDITION:  # it got warm, but not by a current that this wire tells
+        return nothing
     # Digits, not readings, are independent.
     scale = max(float(np.mean(wrong**2)), ROUNDED_C**2 / 12.0) * len(wrong) / max(changes, 1)
-    covariance = np.linalg.inv(slopes.T @ slopes) * scale
+    covariance = np.linalg.inv(normal) * scale
     found = dict(nothing)
     for k, name in enumerate(found):
-        half = student(changes - 2) * float(np.sqrt(covariance[k, k]))
+        half = min(student(changes - 2) * float(np.sqrt(covariance[k, k])), MAX_LOGARITHM)
         found[name] = Estimate(value=float(value[k]), low=value[k] * np.exp(-half), high=value[k] * np.exp(half))
     return found
 
