@@ -193,3 +193,28 @@ def test_a_robot_without_hands_has_pictures_and_a_scene_as_every_world(scene: st
     assert np.ptp(picture[24:48, 36:60].astype(int)) > 60, "it stands in the middle"
     state = world.scene_state()
     assert (state.palm_pose.shape, state.object_pose.shape[1]) == ((0, 7), 7)
+
+
+@pytest.mark.parametrize("fault", ["motor", "communication"])
+@pytest.mark.parametrize("end", ["clear", "brownout"])
+def test_an_error_that_was_cleared_or_went_with_the_power_is_not_called_broken(fault: str, end: str):
+    world = thenar.World(HAND)
+    world.faults.inject(HAND, "index", fault)
+    world.faults.inject(HAND, "middle", "weak")
+    world.advance(0.1)
+    assert len(world.faults.active) == 2
+    if end == "clear":
+        world.clear_errors(HAND)
+    else:
+        world.faults.inject("", "", "brownout", 0.1)
+        world.advance(0.2)
+    assert not world.state(HAND).error.any()
+    assert [one.kind for one in world.faults.active] == ["weak"]
+
+
+@pytest.mark.parametrize("hand", ["shadow_right", HAND])
+def test_looking_for_the_zero_of_forces_ends_also_of_motors_without_a_sensor(hand: str):
+    world = thenar.World(hand)
+    world.zero_force(hand)
+    world.advance(16.0)
+    assert not world.settings(hand).zeroing

@@ -274,6 +274,11 @@ class MotorBank:
             name = _RECORD_FAULTS[fault]
             self.records[0, number][name] = self._rest[0][0, number][name]
 
+    def lasts(self, hand: str, actuator: str, fault: str) -> bool:
+        """Whether an injected fault is still there: errors may have been cleared, or have gone with the power."""
+        bit = _ERROR_FAULTS.get(fault)
+        return bit is None or bool(self.records[0, self._motor(hand, actuator)]["error"] & bit)
+
     @property
     def dark(self) -> bool:
         """Whether the power is off."""

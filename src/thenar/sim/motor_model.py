@@ -500,7 +500,8 @@ def clear_errors(state: RecordArray) -> RecordArray:
 def zero_force(params: RecordArray, state: RecordArray) -> RecordArray:
     """The motors after the command to find the zero of their force sensors, which takes a while."""
     after = state.copy()
-    after["zeroing_s"] = np.maximum(params["zeroing_s"], np.finfo(np.float64).tiny)  # the next step at the latest
+    seconds = np.maximum(params["zeroing_s"], np.finfo(np.float64).tiny)  # the next step at the latest
+    after["zeroing_s"] = np.where(params["is_screw"], seconds, 0.0)  # a servo has no sensor that could have another
     return after
 
 

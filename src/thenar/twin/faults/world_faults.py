@@ -35,7 +35,9 @@ class Faults:
     @property
     def active(self) -> tuple[Fault, ...]:
         """What is broken now."""
-        return tuple(self._active.values())
+        lasts = self._world.physics.motors.lasts
+        every = self._active.values()
+        return tuple(one for one in every if FAULTS[one.kind].of != "motor" or lasts(one.hand, one.part, one.kind))
 
     def messages(self, wire: str, *, shared: bool = True) -> dict[str, float]:
         """What the messages of a wire suffer: how much, by kind; ``shared``: also of what all wires suffer."""
