@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thenar
-from thenar.errors import BadValue, ThenarError
+from thenar.errors import BadValue, ThenarError, UnknownName
 from thenar.recordings.recording import Recording
 from thenar.signals import HandCommand
 from thenar.sim.scenes import Mount
@@ -95,6 +95,12 @@ def test_an_object_that_the_engine_cannot_build_is_refused_with_its_reason(props
         ("hands", lambda: thenar.World([HAND, 3])),  # type: ignore[list-item]
         ("fps", lambda: thenar.World(HAND).film(1.0, fps=0)),
         ("seconds", lambda: thenar.World(HAND).film(math.inf)),
+        ("camera", lambda: thenar.World(HAND).show(camera="front")),  # type: ignore[arg-type]
+        ("mount of inspire_right", lambda: thenar.World(HAND, mounts={HAND: (0, 0, 0)})),  # type: ignore[dict-item]
+        ("skin of inspire_right", lambda: thenar.World(HAND, skin={HAND: None}).touch(HAND)),  # type: ignore[dict-item]
+        ("props", lambda: thenar.World(HAND, scene=thenar.Scene(summary="", props=("ball",)))),  # type: ignore[arg-type]
+        ("table_m", lambda: thenar.Scene(summary="", table_m=math.nan)),
+        ("ground_m", lambda: thenar.Scene(summary="", ground_m=math.inf)),
     ],
 )
 def test_what_is_of_another_kind_is_refused_by_its_name(field: str, make: Any):
@@ -218,3 +224,19 @@ def test_looking_for_the_zero_of_forces_ends_also_of_motors_without_a_sensor(han
     world.zero_force(hand)
     world.advance(16.0)
     assert not world.settings(hand).zeroing
+
+
+def test_a_scene_that_mounts_a_hand_of_no_side_is_refused():
+    with pytest.raises(UnknownName, match="left, none, right"):
+        thenar.Scene(summary="", mounts={"right_hand": Mount()})  # type: ignore[dict-item]
+
+
+def test_places_of_hands_may_be_arrays():
+    places = [np.array([0.0, 0.0, 0.1]), np.array([0.3, 0.0, 0.1])]
+    hands = ("inspire_left", HAND)
+    mounts: Any = {hand: Mount(pos_m=place) for hand, place in zip(hands, places, strict=True)}  # type: ignore[arg-type]
+    world = thenar.World(hands, mounts=mounts)
+    for hand, place in zip(hands, places, strict=True):
+        np.testing.assert_allclose(world.wrists.pose(hand)[0], place, atol=1e-9)
+    with pytest.raises(BadValue, match="one hand a side"):
+        thenar.World(hands, mounts=dict.fromkeys(hands, mounts[HAND]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from thenar.arrays import finite_vector
 from thenar.errors import BadValue, look_up
@@ -46,6 +47,14 @@ class Scene:
     """How a hand of each side is held; hands of other sides are held palm up, side by side."""
     name: str = ""
     """What clients are told it is called, where it is not one of `SCENES`."""
+
+    def __post_init__(self) -> None:
+        """Refuse heights that are none, and mounts of hands that there cannot be."""
+        for name, height_m in (("ground_m", self.ground_m), ("table_m", 0.0 if self.table_m is None else self.table_m)):
+            if not (isinstance(height_m, (int, float)) and math.isfinite(height_m)):
+                raise BadValue(f"Scene.{name}", height_m, "a height in metres")
+        for side in self.mounts:
+            look_up(dict.fromkeys(get_args(Side)), side, "side of a hand in Scene.mounts")
 
 
 ORANGE: Vec3 = (0.90, 0.49, 0.16)

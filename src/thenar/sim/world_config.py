@@ -64,7 +64,7 @@ class WorldConfig:
             raise BadValue("seed", self.seed, "a whole number")
         if not self.hands and self.robot is None:
             raise BadValue("hands", self.hands, f"at least one of {', '.join(catalogue.names())}")
-        strange = [prop for prop in self.props if not isinstance(prop, Prop)]
+        strange = [prop for prop in (*self.scene.props, *self.props) if not isinstance(prop, Prop)]
         if strange:
             raise BadValue("props", strange[0], "objects such as thenar.Sphere(radius_m=0.03)")
         names = [spec.name for spec in self.hands]
@@ -74,6 +74,9 @@ class WorldConfig:
         unknown = set(self.mounts) - set(names)
         if unknown:
             raise UnknownName("hand in this world", min(unknown), names)
+        for name, mount in self.mounts.items():
+            if not isinstance(mount, Mount):
+                raise BadValue(f"mount of {name}", mount, "a thenar.Mount")
 
     @cached_property
     def specs(self) -> dict[str, HandSpec]:
@@ -90,7 +93,7 @@ class WorldConfig:
                 continue
             beside = Mount(pos_m=(0.30 * (place - (len(self.hands) - 1) / 2), 0.0, 0.0))
             mount = self.mounts.get(spec.name) or self.scene.mounts.get(spec.side) or beside
-            shared = [name for name, other in mounts.items() if other == mount]
+            shared = [name for name, other in mounts.items() if _numbers(other) == _numbers(mount)]
             if shared:
                 raise BadValue(
                     "hands", [shared[0], spec.name], "one hand a side in this scene, or mounts= for each of them"
@@ -106,6 +109,11 @@ def resolve_hands(hands: str | HandSpec | Sequence[str | HandSpec]) -> tuple[Han
     if strange:
         raise BadValue("hands", strange[0], "a hand's name, a HandSpec, or a list of them")
     return tuple(catalogue.load(hand) if isinstance(hand, str) else hand for hand in chosen)
+
+
+def _numbers(mount: Mount) -> tuple[float, ...]:
+    """A mount's numbers: arrays, as which they may be given, are not compared as one."""
+    return *map(float, mount.pos_m), *map(float, mount.rpy_rad), mount.driven
 
 
 def _ideal(spec: HandSpec) -> HandSpec:

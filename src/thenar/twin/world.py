@@ -396,6 +396,8 @@ class World:
         calibration = self._calibrations.get(hand, usual)
         if isinstance(calibration, (str, Path)):
             calibration = load_calibration(Path(calibration), spec, base=usual)
+        if not isinstance(calibration, Calibration):
+            raise BadValue(f"skin of {hand}", calibration, "a Calibration or a TOML file of one")
         return calibration
 
     def _make_touch(self, hand: str) -> tuple[HandTouch, Calibration, Proximity]:

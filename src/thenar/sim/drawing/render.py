@@ -124,6 +124,8 @@ class Artist:
         Returns:
             The picture. Shape (height, width, 3).
         """
+        if not isinstance(camera, (Camera, Eye)):
+            raise BadValue("camera", camera, "a thenar.Camera, such as thenar.frame_world gives")
         view = mujoco.MjvCamera()
         if isinstance(camera, Camera):
             view.lookat[:] = camera.look_at_m
