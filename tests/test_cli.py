@@ -9,6 +9,7 @@ import sys
 import pytest
 from patience import free_domain, wait_for
 
+import thenar
 from thenar import __version__, hands
 from thenar.cli import VERBS, main
 from thenar.sim import scenes
@@ -154,6 +155,8 @@ def test_press_shows_what_was_felt_beside_theory(tmp_path, capsys):
         (["identify", "protocol", "shadow_right"], "HAND is 'shadow_right'; wanted a hand with lead screws"),
         (["retarget", "fit", "x.csv", "--report", "x.html"], "options is '--report'; wanted a motion"),
         (["retarget", "x.csv", "--kind", "scalar"], "options is '--kind'; wanted a map to fit"),
+        (["retarget", "x.csv", "-o", "./x.csv"], "--out is 'x.csv'; wanted a file other than the one that is read"),
+        (["replay", "x.mcap", "--out", "x.mcap"], "--out is 'x.mcap'; wanted a file other than the one that is read"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_exit_code_2(args: list[str], said: str, capsys):
@@ -188,6 +191,20 @@ def test_the_page_of_a_glove_plays_whatever_its_recording_is_called(tmp_path):
     main(["glove", "animate", str(log), "--out", str(page)])
     text = page.read_text()
     assert (text.count("<script"), text.count("<!--")) == (1, 0)
+
+
+def test_a_recording_that_tells_nothing_of_the_motors_is_said_to(tmp_path, capsys):
+    world, path = thenar.World("inspire_right"), tmp_path / "short.mcap"
+    with thenar.record(world, path):
+        world.command("inspire_right", thenar.HandCommand.closing(0.5))
+        for _ in range(50):
+            world.advance(0.01)
+    main(["identify", str(path)])
+    assert "short.mcap: nothing" in capsys.readouterr().out
+    main(["identify", str(path), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["values"] == []
+    assert "cooling_s" in json.dumps(told["refused"])
 
 
 def test_presses_on_a_bar_are_shown_alone(capsys):

@@ -44,6 +44,9 @@ class Rows:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What there is room for."""
+        if not self._rows:
+            yield Text(f"{self._title}: nothing".removeprefix(": "), style="italic")
+            return
         table = Table(title=self._title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
         needed = 1
         for number, column in enumerate(self._rows[0]):
@@ -107,6 +110,12 @@ def check_ending(option: str, path: Path | None, *endings: str) -> None:
     """Refuse a name that asks for another kind of file, before any work is done."""
     if path is not None and path.suffix not in endings:
         raise BadValue(option, str(path), f"a name that ends in {' or '.join(endings)}")
+
+
+def check_other(option: str, path: Path | None, source: Path) -> None:
+    """Refuse to write over what is read."""
+    if path is not None and path.resolve() == source.resolve():
+        raise BadValue(option, str(path), "a file other than the one that is read")
 
 
 def check_unused(options: Any, names: Sequence[str], wanted: str) -> None:

@@ -12,7 +12,7 @@ import tyro
 from rich.progress import Progress
 
 from thenar import hands
-from thenar.cli.show import check_ending, check_unused, console, listed, print_json, print_table
+from thenar.cli.show import check_ending, check_other, check_unused, console, listed, print_json, print_table
 from thenar.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class Retarget:
         else:
             check_unused(self, ("kind",), "a map to fit: thenar retarget fit LOG")
         check_ending("--out", self.out, *((".json",) if fitting else (".npz", ".csv")))
+        check_other("--out", self.out, Path(self.words[-1]))
         check_ending("--report", self.report, ".html")
         check_ending("--view", self.view, ".html")
         if self.film is not None:

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from thenar.cli.run.running import stop_on_signals
-from thenar.cli.show import check_ending, check_unused, console, make_table, print_json
+from thenar.cli.show import check_ending, check_other, check_unused, console, make_table, print_json
 from thenar.cli.wire.wires import AnyWire, ConnectionOptions
 from thenar.errors import BadValue, ThenarError
 from thenar.twin.serve_config import PageOptions, complete
@@ -126,6 +126,7 @@ class Replay:
         from thenar.twin.recording.replay import replay
 
         check_ending("--out", self.out, ".mcap")
+        check_other("--out", self.out, self.file)
         check_ending("--report", self.report, ".html")
         if self.to is not None or self.view:
             check_unused(self, ("out", "report", "touch"), "a replay in a twin, without --to and --view")
