@@ -199,7 +199,7 @@ def test_a_recording_that_tells_nothing_of_the_motors_is_said_to(tmp_path, capsy
         world.command("inspire_right", thenar.HandCommand.closing(0.5))
         for _ in range(50):
             world.advance(0.01)
-    main(["identify", str(path)])
+    main(["identify", "--hand", "inspire_right", str(path)])
     assert "short.mcap: nothing" in capsys.readouterr().out
     main(["identify", str(path), "--json"])
     told = json.loads(capsys.readouterr().out)

@@ -119,7 +119,7 @@ def _run(args: Sequence[str]) -> None:
     if list(args) in (["-V"], ["--version"]):
         Console(highlight=False).print(f"thenar {__version__}")
         return
-    if args[0] == "identify" and len(args) > 1 and args[1].endswith(".mcap"):
+    if args[0] == "identify" and "fit" not in args and any(word.endswith(".mcap") for word in args):
         args = ["identify", "fit", *args[1:]]  # a file is fitted, whether that is said or not
     verbs: Any = functools.reduce(operator.or_, itertools.chain(*VERBS.values()))
     verb = tyro.cli(verbs, prog="thenar", description=TITLE, args=args, registry=LISTS)

@@ -27,7 +27,7 @@ class Hands:
     thenar hands inspire_right --json
     """
 
-    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="[NAME]")] = ""
     """Hand to describe; empty lists all."""
     variant: str | None = None
     """Another published coupling law of that hand."""

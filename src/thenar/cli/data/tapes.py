@@ -223,7 +223,7 @@ class Convert:
     A folder is a LeRobot data set (version 3.0) or episodes of xr_teleoperate; a twin acts out what it says, recorded.
     """
 
-    files: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    files: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE [FILE ...] OUT")]
     """What there is, and last what to make of it."""
     fps: int = 30
     """Frames a second of the data set."""

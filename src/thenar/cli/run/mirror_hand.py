@@ -37,7 +37,7 @@ class Mirror:
     Nothing is sent to the hand but DDS discovery; a Modbus hand must be asked, so it is polled.
     """
 
-    hands: Annotated[tuple[str, ...], tyro.conf.Positional]
+    hands: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="HAND [HAND]")]
     """Hands that are there."""
     wire: str = "inspire"
     """Protocol: inspire, dfx, tienkung, reflex, dex3, brainco, or modbus (polled)."""

@@ -44,7 +44,7 @@ class Drop:
     thenar drop reflex --count 500 --fast --record drops.npz
     """
 
-    hand: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="HAND")] = "reflex"
+    hand: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="[HAND]")] = "reflex"
     """Hand to drop on: reflex."""
     sensor: Literal["contact", "pressure"] = "pressure"
     """What sensors report, as on the hardware: counts above rest, or 1 where they are above the threshold."""

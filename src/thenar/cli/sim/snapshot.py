@@ -42,7 +42,7 @@ class Snapshot:
     thenar snapshot --scene cylinder_pick --seconds 4 -o pick.mp4
     """
 
-    names: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAMES")] = "inspire_right"
+    names: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="[NAMES]")] = "inspire_right"
     """Hands, separated by commas; a mapping file for a model of your own."""
     scene: str = ""
     """Surroundings, thenar scenes lists them; empty: one hand by itself, upright."""
