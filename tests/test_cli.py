@@ -176,6 +176,9 @@ def test_what_is_not_known_is_null_in_json(tmp_path, capsys):
         told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
         unknown.append([name for name, value in told.items() if value in (None, [None, None])])
     assert unknown == [["centre_of_pressure_m", "relative_l2"], ["of those on the pads' side, %"]]
+    main(["retarget", log, "--report", str(tmp_path / "report.html")])
+    assert "nan" not in capsys.readouterr().out
+    assert ">nan<" not in (tmp_path / "report.html").read_text()
 
 
 def test_the_name_of_a_file_is_printed_as_it_is(tmp_path, capsys):

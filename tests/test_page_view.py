@@ -12,6 +12,7 @@ from thenar import hands
 from thenar.signals import HandCommand
 from thenar.twin.page.scene_builder import build_page_scene
 from thenar.twin.world import World
+from thenar.view import status_html
 from thenar.view.app import LEFT_PX, RIGHT_PX
 from thenar.view.gizmos import Gizmos
 from thenar.view.pad_map import PadMap
@@ -116,6 +117,14 @@ def test_an_enlarged_pad_shows_every_taxel_in_its_place(pad):
         steps = np.diff(grid, axis=axis).reshape(-1, 2)
         assert np.allclose(steps, steps[0], atol=1.0)
         assert np.abs(steps[0]).max() > 15
+
+
+def test_what_a_hand_does_not_report_is_left_out_of_its_table():
+    own = np.zeros((), motion_dtype([hands.load(BOTH[0])]))[BOTH[0]]
+    own["force_n"] = own["temperature_c"] = np.nan
+    shown = status_html.motors(hands.load(BOTH[0]).actuator_names, own)
+    assert "opening" in shown
+    assert "nan" not in shown
 
 
 @pytest.mark.filterwarnings("error")

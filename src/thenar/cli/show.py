@@ -76,7 +76,7 @@ def make_table(title: str, rows: Sequence[dict[str, object]]) -> Rows:
 
 def cell(value: object) -> str:
     """A value as it stands in a table."""
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
         return f"{value:g}"

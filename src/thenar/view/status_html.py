@@ -95,10 +95,13 @@ def motors(names: Sequence[str], own: Any) -> str:
         error, status = MotorError(int(errors)), int(status)
         flags = ", ".join(flag.name.lower().replace("_", " ") for flag in MotorError if flag in error and flag.name)
         tone = BAD if error else WARN if status in WARN_STATUS else "inherit"
-        warm = "" if warm_c != warm_c else f"{warm_c:.0f} °C"
+        load, warm = (
+            "" if value != value else f"{value:.{digits}f} {unit}"  # some wires do not tell
+            for value, digits, unit in ((force_n, 1, "N"), (warm_c, 0, "°C"))
+        )
         rows.append(
             f"<tr><td>{escape(name)}</td><td style='color:{tone}'>{flags or STATUS_LABELS.get(status, status)}</td>"
-            f"<td style='text-align:right'>{force_n:.1f} N</td><td style='text-align:right'>{warm}</td></tr>"
+            f"<td style='text-align:right'>{load}</td><td style='text-align:right'>{warm}</td></tr>"
         )
     return f'<table style="width:100%;font-size:0.78em;padding:0 10px">{"".join(rows)}</table>'
 

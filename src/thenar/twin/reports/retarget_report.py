@@ -63,8 +63,8 @@ def write_report(
 ) -> None:
     """Write the page: a table, the errors over time, and pictures of the frames with the largest errors."""
     rows = "".join(
-        f"<tr><td>{html.escape(str(row['what']))}</td><td>{row['value']}</td></tr>"
-        for row in quality_rows(quality, cpu_us)
+        f"<tr><td>{html.escape(str(what))}</td><td>{value if value == value else '-'}</td></tr>"  # NaN: of nothing
+        for what, value in (row.values() for row in quality_rows(quality, cpu_us))
     )
     worst = _worst_frames(quality.tip_frame_mm)
     try:
