@@ -306,7 +306,8 @@ def test_a_file_that_ended_before_its_first_reading_says_so(tmp_path: Path, caps
         file = tmp_path / f"{number}.mcap"
         write_contents(replace(contents, channels=left), file)
         main(["recording", str(file)])
-        assert f"{file.name}: 0.0 s of inspire_right" in capsys.readouterr().out.replace("\n", "")
+        told = "".join(capsys.readouterr().out.split())  # a long path is broken into lines anywhere
+        assert f"{file.name}:0.0sofinspire_right" in told
         assert thenar.Recording(file).episodes == []
 
 
