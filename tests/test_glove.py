@@ -13,6 +13,7 @@ from thenar.glove.glove_socket import GloveReceiver, GloveSender, decode_frame, 
 from thenar.glove.log import repair_clock
 from thenar.glove.make import GESTURES, make_log
 from thenar.glove.palm import detect_side, frame_in_palm_axes
+from thenar.hands.rotations import matrix_about
 from thenar.signals import FINGER_NODES, GloveLayout, GloveSide
 from thenar.wire.clients.manus_client import ManusListener
 from thenar.wire.codecs.manus_codec import MANUS_GLOVE, ManusGlove, decode_glove, encode_glove
@@ -307,6 +308,25 @@ def test_a_thumb_that_no_hand_has_is_refused(node: slice, at_m: list[float], say
     points[node] += at_m
     with pytest.raises(BadValue, match=says):
         frame_in_palm_axes(0.0, "right", "nodes21", points)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_knuckles_may_bend_back_but_the_joints_after_them_tell_the_side(side: GloveSide):
+    other: GloveSide = "left" if side == "right" else "right"
+    for gesture in ("fist", "point", "pinch_index", "spread"):
+        log = make_log((gesture,), side=side)
+        bent = []
+        for frame in log:
+            points = frame.position_m.copy()
+            R = matrix_about((1.0, 0.0, 0.0), -0.45)  # 26 degrees back, as people do: towards +y in palm axes
+            for first in (5, 9, 13, 17):
+                points[first : first + 4] = points[first] + (points[first : first + 4] - points[first]) @ R.T
+            frame_in_palm_axes(0.0, side, "nodes21", points)
+            try:
+                frame_in_palm_axes(0.0, other, "nodes21", points)
+            except BadValue:
+                bent.append(True)
+        assert len(bent) > 0.3 * len(log) or gesture == "spread"
 
 
 def test_a_palm_without_width_is_refused_because_its_axes_are_not_known():

@@ -28,8 +28,9 @@ MIN_BONE_M, MAX_BONE_M = 0.004, 0.1
 MIN_ACROSS_M = 0.01
 """From the knuckle of the index finger to that of the little finger, across the middle one's direction; 31 and 64 mm in
 recordings. Below it the palm's axes are not known."""
-MIN_WRONG_BEND_M = 0.015
-"""Mean bend towards the back of the hand, beyond what joints allow, from which it is a hand of the other side."""
+MAX_EXTENSION_RAD = 0.26
+"""How far fingers bend back beyond their knuckles, on average, from which it is a hand of the other side: people bend
+knuckles back, and the joints after them by 0.12 in a recording; those of the other hand bend as a fist does."""
 
 
 def palm_axes(finger_m: FloatArray, side: GloveSide) -> FloatArray:
@@ -63,9 +64,9 @@ def frame_in_palm_axes(
     count, given = len(position_m), _NO_QUAT if quat_wxyz is None else quat_wxyz
     turned_m, turned_wxyz = np.empty((count, 3)), np.empty((count, 4))
     nodes, left = FINGER_INDEX[layout], side == "left"
-    extents_m, bend_m = _turn(np.ascontiguousarray(position_m), given, nodes, left, turned_m, turned_wxyz)
+    extents_m, flexion_rad = _turn(np.ascontiguousarray(position_m), given, nodes, left, turned_m, turned_wxyz)
     _judge_bones(*extents_m)
-    _judge_side(bend_m, side)
+    _judge_side(flexion_rad, side)
     return GloveFrame(stamp_s=stamp_s, side=side, layout=layout, position_m=turned_m, quat_wxyz=turned_wxyz)
 
 
@@ -99,9 +100,9 @@ def _judge_bones(
     raise BadValue("palm", f"{1e3 * across_m:.0f} mm wide across the knuckles", f"at least {1e3 * MIN_ACROSS_M:.0f} mm")
 
 
-def _judge_side(bend_m: float, side: GloveSide) -> None:
-    """Refuse fingers that bend towards the back of the hand: it is the other hand."""
-    if bend_m > MIN_WRONG_BEND_M:
+def _judge_side(flexion_rad: float, side: GloveSide) -> None:
+    """Refuse fingers whose joints bend towards the back of the hand: it is the other hand."""
+    if flexion_rad < -MAX_EXTENSION_RAD:
         other = "left" if side == "right" else "right"
         raise BadValue("side", side, f"{other}: the fingers bend as those of a {other} hand do")
 
@@ -181,11 +182,12 @@ def _turn(
     turned_m: FloatArray,
     turned_wxyz: FloatArray,
 ) -> tuple[tuple[float, float, float, float, float, float], float]:
-    """Fill nodes from the root in palm axes and their orientations; `_extents`, and how far fingers bend back [m].
+    """Fill nodes from the root in palm axes and their orientations; `_extents`, and how the fingers bend.
 
-    Without orientations all are those of the palm.
+    That is the mean bend of four fingers beyond their knuckles, towards the palm [rad]. Without orientations all are
+    those of the palm.
     """
-    finger_m, turn, palm_wxyz, bend_m = np.empty((21, 3)), np.empty((3, 3)), np.empty(4), 0.0
+    finger_m, turn, palm_wxyz, flexion_rad = np.empty((21, 3)), np.empty((3, 3)), np.empty(4), 0.0
     root = nodes[0]
     for node in range(21):
         for a in range(3):
@@ -202,6 +204,8 @@ def _turn(
         else:
             w, x, y, z = palm_wxyz[0], palm_wxyz[1], palm_wxyz[2], palm_wxyz[3]
         turned_wxyz[node, 0], turned_wxyz[node, 1], turned_wxyz[node, 2], turned_wxyz[node, 3] = w, x, y, z
-    for knuckle in FINGER_KNUCKLES:
-        bend_m += 0.25 * (turned_m[nodes[knuckle + 3], 1] - turned_m[nodes[knuckle], 1])
-    return _extents(finger_m), bend_m
+    for k in FINGER_KNUCKLES:
+        first, last = turned_m[nodes[k + 1]] - turned_m[nodes[k]], turned_m[nodes[k + 3]] - turned_m[nodes[k + 1]]
+        along = first[0] * last[0] + first[1] * last[1] + first[2] * last[2]
+        flexion_rad += 0.25 * math.atan2(first[1] * last[2] - first[2] * last[1], along)
+    return _extents(finger_m), flexion_rad
