@@ -80,8 +80,19 @@ def choose(tab: Tab, label: str, option: str) -> None:
     """Pick an option of a drop-down list by its label."""
     labels = f"[...document.querySelectorAll('label')].find(e => e.innerText.trim() === {json.dumps(label)})"
     field = f"document.getElementById({labels}.htmlFor)"
-    tab.click_at(*tab.place(field))
-    tab.click(option, "[role=option], [data-combobox-option]")
+    offered = "[role=option], [data-combobox-option]"
+    seen = (
+        f"[...document.querySelectorAll('{offered}')].some("
+        f"e => e.innerText.trim() === {json.dumps(option)} && e.offsetWidth > 0)"
+    )
+
+    def chosen() -> bool:  # again, where the page moved under the mouse
+        if not tab.run(seen):
+            tab.click_at(*tab.place(field))
+        tab.click(option, offered)
+        return wait_for(lambda: tab.run(f"{field}.value") == option, 5.0)
+
+    assert wait_for(chosen, SLOW_S), f"{label} does not become {option}"
 
 
 def slider(label: str) -> str:

@@ -146,7 +146,9 @@ def test_a_live_glove_goes_on_with_a_hand_that_was_gone_meanwhile(domain: int):
             stop.set()
             glove.join()
     assert teleop.returncode == 0
-    doing = [what for what in told["following"] if not what.startswith("waiting")]  # for the next frame
+    # It may have waited for the next frame, and on a busy machine the glove may have been late for a moment.
+    doing = [what for what in told["following"] if not what.startswith(("waiting", "holding"))]
+    doing = [what for what, before in zip(doing, [None, *doing], strict=False) if what != before]
     assert doing[-3:] == ["following", "lost", "following"]
 
 
